@@ -19,6 +19,20 @@ browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor googl
 
 ROWS = "document.querySelectorAll('#main section:not([hidden]) tbody tr').length"
 STATE = "document.body.dataset.state"
+# Holds back the answers about sessions until each is released, and notes from which row on they are.
+HOLD_ANSWERS = """
+(() => {
+  const real = window.fetch;
+  window.held = [];
+  window.fetch = (path, options) => {
+    if (!String(path).startsWith("/admin/runtime/mcp?")) return real(path, options);
+    return new Promise((done) => held.push({
+      offset: Number(new URLSearchParams(path.split("?")[1]).get("offset") ?? 0),
+      release: () => { done(real(path, options)); },
+    }));
+  };
+})()
+"""
 FOCUS = "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent"
 
 
@@ -202,6 +216,16 @@ def test_thousands_of_sessions_are_paged_at_every_width(tmp_path: Path) -> None:
             await page.click(".pager button:last-child")
             await page.until(f"{where} === '51\\u2013100 of 5,000'")
             assert "client 50 " in (await text(page)).replace("\n", " ")
+            # A page that is turned while an answer is on its way: the answer says which rows it has.
+            await page.value(HOLD_ANSWERS)
+            await page.click(".pager button:last-child")
+            await page.until("held.length === 1")
+            await page.click(".pager button:last-child")
+            first = await page.value("held[0].offset")
+            await page.value("held[0].release()")
+            await page.until("held.length === 2")
+            assert (await page.value(where)).startswith(f"{first + 1}\u2013")
+            assert f"client {first} " in (await text(page)).replace("\n", " ")
             await nothing_stopped(page)
 
     patiently(test)

@@ -129,7 +129,8 @@ export class Sessions {
     try {
       const query = new URLSearchParams({ details: "1" });
       for (const [name, value] of Object.entries(this.query)) if (value !== "") query.set(name, value);
-      this.show(await ask(`/admin/runtime/mcp?${query}`));
+      const { offset } = this.query; // which may be another one when the answer comes
+      this.show(await ask(`/admin/runtime/mcp?${query}`), offset);
     } catch (error) {
       say(this.summary, error.message);
     } finally {
@@ -138,22 +139,22 @@ export class Sessions {
     if (this.again) { this.again = false; await this.refresh(); }
   }
 
-  show(found) {
+  show(found, offset) {
     for (const version of Object.keys(found.protocol_versions)) {
       if (this.versions.has(version)) continue;
       this.versions.add(version);
       this.version.append(make("option", { value: version }, version));
     }
-    if (found.returned_sessions === 0 && found.active_sessions > 0 && this.query.offset > 0) {
-      this.query.offset = Math.max(0, (Math.ceil(found.active_sessions / this.query.limit) - 1) * this.query.limit);
+    if (found.returned_sessions === 0 && found.active_sessions > 0 && offset > 0) {
+      if (this.query.offset === offset) this.query.offset = Math.max(0, (Math.ceil(found.active_sessions / this.query.limit) - 1) * this.query.limit);
       this.again = true;
       return;
     }
     this.table.show(found.sessions);
-    const last = this.query.offset + found.returned_sessions;
-    const rows = `${count(this.query.offset + 1)}–${count(last)} of ${count(found.active_sessions)}`;
+    const last = offset + found.returned_sessions;
+    const rows = `${count(offset + 1)}–${count(last)} of ${count(found.active_sessions)}`;
     say(this.where, found.active_sessions ? rows : "none");
-    this.previous.disabled = this.query.offset === 0;
+    this.previous.disabled = offset === 0;
     this.next.disabled = last >= found.active_sessions;
     const filtered = found.session_id || found.principal || found.protocol_version || this.query.connected;
     say(this.summary, `${count(found.active_sessions)} ${filtered ? "fit the filter" : "open"}, `
