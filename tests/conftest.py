@@ -20,6 +20,9 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime them
 # Pydantic would search all installed distributions for plugins, in each process that a test starts.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
+# Text is wrapped where a width is set, in pipes too; a test that wants one sets it.
+os.environ.pop("COLUMNS", None)
+
 # A shell starts background jobs with these signals ignored, and every process of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

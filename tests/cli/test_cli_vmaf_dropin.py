@@ -191,7 +191,8 @@ def test_reports_say_whose_format_they_have_and_who_wrote_them(
     run_vmaf(capsys, *pair, "-q", "--json", "-o", str(out))
     document = json.loads(out.read_text())
     assert document["version"] == "3.2.0"
-    assert document["acuity"] == {"version": __version__, "notes": []}
+    command = f"vmaf {' '.join(pair)} -q --json -o {out}"
+    assert document["acuity"] == {"version": __version__, "notes": [], "command": command}
     run_acuity(capsys, "score", *pair[1::2], "-q", "-o", str(tmp_path / "ours.xml"))
     ours = ET.parse(tmp_path / "ours.xml").getroot()
     assert ours.get("version") == __version__

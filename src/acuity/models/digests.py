@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
+from acuity.errors import PathError
 from acuity.models.choose import AUTO, model_for_size, models_for_viewing
 from acuity.models.sources import find_model
 from acuity.models.spec import parse_spec
+from acuity.video.file_digest import file_digest
 
 _SIZES: Final = ((1920, 1080), (3840, 2160))  # of the displays that 'auto' has a model for
 
@@ -32,13 +31,6 @@ def _model_digest(name: str) -> str:
     spec = parse_spec(name)
     path = spec.path if spec.path is not None else str(find_model(str(spec.version)))
     try:
-        status = os.stat(path)
-        return _file_digest(path, status.st_size, status.st_mtime_ns)
-    except OSError:  # the measurement has the sentence for it
+        return file_digest(path)
+    except (OSError, PathError):  # the measurement has the sentence for it
         return ""
-
-
-@lru_cache(maxsize=64)
-def _file_digest(path: str, size: int, changed: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

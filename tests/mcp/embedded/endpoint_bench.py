@@ -13,6 +13,7 @@ import anyio
 from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
+from acuity.mcp.endpoints import Open
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Serving, shared_lifespan
@@ -143,6 +144,11 @@ class Lines:
 
 def _line(message: Any) -> bytes:
     return (message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n"
+
+
+def address_of(opened: list[Open], transport: str) -> str:
+    """Where a transport of a port is served."""
+    return next(one.where for one in opened if one.transport == transport)
 
 
 @asynccontextmanager

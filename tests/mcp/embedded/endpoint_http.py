@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from acuity.mcp.settings import WireLimits
-from endpoint_bench import Measured, opening
+from endpoint_bench import Measured, address_of, opening
 
 PATH = "/mcp/sse"
 
@@ -103,4 +103,4 @@ async def at_sse(
         endpoints.sse(0, PATH) as endpoint,
         http_client() as http,
     ):
-        yield bench, http, endpoint[0].where
+        yield bench, http, address_of(endpoint, "sse")

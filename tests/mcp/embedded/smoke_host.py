@@ -24,6 +24,7 @@ TOOLS = {
     "vmaf.status",
     "vmaf.features",
     "vmaf.score",
+    "vmaf.curve",
     "vmaf.request_model_swap",
     "vmaf.pause",
     "vmaf.resume",

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from acuity.mcp.embedded.endpoints import Endpoints
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
 from descriptor_client import Descriptors
-from endpoint_bench import STATUS, Measured, lines_to, opening
+from endpoint_bench import STATUS, Measured, address_of, lines_to, opening
 from transport_bench import run
 
 ERAS = ["legacy", "2026-07-28", "auto"]
@@ -97,7 +97,7 @@ def over_pipes(framing: FramingName) -> Callable[[Endpoints, Path], AbstractAsyn
 
 @asynccontextmanager
 async def over_sse(endpoints: Endpoints, _: Path) -> AsyncIterator[Any]:
-    async with endpoints.sse(0, "/mcp/sse") as endpoint, sse_client(endpoint[0].where) as streams:
+    async with endpoints.sse(0, "/mcp/sse") as endpoint, sse_client(address_of(endpoint, "sse")) as streams:
         yield streams
 
 

@@ -9,7 +9,18 @@ import anyio
 import pytest
 
 from acuity.mcp.settings import WireLimits
-from endpoint_bench import INITIALIZED, STATUS, WAYS, Measured, call, hello, opening, request, structured
+from endpoint_bench import (
+    INITIALIZED,
+    STATUS,
+    WAYS,
+    Measured,
+    address_of,
+    call,
+    hello,
+    opening,
+    request,
+    structured,
+)
 from endpoint_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
 from transport_bench import run
 
@@ -249,7 +260,7 @@ def test_the_end_of_the_server_ends_streams() -> None:
     async def main() -> None:
         async with opening(Measured()) as endpoints, http_client() as http, AsyncExitStack() as streams:
             async with endpoints.sse(0, PATH) as endpoint:
-                response = await streams.enter_async_context(http.stream("GET", endpoint[0].where))
+                response = await streams.enter_async_context(http.stream("GET", address_of(endpoint, "sse")))
                 events = events_of(response)
                 assert (await anext(events)).kind == "ready"
             assert [event.kind async for event in events] == ["endpoint"]
