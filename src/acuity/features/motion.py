@@ -44,6 +44,10 @@ class Motion(MotionExtractor):
     def sharing(self) -> Hashable:
         return self.lookback
 
+    def weighted(self, change: float) -> float:
+        """The frame's own figure, from the mean change of its samples."""
+        return self.limited(change * self.number("motion_fps_weight"))
+
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> MotionRunner:
         return MotionRunner(members, geometry, cpu)
@@ -69,8 +73,7 @@ class MotionRunner:
             change = self._change(frame.before[self._lookback - 1].ref, frame.ref)
         found: dict[str, float] = {}
         for member, keys in self._members:
-            value = member.limited(change * member.number("motion_fps_weight"))
-            found.update(dict.fromkeys(keys, value))
+            found.update(dict.fromkeys(keys, member.weighted(change)))
         return found
 
     def _change(self, before: Picture, now: Picture) -> float:

@@ -1,0 +1,61 @@
+"""Batches of frames on the card, as kernels see them: the twin of kernels/pictures.cuh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.card import Card, Stream
+from acuity.features.extractor import REACH
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Frame
+
+PLANES: Final = 3
+PICTURE: Final = np.dtype([("plane", np.uint64, PLANES), ("pitch", np.int32, PLANES), ("unused", np.int32)])
+FRAME: Final = np.dtype(
+    [("ref", PICTURE), ("dis", PICTURE), ("before_ref", PICTURE, REACH), ("before_dis", PICTURE, REACH)]
+)
+
+
+class Batch(NamedTuple):
+    """Frames that are computed together, and the stream they are computed in."""
+
+    stream: Stream
+    frames: int  # address of `count` FRAME records on the card
+    count: int
+
+
+class Bench(NamedTuple):
+    """Where a twin computes: it allocates its scratch memory for `most` frames there."""
+
+    card: Card
+    most: int
+
+
+class Twin(Protocol):
+    """Computes a group of extractors on batches, with the digits of the CPU. It belongs to one stream.
+
+    Its constructor takes the members, the geometry and the bench: Twin(members, geometry, bench).
+    """
+
+    @property
+    def words(self) -> int:
+        """How many 64-bit words a frame's sums take."""
+        ...
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        """Start the kernels that add each frame's sums to its words, which are 0; does not wait."""
+        ...
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        """A frame's figures by key, from its sums."""
+        ...
+
+
+def unique(values: Sequence[float]) -> list[float]:
+    """Each value once, in their order."""
+    return list(dict.fromkeys(values))

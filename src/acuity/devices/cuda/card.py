@@ -1,0 +1,114 @@
+"""The interface of a graphics card: memory, streams and kernels, as twins and lanes use them.
+
+CuPy is behind the real one (`cupy_card.py`); tests have another that runs the same kernels on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+# An argument of a kernel: an address, or a number whose type is the parameter's (np.int32, np.float64).
+Argument = int | np.generic
+Shape = tuple[int, int, int]  # of a grid or block: x, y, z
+
+
+class Memory(Protocol):
+    """Memory on the card, which is freed with this object."""
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class Event(Protocol):
+    """A moment in a stream."""
+
+    def reached(self) -> bool:
+        """Whether everything before it is done; raises BackendError if the card was lost."""
+        ...
+
+    def wait(self) -> None:
+        """Wait for it without holding Python's lock; raises BackendError if the card was lost."""
+        ...
+
+
+class Kernel(Protocol):
+    """A compiled kernel."""
+
+    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
+        """Run it in a stream, after what is there already."""
+        ...
+
+
+class Stream(Protocol):
+    """Work that the card does in order, beside other streams."""
+
+    def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
+        """Copy a plane of page-locked memory to the card, each row `pitch` bytes after the one before.
+
+        The plane must stay unchanged until the work is done.
+        """
+        ...
+
+    def download(self, into: Bytes, address: int) -> None:
+        """Copy from the card into page-locked memory."""
+        ...
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes to 0."""
+        ...
+
+    def mark(self) -> Event:
+        """The moment when everything so far is done."""
+        ...
+
+    def after(self, event: Event) -> None:
+        """Let what follows wait for an event of another stream."""
+        ...
+
+
+class Properties(NamedTuple):
+    """What a card is."""
+
+    number: int
+    name: str
+    memory: int  # bytes
+    architecture: str  # as compilers name it: sm_90
+    driver: str
+    processors: int
+
+
+class Card(Protocol):
+    """One card. Its methods raise BackendError with one sentence and the remedy."""
+
+    @property
+    def properties(self) -> Properties: ...
+
+    def allocate(self, size: int) -> Memory:
+        """Memory on the card, aligned to 256 bytes."""
+        ...
+
+    def free_memory(self) -> int:
+        """Bytes that can still be allocated."""
+        ...
+
+    def pinned(self, size: int) -> Bytes:
+        """Page-locked memory of this machine, from which copies run beside everything else."""
+        ...
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        """Whether an array lies in page-locked memory, whoever allocated it."""
+        ...
+
+    def stream(self) -> Stream: ...
+
+    def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
+        """Kernels of a program in the folder kernels/, by its name without .cu; compiled once."""
+        ...

@@ -1,0 +1,1 @@
+"""Twins: what computes each extractor on the card, one file each."""

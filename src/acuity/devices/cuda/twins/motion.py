@@ -1,0 +1,52 @@
+"""Motion on the card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.batch import Batch, Bench
+from acuity.features.extractor import Frame, Geometry
+from acuity.features.motion import Motion
+
+_TILE: Final = 64, 16  # columns and rows of a block
+_BLOCK: Final = (256, 1, 1)
+
+
+class MotionTwin:
+    """Sums the magnitudes of the blurred difference from the picture before."""
+
+    words = 1
+
+    def __init__(self, members: Sequence[Motion], geometry: Geometry, bench: Bench) -> None:
+        self._members = [(member, member.keys(late=False)) for member in members]
+        self._lookback = members[0].lookback
+        self._area = geometry.width * geometry.height
+        name = "motion_8" if geometry.depth == 8 else "motion_16"
+        (self._sad,) = bench.card.kernels("motion", [name])
+        self._grid = -(-geometry.width // _TILE[0]), -(-geometry.height // _TILE[1])
+        self._size = np.int32(geometry.width), np.int32(geometry.height), np.int32(geometry.depth)
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        if not self._lookback:
+            return
+        self._sad(
+            batch.stream,
+            (*self._grid, batch.count),
+            _BLOCK,
+            batch.frames,
+            *self._size,
+            np.int32(self._lookback - 1),
+            sums,
+            np.int32(self.words),
+        )
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        change = int(sums[0]) / 256.0 / self._area if frame.index >= self._lookback else 0.0
+        found: dict[str, float] = {}
+        for member, keys in self._members:
+            found.update(dict.fromkeys(keys, member.weighted(change)))
+        return found

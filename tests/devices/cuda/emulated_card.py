@@ -1,0 +1,126 @@
+"""A card that runs kernels on the CPU, with the compiler of this machine: see emulator.h."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.card import Argument, Bytes, Event, Properties, Shape, Stream
+from acuity.devices.cuda.sources import kernel_names, kernel_source
+
+HEADER = Path(__file__).with_name("emulator.h")
+COMPILER = shutil.which("g++") or shutil.which("c++")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler is installed here")
+_FLAGS = ["-std=c++20", "-O2", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared", "-w"]
+
+
+@cache
+def _compiled(program: str) -> ctypes.CDLL:
+    launchers = "\n".join(
+        f'extern "C" void emulate_{name}(const unsigned* grid, const unsigned* block, void** arguments) '
+        f"{{ emulator::launch({name}, grid, block, arguments); }}"
+        for name in kernel_names(program)
+    )
+    source = f'#include "emulator.h"\n{kernel_source(program)}\n{launchers}\n'
+    key = hashlib.sha256((HEADER.read_text() + source + " ".join(_FLAGS)).encode()).hexdigest()[:24]
+    folder = Path(tempfile.gettempdir()) / f"acuity-emulated-kernels-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    library = folder / f"{program}-{key}.so"
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            (Path(place) / "kernel.cpp").write_text(source)
+            made = Path(place) / "kernel.so"
+            command = [str(COMPILER), *_FLAGS, f"-I{HEADER.parent}", f"{place}/kernel.cpp", "-o", str(made)]
+            subprocess.run(command, check=True)
+            made.rename(library)
+    return ctypes.CDLL(str(library))
+
+
+def _packed(argument: Argument) -> Any:
+    if isinstance(argument, np.generic):
+        return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
+    return ctypes.c_uint64(argument)
+
+
+class EmulatedMemory:
+    def __init__(self, size: int) -> None:
+        self._bytes = np.full(size + 256, 0xA5, np.uint8)  # what was not written is no use to anybody
+        self.address = -(-self._bytes.ctypes.data // 256) * 256
+        self.size = size
+
+
+class EmulatedEvent:
+    def reached(self) -> bool:
+        return True
+
+    def wait(self) -> None:
+        pass
+
+
+class EmulatedKernel:
+    def __init__(self, program: str, name: str) -> None:
+        self._launch = getattr(_compiled(program), f"emulate_{name}")
+
+    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
+        packed = [_packed(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(packed))(*[ctypes.addressof(value) for value in packed])
+        self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), pointers)
+
+
+class EmulatedStream:
+    """Does everything at once."""
+
+    def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
+        for number, row in enumerate(rows):
+            line = np.ascontiguousarray(row)
+            ctypes.memmove(address + number * pitch, line.ctypes.data, line.nbytes)
+
+    def download(self, into: Bytes, address: int) -> None:
+        ctypes.memmove(into.ctypes.data, address, into.nbytes)
+
+    def clear(self, address: int, size: int) -> None:
+        ctypes.memset(address, 0, size)
+
+    def mark(self) -> Event:
+        return EmulatedEvent()
+
+    def after(self, event: Event) -> None:
+        pass
+
+
+class EmulatedCard:
+    """An implementation of Card."""
+
+    def __init__(self, memory: int = 1 << 30) -> None:
+        self.properties = Properties(0, "emulated", memory, "sm_90", "13.0", 1)
+        self._memory = memory
+
+    def allocate(self, size: int) -> EmulatedMemory:
+        return EmulatedMemory(size)
+
+    def free_memory(self) -> int:
+        return self._memory
+
+    def pinned(self, size: int) -> Bytes:
+        return np.zeros(size, np.uint8)
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        return False
+
+    def stream(self) -> EmulatedStream:
+        return EmulatedStream()
+
+    def kernels(self, program: str, names: Sequence[str]) -> list[EmulatedKernel]:
+        return [EmulatedKernel(program, name) for name in names]
