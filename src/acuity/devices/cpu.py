@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices.device import Backend, DeviceRunner
+from acuity.devices.device import Backend, Conveyor, DeviceRunner
 from acuity.errors import InputError, PairingError
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ class CpuDevice:
     def computes(self, kind: type[Extractor]) -> bool:
         return True
 
+    def window(self, geometry: Geometry) -> None:
+        return None
+
+    def conveyor(self, geometry: Geometry) -> Conveyor:
+        raise NotImplementedError("the CPU computes frames one after the other")
+
     def lane(self, geometry: Geometry) -> CpuLane:
         return CpuLane(geometry, self.instruction_set)
 
@@ -59,14 +65,24 @@ class CpuLane:
 
 def check_samples(frame: Frame, planes: int | None) -> None:
     """Refuse samples that are deeper than the video says, and chroma planes that don't match."""
-    from acuity._native import samples_fit
+    check_layouts(frame, planes)
+    check_depths(frame, planes)
 
+
+def check_layouts(frame: Frame, planes: int | None) -> None:
+    """Refuse chroma planes that don't match."""
     ours, theirs = ([plane.shape for plane in p.planes[:planes]] for p in (frame.ref, frame.dis))
     if ours != theirs:
         raise PairingError(
             f"frame {frame.index} has planes of {ours} in the reference and {theirs} in the distorted video: "
             "both must have the same chroma layout"
         )
+
+
+def check_depths(frame: Frame, planes: int | None) -> None:
+    """Refuse samples that are deeper than the video says."""
+    from acuity._native import samples_fit
+
     for picture, name in ((frame.ref, "reference"), (frame.dis, "distorted video")):
         depth = picture.format.depth
         for plane in picture.planes[:planes]:

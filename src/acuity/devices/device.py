@@ -1,7 +1,8 @@
 """The interface of devices that compute extractors. The CPU is one implementation, a GPU another.
 
 A measurement has one device or several, in order of preference: each group of extractors is computed by the
-first device that has it. Every worker thread opens a Lane on each device that its frames need.
+first device that has it. A device computes either one frame after the other, on every worker thread, which
+opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
 """
 
 from __future__ import annotations
@@ -27,12 +28,49 @@ class Lane(Protocol):
     def take(self, frame: Frame, planes: int | None) -> Any:
         """Prepare a frame for this device's runners; refuses samples that exceed the bit depth.
 
-        `planes` is the number of planes that are read; None: all. A GPU uploads here.
+        `planes` is the number of planes that are read; None: all.
         """
         ...
 
     def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> DeviceRunner:
         """The runner for these extractors, which are of one kind and share work."""
+        ...
+
+
+class Conveyor(Protocol):
+    """Computes batches of frames, several at once; used by one thread."""
+
+    @property
+    def most(self) -> int:
+        """How many frames a batch has at most."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """How many frames are under way."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Whether a batch has to be finished before another one starts."""
+        ...
+
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
+        """What start() computes these extractors by, which are of one kind and share work."""
+        ...
+
+    def start(
+        self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Any, Sequence[int]]]
+    ) -> None:
+        """Start a batch; `work` has each runner with the positions of the frames that it computes."""
+        ...
+
+    def finish(self) -> list[tuple[int, dict[str, float]]]:
+        """Wait for the oldest batch: the numbers of its frames, each with its figures by key."""
+        ...
+
+    def close(self) -> None:
+        """Wait for everything under way, and give all memory back."""
         ...
 
 
@@ -56,8 +94,16 @@ class Device(Protocol):
         """Whether the device computes this extractor."""
         ...
 
+    def window(self, geometry: Geometry) -> int | None:
+        """How many frames may be under way in batches; None: it computes one after the other, in lanes."""
+        ...
+
     def lane(self, geometry: Geometry) -> Lane:
         """A lane for pictures of this geometry; called by the thread that uses it."""
+        ...
+
+    def conveyor(self, geometry: Geometry) -> Conveyor:
+        """A conveyor for pictures of this geometry; called by the thread that uses it."""
         ...
 
 

@@ -7,6 +7,7 @@ thread keeps one lane for each geometry: scratch memory grows with the threads, 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -28,7 +29,7 @@ class Crew:
         self._closed = False
         self._lock = threading.Lock()
         # Members limit their own jobs, so this queue never makes one wait for another.
-        self._scheduler: Scheduler[_Job] = Scheduler(self.threads, self._make_worker, limited=False)
+        self._scheduler: Scheduler[_Job] = Scheduler(self.threads, self._make_worker, limit=math.inf)
 
     def join(self, make_worker: MakeWorker) -> CrewScheduler:
         """A scheduler for one more measurement; raises ClosedError."""
@@ -106,6 +107,11 @@ class CrewScheduler:
     def done(self) -> int:
         """The number of finished jobs."""
         return self._done
+
+    @property
+    def pending(self) -> int:
+        """The number of jobs under way."""
+        return self._pending
 
     def submit(self, job: WorkItem) -> None:
         """Queue a job; waits while this measurement has its share under way."""

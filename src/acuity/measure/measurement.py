@@ -19,6 +19,7 @@ from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.checkpoint import Checkpoint, is_steered
 from acuity.measure.collector import Collector
+from acuity.measure.dispatcher import AnyScheduler, Dispatcher, dispatch
 from acuity.measure.epochs import Epochs
 from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
@@ -27,7 +28,7 @@ from acuity.measure.pooling import Method
 from acuity.measure.results import Results
 from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
 from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
-from acuity.measure.scheduler import Scheduler, check_threads
+from acuity.measure.scheduler import check_threads
 from acuity.measure.segments import Segment, Slot
 from acuity.measure.snapshot import Snapshot
 from acuity.measure.steering import (
@@ -40,12 +41,12 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import WorkItem, worker_factory
+from acuity.measure.worker import WorkItem
 
 if TYPE_CHECKING:
     from acuity.devices import Device
     from acuity.features.extractor import Extractor
-    from acuity.measure.crew import Crew, CrewScheduler
+    from acuity.measure.crew import Crew
     from acuity.models.inputs import AnyModel
 
 
@@ -88,7 +89,7 @@ class Measurement:
         self._intake = Intake()
         self._feeding = threading.Lock()
         self._process = os.getpid()
-        self._scheduler: Scheduler[WorkItem] | CrewScheduler | None = None
+        self._scheduler: AnyScheduler | Dispatcher | None = None
         self._frames = 0
         self._unscheduled = 0  # frames that needed no work
         self._known: Checkpoint | None = None  # the first frames, whose figures were restored
@@ -190,7 +191,7 @@ class Measurement:
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self) -> Scheduler[WorkItem] | CrewScheduler:
+    def _start(self) -> AnyScheduler | Dispatcher:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None
@@ -198,11 +199,9 @@ class Measurement:
         self._agenda = self._agenda.planned(0)
         self._agenda.prepare(self._collector)
         self._started = time.monotonic()
-        make_worker = worker_factory(self._intake.geometry, self._collector, self._devices)
-        if self._crew is not None:
-            self._scheduler = self._crew.join(make_worker)
-        else:
-            self._scheduler = Scheduler(self.threads, lambda: make_worker({}))
+        self._scheduler = dispatch(
+            self._intake.geometry, self._collector, self._devices, self.threads, self._crew
+        )
         # Joins the threads also when the measurement is garbage or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler

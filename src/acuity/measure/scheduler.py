@@ -6,17 +6,17 @@ submit() or drain() raises its error in the caller.
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, Protocol, TypeVar
 
 from acuity.devices import available_threads
 from acuity.errors import ClosedError, InputError
 
 JobT = TypeVar("JobT")
+JobT_contra = TypeVar("JobT_contra", contravariant=True)
 
 # One job waits for every so many running ones, and at least one: enough to hide the feeder's own work, for
 # little memory.
@@ -41,12 +41,16 @@ class Scheduler(Generic[JobT]):
     """Runs jobs on `threads` workers; each thread creates its own worker function."""
 
     def __init__(
-        self, threads: int, make_worker: Callable[[], Callable[[JobT], None]], *, limited: bool = True
+        self,
+        threads: int,
+        make_worker: Callable[[], Callable[[JobT], None]],
+        *,
+        limit: float | None = None,
     ) -> None:
-        """Unless it is `limited`, any number of jobs may wait."""
+        """`limit` is how many jobs may be under way; without one, those that run and a few that wait."""
         self._make_worker = make_worker
         self._process = os.getpid()
-        self._limit = most_pending(threads) if limited else math.inf
+        self._limit = most_pending(threads) if limit is None else limit
         lock = threading.Lock()
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
         self._room = threading.Condition(lock)  # a job is finished: wakes the submitting or draining thread
@@ -72,6 +76,11 @@ class Scheduler(Generic[JobT]):
     def done(self) -> int:
         """The number of finished jobs."""
         return self._done
+
+    @property
+    def pending(self) -> int:
+        """The number of jobs under way."""
+        return self._pending
 
     def submit(self, job: JobT) -> None:
         """Queue a job; waits while too many are under way."""
@@ -119,23 +128,29 @@ class Scheduler(Generic[JobT]):
 
     def _work(self) -> None:
         try:
-            worker = self._make_worker()
-            while (job := self._take()) is not None:
-                worker(job)
-                del job  # its pictures may be large
-                self._finish()
+            self._run_jobs()
         except BaseException as error:  # raised again in the caller
             self._fail(error)
 
-    def _take(self) -> JobT | None:
-        with self._ready:
-            self._ready.wait_for(lambda: self._jobs or self._stopped)
-            return None if self._stopped else self._jobs.popleft()
+    def _run_jobs(self) -> None:
+        worker = self._make_worker()
+        while (jobs := self._take()) is not None:
+            worker(jobs.pop())  # its pictures may be large: nothing refers to them any longer
+            self._finish()
 
-    def _finish(self) -> None:
+    def _take(self, most: int = 1, *, wait: bool = True) -> list[JobT] | None:
+        """The next jobs, or None if there are to be no more; without `wait` there may be none yet."""
+        with self._ready:
+            if wait:
+                self._ready.wait_for(lambda: self._jobs or self._stopped)
+            if self._stopped:
+                return None
+            return [self._jobs.popleft() for _ in range(min(most, len(self._jobs)))]
+
+    def _finish(self, count: int = 1) -> None:
         with self._room:
-            self._pending -= 1
-            self._done += 1
+            self._pending -= count
+            self._done += count
             self._room.notify_all()
 
     def _fail(self, error: BaseException) -> None:
@@ -143,3 +158,48 @@ class Scheduler(Generic[JobT]):
             if self._error is None:
                 self._error = error
             self._wake_all()
+
+
+class BatchWorker(Protocol[JobT_contra]):
+    """Works on several jobs at once, and may have batches of them under way."""
+
+    @property
+    def most(self) -> int:
+        """How many jobs one batch has at most."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """How many jobs are under way."""
+        ...
+
+    def work(self, jobs: Sequence[JobT_contra]) -> int:
+        """Start a batch, and return how many jobs were finished meanwhile; without jobs, wait for some."""
+        ...
+
+    def close(self) -> None:
+        """Wait for what is under way, and give its memory back."""
+        ...
+
+
+class BatchScheduler(Scheduler[JobT]):
+    """Runs jobs in batches, of as many as wait, on one thread that keeps a device busy."""
+
+    def __init__(self, make_worker: Callable[[], BatchWorker[JobT]], limit: int) -> None:
+        self._make_batch_worker = make_worker
+        super().__init__(1, _none, limit=limit)
+
+    def _run_jobs(self) -> None:
+        worker = self._make_batch_worker()
+        try:
+            while (jobs := self._take(worker.most, wait=not worker.pending)) is not None:
+                finished = worker.work(jobs)
+                del jobs
+                if finished:
+                    self._finish(finished)
+        finally:
+            worker.close()
+
+
+def _none() -> Callable[[object], None]:
+    raise AssertionError("batches have a worker of their own")

@@ -1,4 +1,4 @@
-"""The work of each worker thread: computes a frame and stores its figures in the collector.
+"""The work of each worker thread: computes frames and stores their figures in the collector.
 
 A work item carries its plan, so workers need no notice of a change: each creates the missing runners when it
 gets the first frame of a new plan.
@@ -7,9 +7,10 @@ gets the first frame of a new plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from acuity.devices.device import Device, DeviceRunner, Lane, device_for
+from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
 from acuity.features.extractor import Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
@@ -28,41 +29,95 @@ Lanes = dict[Hashable, Lane]  # of one thread, by device and geometry
 MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 
 
-def worker_factory(geometry: Geometry, collector: Collector, devices: Sequence[Device]) -> MakeWorker:
+class Share:
+    """What one of a measurement's devices computes."""
+
+    def __init__(self, device: Device, devices: Sequence[Device]) -> None:
+        self.device = device
+        self._devices = devices
+
+    def groups(self, plan: Plan) -> list[Group]:
+        return [group for group in plan.groups if device_for(self._devices, group.kind) is self.device]
+
+
+def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
+    # The measurements of a comparison choose alike: one name is one device with one setting.
+    place = share.device.name, tuple(share.device.describe().items()), geometry, geometry.chroma
 
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING
         # Of the current plan only: frames come in order, so an old plan doesn't come back.
         runners: dict[Group, DeviceRunner] = {}
-        by_lane: list[tuple[Lane, list[tuple[Group, DeviceRunner]]]] = []
-
-        def change_plan(plan: Plan) -> None:
-            nonlocal current, runners, by_lane
-            groups: dict[Lane, list[tuple[Group, DeviceRunner]]] = {}
-            known, runners = runners, {}
-            for group in plan.groups:
-                device = device_for(devices, group.kind)
-                # The measurements of a comparison choose alike: one name is one device with one setting.
-                place = device.name, tuple(device.describe().items()), geometry, geometry.chroma
-                lane = known_lanes.get(place) or known_lanes.setdefault(place, device.lane(geometry))
-                runners[group] = known.get(group) or lane.runner(group.kind, group.members)
-                groups.setdefault(lane, []).append((group, runners[group]))
-            by_lane = list(groups.items())
-            current = plan
+        lane = known_lanes.get(place) or known_lanes.setdefault(place, share.device.lane(geometry))
 
         def work(job: WorkItem) -> None:
+            nonlocal current, runners
             frame, plan, counted = job
             if plan is not current:
-                change_plan(plan)
+                groups = share.groups(plan)
+                runners = {g: runners.get(g) or lane.runner(g.kind, g.members) for g in groups}
+                current = plan
             figures: dict[str, float] = {}
-            for lane, members in by_lane:
-                taken = lane.take(frame, plan.planes)
-                for group, runner in members:
-                    if counted or group.every_frame:
-                        figures.update(runner.run(taken))
+            taken = lane.take(frame, plan.planes)
+            for group, runner in runners.items():
+                if counted or group.every_frame:
+                    figures.update(runner.run(taken))
             collector.write(frame.index, figures)
 
         return work
 
     return make_worker
+
+
+class ConveyorWorker:
+    """Computes batches of frames on a device; the BatchWorker of a BatchScheduler."""
+
+    def __init__(self, geometry: Geometry, collector: Collector, share: Share) -> None:
+        self._collector = collector
+        self._share = share
+        self._conveyor: Conveyor = share.device.conveyor(geometry)
+        self._plan = NOTHING
+        self._runners: dict[Group, Any] = {}
+
+    @property
+    def most(self) -> int:
+        return self._conveyor.most
+
+    @property
+    def pending(self) -> int:
+        return self._conveyor.pending
+
+    def work(self, jobs: Sequence[WorkItem]) -> int:
+        finished = 0
+        for plan, members in groupby(jobs, lambda job: job.plan):
+            batch = list(members)
+            if self._conveyor.full:
+                finished += self._finish()
+            self._start(plan, batch)
+        if not jobs:
+            finished += self._finish()
+        return finished
+
+    def _start(self, plan: Plan, batch: Sequence[WorkItem]) -> None:
+        if plan is not self._plan:
+            groups = self._share.groups(plan)
+            self._runners = {
+                g: self._runners.get(g) or self._conveyor.runner(g.kind, g.members) for g in groups
+            }
+            self._plan = plan
+        everything = range(len(batch))
+        counted = [number for number in everything if batch[number].counted]
+        work = [
+            (runner, everything if group.every_frame else counted) for group, runner in self._runners.items()
+        ]
+        self._conveyor.start([job.frame for job in batch], plan.planes, work)
+
+    def _finish(self) -> int:
+        found = self._conveyor.finish()
+        for index, figures in found:
+            self._collector.write(index, figures)
+        return len(found)
+
+    def close(self) -> None:
+        self._conveyor.close()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from emulated_card import EmulatedCard, EmulatedMemory
 from numpy.typing import NDArray
 
 from acuity._native import Workspace
@@ -13,7 +14,6 @@ from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
 from acuity.features import get_extractor
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Pair
 from acuity.video.picture import Picture, PixelFormat
-from emulated_card import EmulatedCard, EmulatedMemory
 
 
 def picture(planes: Sequence[NDArray[Any]], layout: str, depth: int) -> Picture:
@@ -21,9 +21,16 @@ def picture(planes: Sequence[NDArray[Any]], layout: str, depth: int) -> Picture:
 
 
 def random_frames(
-    count: int, width: int, height: int, depth: int, *, layout: str = "400", seed: int = 0, extreme: bool = False
+    count: int,
+    width: int,
+    height: int,
+    depth: int,
+    *,
+    layout: str = "400",
+    seed: int = 0,
+    extreme: bool = False,
 ) -> list[Frame]:
-    """Frames of noise, the distorted ones near their references; with `extreme`, of the smallest and largest samples."""
+    """Frames of noise, distorted ones near their references; if `extreme`, of the extreme samples."""
     random = np.random.default_rng(seed)
     most = (1 << depth) - 1
     form = PixelFormat(layout, depth)

@@ -1,0 +1,223 @@
+"""The conveyor: batches of frames that are uploaded, computed and fetched in several streams at once.
+
+A batch is one chain of work in its stream: pictures up, kernels, sums down, an event. Nothing waits for the
+card until the oldest batch is finished, when two younger ones are already under way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cpu import check_depths, check_layouts
+from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
+from acuity.devices.cuda.card import Card, Event, Memory
+from acuity.devices.cuda.pictures import Pictures, Resident, Staging
+from acuity.devices.cuda.table import TWINS
+from acuity.features.extractor import REACH
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor, Frame, Geometry
+
+STREAMS: Final = 3
+_SAMPLES: Final = 1 << 24  # of luma in a batch, about: eight frames of 1080p
+_MOST: Final = 64  # frames of a batch
+_WORD: Final = 8
+
+
+def batch_frames(geometry: Geometry) -> int:
+    """How many frames a batch has at most: enough to fill the card."""
+    return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)))
+
+
+class Group:
+    """A group of extractors, with a twin for each stream."""
+
+    def __init__(self, kind: type[Extractor], members: Sequence[Extractor]) -> None:
+        self.kind = kind
+        self.members = members
+
+
+class CudaConveyor:
+    """Batches on one card; an implementation of Conveyor."""
+
+    def __init__(self, card: Card, geometry: Geometry) -> None:
+        self.most = batch_frames(geometry)
+        self._card = card
+        self._geometry = geometry
+        # A slot for each picture of the batches under way and of the pairs before them.
+        self._pictures = Pictures(card, geometry, 2 * (self.most * (STREAMS + 1) + REACH))
+        self._idle: deque[_Stage] = deque(_Stage(card, geometry, self.most) for _ in range(STREAMS))
+        self._busy: deque[_Stage] = deque()
+
+    @property
+    def pending(self) -> int:
+        return sum(len(stage.frames) for stage in self._busy)
+
+    @property
+    def full(self) -> bool:
+        return not self._idle
+
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Group:
+        return Group(kind, members)
+
+    def start(
+        self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Group, Sequence[int]]]
+    ) -> None:
+        for frame in frames:
+            check_layouts(frame, planes)
+        if not self._pictures.fits(planes):
+            self._settle()
+            self._pictures.reserve(planes)
+        stage = self._idle.popleft()
+        self._busy.append(stage)
+        stage.start(self._pictures, frames, planes, work)
+
+    def _settle(self) -> None:
+        """Let all batches reach their end; their figures are fetched later."""
+        for stage in self._busy:
+            stage.wait()
+
+    def finish(self) -> list[tuple[int, dict[str, float]]]:
+        stage = self._busy[0]
+        found = stage.finish(self._pictures)
+        self._idle.append(self._busy.popleft())
+        return found
+
+    def close(self) -> None:
+        self._settle()
+        self._busy.clear()
+
+
+class _Stage:
+    """One stream, with its twins and the memory of one batch."""
+
+    def __init__(self, card: Card, geometry: Geometry, most: int) -> None:
+        self.frames: Sequence[Frame] = ()
+        self._card = card
+        self._geometry = geometry
+        self._bench = Bench(card, most)
+        self._stream = card.stream()
+        self._staging = Staging(card)
+        self._twins: dict[Group, Twin] = {}
+        self._tables = _Buffer(card)
+        self._sums = _Buffer(card)
+        self._planes: int | None = None
+        self._residents: list[Resident] = []
+        # Of the batch under way: each twin, the positions of its frames, and where its sums start.
+        self._work: list[tuple[Twin, Sequence[int], int]] = []
+        self._done: Event | None = None
+
+    def start(
+        self,
+        pictures: Pictures,
+        frames: Sequence[Frame],
+        planes: int | None,
+        work: Sequence[tuple[Group, Sequence[int]]],
+    ) -> None:
+        self.frames, self._planes = frames, planes
+        self._staging.clear()
+        self._residents = []
+        records = self._upload(pictures)
+        work = [(group, positions) for group, positions in work if len(positions)]
+        self._twins = {group: self._twins.get(group) or self._make(group) for group, _ in work}
+        starts, words = [], 0
+        for group, positions in work:
+            starts.append(words)
+            words += self._twins[group].words * len(positions)
+        self._sums.reserve(words * _WORD)
+        self._stream.clear(self._sums.address, words * _WORD)
+        places = self._upload_tables(records, [positions for _, positions in work])
+        self._work = []
+        for (group, positions), start in zip(work, starts, strict=True):
+            twin = self._twins[group]
+            batch = Batch(self._stream, places[tuple(positions)], len(positions))
+            twin.launch(batch, self._sums.address + start * _WORD)
+            self._work.append((twin, positions, start))
+        self._stream.download(self._sums.host[: words * _WORD], self._sums.address)
+        self._done = self._stream.mark()
+        for resident in self._residents:
+            resident.uploaded = resident.uploaded or self._done
+
+    def _make(self, group: Group) -> Twin:
+        twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
+        return twin
+
+    def _upload(self, pictures: Pictures) -> NDArray[Any]:
+        """Have all pictures of the batch on the card; returns their FRAME records."""
+        records = np.zeros(len(self.frames), FRAME)
+        known: dict[int, Resident] = {}
+
+        def place(picture: Any) -> NDArray[Any]:
+            resident = known.get(id(picture))
+            if resident is None:
+                resident = known[id(picture)] = pictures.take(picture, self._stream, self._staging)
+                resident.users += 1
+                self._residents.append(resident)
+            return resident.record
+
+        for record, frame in zip(records, self.frames, strict=True):
+            record["ref"], record["dis"] = place(frame.ref), place(frame.dis)
+            for number, pair in enumerate(frame.before):
+                record["before_ref"][number] = place(pair.ref)
+                record["before_dis"][number] = place(pair.dis)
+        return records
+
+    def _upload_tables(
+        self, records: NDArray[Any], wanted: Sequence[Sequence[int]]
+    ) -> dict[tuple[int, ...], int]:
+        """Upload the records of each choice of frames once; returns their addresses."""
+        choices = dict.fromkeys(tuple(positions) for positions in wanted)
+        size = sum(map(len, choices)) * FRAME.itemsize
+        self._tables.reserve(size)
+        host = self._tables.host[:size].view(FRAME)
+        places, start = {}, 0
+        for choice in choices:
+            host[start : start + len(choice)] = records[list(choice)]
+            places[choice] = self._tables.address + start * FRAME.itemsize
+            start += len(choice)
+        if size:
+            self._stream.upload(self._tables.address, size, self._tables.host[:size].reshape(1, -1))
+        return places
+
+    def wait(self) -> None:
+        if self._done is not None:
+            self._done.wait()
+
+    def finish(self, pictures: Pictures) -> list[tuple[int, dict[str, float]]]:
+        self.wait()
+        found: list[dict[str, float]] = [{} for _ in self.frames]
+        words = self._sums.host.view(np.int64)
+        for frame in self.frames:
+            check_depths(frame, self._planes)
+        for twin, positions, start in self._work:
+            for number, position in enumerate(positions):
+                begin = start + number * twin.words
+                sums = words[begin : begin + twin.words]
+                found[position].update(twin.figures(sums, self.frames[position]))
+        pictures.release(self._residents)
+        numbered = [(frame.index, figures) for frame, figures in zip(self.frames, found, strict=True)]
+        self.frames, self._residents, self._work = (), [], []
+        return numbered
+
+
+class _Buffer:
+    """Memory on the card with as much page-locked memory beside it; it grows as needed."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+        self._memory: Memory | None = None
+        self.host = np.zeros(0, np.uint8)
+
+    @property
+    def address(self) -> int:
+        return self._memory.address if self._memory is not None else 0
+
+    def reserve(self, size: int) -> None:
+        if self._memory is None or self._memory.size < size:
+            self._memory = self._card.allocate(max(size, _WORD))
+            self.host = self._card.pinned(max(size, _WORD))

@@ -1,0 +1,43 @@
+"""The CUDA device: extractors that have a twin, in batches on one card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.devices.cuda.card import Card
+from acuity.devices.cuda.conveyor import STREAMS, CudaConveyor, batch_frames
+from acuity.devices.cuda.table import TWINS
+from acuity.devices.device import Lane
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor, Geometry
+
+NAME: Final = "cuda"
+
+
+class CudaDevice:
+    """One card; an implementation of Device."""
+
+    name = NAME
+
+    def __init__(self, card: Card) -> None:
+        self.card = card
+
+    def describe(self) -> dict[str, Any]:
+        card = self.card.properties
+        return {"card": card.name, "number": card.number, "driver": card.driver}
+
+    def workers(self, threads: int) -> int:
+        return 1
+
+    def computes(self, kind: type[Extractor]) -> bool:
+        return kind in TWINS
+
+    def window(self, geometry: Geometry) -> int:
+        return batch_frames(geometry) * (STREAMS + 1)
+
+    def lane(self, geometry: Geometry) -> Lane:
+        raise NotImplementedError("a card computes frames in batches")
+
+    def conveyor(self, geometry: Geometry) -> CudaConveyor:
+        return CudaConveyor(self.card, geometry)

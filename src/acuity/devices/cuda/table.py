@@ -1,0 +1,31 @@
+"""The table of twins: which extractors the card computes, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from acuity.features.motion import Motion
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor
+
+
+class Entry(NamedTuple):
+    """A twin: its module in twins/, its class, and the program of its kernels."""
+
+    module: str
+    name: str
+    program: str
+
+    def twin(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(
+            import_module(f"acuity.devices.cuda.twins.{self.module}"), self.name
+        )
+        return found
+
+
+TWINS: Final[dict[type[Extractor], Entry]] = {
+    Motion: Entry("motion", "MotionTwin", "motion"),
+}

@@ -1,0 +1,84 @@
+"""Measurements on an emulated card give the digits of the CPU, batch by batch, also when steered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
+from twin_bench import random_frames
+
+from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.device import CudaDevice
+from acuity.errors import InputError
+from acuity.features.extractor import Frame
+from acuity.measure import Measurement
+from acuity.video.picture import Picture, PixelFormat
+
+pytestmark = needs_compiler
+
+
+def card_and_cpu() -> list[Any]:
+    return [CudaDevice(EmulatedCard()), CpuDevice()]
+
+
+def measured(devices: Any, frames: list[Any], *features: str, steer: Any = None, **settings: Any) -> Any:
+    with Measurement(2, backend=devices, **settings) as measurement:
+        for feature in features:
+            measurement.add_feature(feature)
+        for frame in frames:
+            if steer is not None:
+                steer(measurement, frame.index)
+            measurement.add(frame.ref, frame.dis)
+        measurement.flush()
+        return measurement.results()
+
+
+def columns(results: Any) -> dict[str, list[float]]:
+    return {name: list(values) for name, values in results.columns.items()}
+
+
+@pytest.mark.parametrize("depth", [8, 10])
+def test_a_measurement_on_both_devices(depth: int) -> None:
+    frames = random_frames(150, 48, 32, depth, layout="420")
+    features = "motion=debug=true", "float_moment"
+    found = measured(card_and_cpu(), frames, *features)
+    np.testing.assert_equal(columns(found), columns(measured([CpuDevice()], frames, *features)))
+    assert len(columns(found)["integer_motion2"]) == 150
+
+
+def test_subsampling_and_steering() -> None:
+    frames = random_frames(90, 32, 32, 8)
+
+    def steer(measurement: Measurement, index: int) -> None:
+        if index == 30:
+            measurement.set_subsample(4)
+
+    for settings in ({"subsample": 3}, {"steer": steer}):
+        found = measured(card_and_cpu(), frames, "motion", "float_moment", **settings)
+        expected = measured([CpuDevice()], frames, "motion", "float_moment", **settings)
+        np.testing.assert_equal(columns(found), columns(expected))
+
+
+def test_samples_that_are_too_deep_are_refused() -> None:
+    frames = random_frames(3, 32, 32, 10)
+    deep = np.full((32, 32), 1024, np.uint16)
+    wrong = Picture((deep,), PixelFormat("400", 10))
+    frames[1] = Frame(1, frames[1].ref, wrong)
+    with pytest.raises(InputError, match=r"frame 1 of the distorted video has the sample 1024"):
+        measured(card_and_cpu(), frames, "motion")
+
+
+def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads: list[int] = []
+    upload = EmulatedStream.upload
+
+    def counted(stream: EmulatedStream, address: int, pitch: int, rows: Any) -> None:
+        uploads.append(rows.shape[0])
+        upload(stream, address, pitch, rows)
+
+    monkeypatch.setattr(EmulatedStream, "upload", counted)
+    frames = random_frames(70, 32, 48, 8)
+    measured(card_and_cpu(), frames, "motion=motion_five_frame_window=true")
+    assert uploads.count(48) == 140
