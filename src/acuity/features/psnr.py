@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Self
 
 import numpy as np
@@ -108,35 +108,33 @@ def plane_samples(geometry: Geometry) -> list[int]:
     return [geometry.width * geometry.height] + [columns * rows] * (2 if geometry.chroma else 0)
 
 
-class PsnrRunner:
-    def __init__(self, members: Sequence[Psnr], geometry: Geometry, cpu: CpuContext) -> None:
-        from acuity import _native
+class PsnrFigures:
+    """Makes a frame's figures from the squared errors of its planes."""
 
-        self._squared_error = _native.squared_error
-        self._depth = geometry.depth
-        self._set = cpu.instruction_set
-        (self._member,) = members  # exactly one, because no option is part of a name
-        self._samples = plane_samples(geometry)
-        if not self._member.flag("enable_chroma"):
-            del self._samples[1:]
-        keys = {*self._member.keys(late=False), *self._member.hidden_keys()}
-        self._wanted = [[f"{kind}_{plane}" in keys for kind in ("mse", "sse")] for plane in _PLANES]
-        self._peak = self._member.peak(self._depth) ** 2
-        self._limits = [self._member.limit(self._depth, count) for count in self._samples]
+    def __init__(self, members: Sequence[Psnr], geometry: Geometry) -> None:
+        (member,) = members  # exactly one, because no option is part of a name
+        samples = plane_samples(geometry)[: 3 if member.flag("enable_chroma") else 1]
+        keys = {*member.keys(late=False), *member.hidden_keys()}
+        self._peak = member.peak(geometry.depth) ** 2
+        self._planes = [
+            (
+                plane,
+                count,
+                member.limit(geometry.depth, count),
+                f"mse_{plane}" in keys,
+                f"sse_{plane}" in keys,
+            )
+            for plane, count in zip(_PLANES, samples, strict=False)
+        ]
 
-    def run(self, frame: Frame) -> dict[str, float]:
+    @property
+    def planes(self) -> int:
+        """How many planes are looked at."""
+        return len(self._planes)
+
+    def of(self, errors: Iterable[int]) -> dict[str, float]:
         found: dict[str, float] = {}
-        planes = zip(
-            _PLANES,
-            self._samples,
-            self._limits,
-            self._wanted,
-            frame.ref.planes,
-            frame.dis.planes,
-            strict=False,
-        )
-        for plane, samples, limit, (mse_wanted, sse_wanted), ref, dis in planes:
-            error = self._squared_error(ref, dis, self._depth, self._set)
+        for (plane, samples, limit, mse_wanted, sse_wanted), error in zip(self._planes, errors, strict=True):
             mse = error / samples
             found[f"psnr_{plane}"] = min(10.0 * math.log10(self._peak / max(mse, _LEAST_MSE)), limit)
             if mse_wanted:
@@ -144,3 +142,17 @@ class PsnrRunner:
             if sse_wanted:
                 found[f"sse_{plane}"] = float(error)
         return found
+
+
+class PsnrRunner:
+    def __init__(self, members: Sequence[Psnr], geometry: Geometry, cpu: CpuContext) -> None:
+        from acuity import _native
+
+        self._squared_error = _native.squared_error
+        self._depth = geometry.depth
+        self._set = cpu.instruction_set
+        self._figures = PsnrFigures(members, geometry)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        pairs = list(zip(frame.ref.planes, frame.dis.planes, strict=False))[: self._figures.planes]
+        return self._figures.of(self._squared_error(ref, dis, self._depth, self._set) for ref, dis in pairs)

@@ -4,6 +4,7 @@
 // barrier; a barrier that some threads of a block or warp don't reach ends the process with a message.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -37,8 +38,10 @@ namespace emulator {
 
 enum class State { kRuns, kAtWarp, kAtBlock, kEnded };
 
+// A fiber's context starts it, once; from then on jumps switch, which ask nothing of the system.
 struct Fiber {
     ucontext_t context;
+    jmp_buf place;
     std::vector<char> stack;
     State state;
     dim3 index;
@@ -46,28 +49,38 @@ struct Fiber {
 };
 
 inline std::vector<Fiber> fibers;
-inline ucontext_t scheduler;
+inline ucontext_t main_context;
+inline jmp_buf scheduler;
 inline int current, threads;
 inline void (*body)(void*);
 inline void* body_data;
 inline std::mutex one_at_a_time;
 
-inline void enter() {
-    body(body_data);
-    fibers[current].state = State::kEnded;
-    swapcontext(&fibers[current].context, &scheduler);
-}
-
 inline void yield(State state) {
     fibers[current].state = state;
-    swapcontext(&fibers[current].context, &scheduler);
+    if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler, 1);
+}
+
+inline void enter() {
+    for (;;) {  // one block after the other
+        body(body_data);
+        yield(State::kEnded);
+    }
 }
 
 inline void resume(int number) {
     current = number;
-    threadIdx = fibers[number].index;
-    fibers[number].state = State::kRuns;
-    swapcontext(&scheduler, &fibers[number].context);
+    Fiber& f = fibers[number];
+    threadIdx = f.index;
+    f.state = State::kRuns;
+    if (_setjmp(scheduler) != 0) return;
+    if (!f.stack.empty()) _longjmp(f.place, 1);
+    f.stack.resize(128 << 10);
+    getcontext(&f.context);
+    f.context.uc_stack = {f.stack.data(), 0, f.stack.size()};
+    f.context.uc_link = nullptr;
+    makecontext(&f.context, enter, 0);
+    swapcontext(&main_context, &f.context);
 }
 
 [[noreturn]] inline void fail(const char* what) {
@@ -95,11 +108,6 @@ inline void run_warp(int first, int last) {
 inline void run_block() {
     for (int t = 0; t < threads; ++t) {
         Fiber& f = fibers[t];
-        if (f.stack.empty()) f.stack.resize(128 << 10);
-        getcontext(&f.context);
-        f.context.uc_stack = {f.stack.data(), 0, f.stack.size()};
-        f.context.uc_link = nullptr;
-        makecontext(&f.context, enter, 0);
         f.state = State::kRuns;
         const unsigned n = static_cast<unsigned>(t);
         f.index = {n % blockDim.x, n / blockDim.x % blockDim.y, n / blockDim.x / blockDim.y};
@@ -265,6 +273,22 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
     const unsigned long long both = (static_cast<unsigned long long>(y) << 32) | x;
     unsigned out = 0;
     for (int i = 0; i < 4; ++i) out |= static_cast<unsigned>((both >> (((s >> (4 * i)) & 7) * 8)) & 255) << (8 * i);
+    return out;
+}
+inline unsigned __vabsdiffu4(unsigned a, unsigned b) {
+    unsigned out = 0;
+    for (int i = 0; i < 32; i += 8) {
+        const int d = static_cast<int>((a >> i) & 255) - static_cast<int>((b >> i) & 255);
+        out |= static_cast<unsigned>(d < 0 ? -d : d) << i;
+    }
+    return out;
+}
+inline unsigned __vabsdiffu2(unsigned a, unsigned b) {
+    unsigned out = 0;
+    for (int i = 0; i < 32; i += 16) {
+        const int d = static_cast<int>((a >> i) & 65535) - static_cast<int>((b >> i) & 65535);
+        out |= static_cast<unsigned>(d < 0 ? -d : d) << i;
+    }
     return out;
 }
 inline int __double2int_rz(double v) { return static_cast<int>(v); }

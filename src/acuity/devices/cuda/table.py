@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.features.motion import Motion
+from acuity.features.psnr import Psnr
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
@@ -28,4 +29,5 @@ class Entry(NamedTuple):
 
 TWINS: Final[dict[type[Extractor], Entry]] = {
     Motion: Entry("motion", "MotionTwin", "motion"),
+    Psnr: Entry("psnr", "PsnrTwin", "psnr"),
 }
