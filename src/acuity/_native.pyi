@@ -139,6 +139,41 @@ class Speed:
     def change(self, ref_before: Samples, ref: Samples, dis_before: Samples, dis: Samples) -> list[float]:
         """For each setting the score of what changed."""
 
+    @staticmethod
+    def joined(u: tuple[bool, Sequence[float]], v: tuple[bool, Sequence[float]]) -> list[list[float]]:
+        """What `chroma` gives, of each plane's results: whether a covariance is singular, and the scores."""
+
+class SpeedPlan:
+    """How SpEED reduces planes of one size: its filters, and which samples they read."""
+
+    def __init__(
+        self, width: int, height: int, *, kernelscale: float, prescale: float, prescale_method: str
+    ) -> None: ...
+    @property
+    def columns(self) -> tuple[int, list[int], list[float]]:
+        """Outputs of a row, the samples that their taps read, and their weights: see native/speed/table.h."""
+
+    @property
+    def rows(self) -> tuple[int, list[int], list[float]]: ...
+    @property
+    def blend(self) -> int:
+        """Samples blended along each axis; 0 if planes are not rescaled."""
+
+    @property
+    def normalised(self) -> bool:
+        """Whether a blend is divided by the sum of its weights."""
+
+    @property
+    def low_pass(self) -> list[float]: ...
+    @property
+    def mean(self) -> list[float]: ...
+    @property
+    def across(self) -> int:
+        """Blocks in a row."""
+
+    @property
+    def down(self) -> int: ...
+
 class Adm:
     """ADM for several (gain limit, noise weight) settings in one pass."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor
 from acuity.features.options import Option, OptionValue
 
 if TYPE_CHECKING:
-    from acuity._native import Speed
+    from acuity._native import Speed, SpeedPlan
 
 # Samples of a rescaled plane along the side of one block: 5 samples with a distance of 16.
 BLOCK: Final = 80
@@ -44,6 +44,12 @@ OPTIONS: Final = (
         help="what is below neural noise, raised by this part of it, is not seen",
     ),
 )
+
+
+class Scaling(TypedDict):
+    kernelscale: float
+    prescale: float
+    prescale_method: str
 
 
 class SpeedExtractor(Extractor):
@@ -88,6 +94,15 @@ class SpeedExtractor(Extractor):
         return self.number("speed_kernelscale"), self.number("speed_prescale"), method
 
     @property
+    def scaling(self) -> Scaling:
+        """The options that decide how planes are reduced, as the native objects take them."""
+        return {
+            "kernelscale": self.number("speed_kernelscale"),
+            "prescale": self.number("speed_prescale"),
+            "prescale_method": self.text("speed_prescale_method"),
+        }
+
+    @property
     def weighing(self) -> tuple[float, float, int]:
         """The settings that turn a plane's statistics into scores: neural noise, its floor, and the mode."""
         return self.number("speed_sigma_nn"), self.number("speed_nn_floor"), 0
@@ -107,14 +122,18 @@ def native_speed(
     """The native object that compares planes of that size, with the scores of each weighing."""
     from acuity import _native
 
-    first = members[0]
     return _native.Speed(
         cpu.workspace,
         *plane,
         depth,
-        kernelscale=first.number("speed_kernelscale"),
-        prescale=first.number("speed_prescale"),
-        prescale_method=first.text("speed_prescale_method"),
+        **members[0].scaling,
         settings=weighings(members),
         instruction_set=cpu.instruction_set,
     )
+
+
+def native_plan(first: SpeedExtractor, plane: tuple[int, int]) -> SpeedPlan:
+    """What is done with planes of that size: filters, and which samples they read."""
+    from acuity import _native
+
+    return _native.SpeedPlan(*plane, **first.scaling)

@@ -58,18 +58,27 @@ class SpeedChroma(SpeedExtractor):
         return SpeedChromaRunner(members, geometry, cpu)
 
 
-class SpeedChromaRunner:
-    def __init__(self, members: Sequence[SpeedChroma], geometry: Geometry, cpu: CpuContext) -> None:
-        plane = geometry.chroma or (0, 0)
-        self._native = native_speed(members, plane, geometry.depth, cpu)
+class SpeedChromaFigures:
+    """Makes figures of the scores of each weighing: those of u, of v and of both."""
+
+    def __init__(self, members: Sequence[SpeedChroma]) -> None:
         self._weighings = weighings(members)
         self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.planes, frame.dis.planes
-        scores = dict(zip(self._weighings, self._native.chroma(ref_u, ref_v, dis_u, dis_v), strict=True))
+    def of(self, scores: Sequence[Sequence[float]]) -> dict[str, float]:
+        by_weighing = dict(zip(self._weighings, scores, strict=True))
         found: dict[str, float] = {}
         for weighing, most, keys in self._members:
-            for key, score in zip(keys, scores[weighing], strict=True):
+            for key, score in zip(keys, by_weighing[weighing], strict=True):
                 found[key] = score if score < most else most  # NaN counts as large
         return found
+
+
+class SpeedChromaRunner:
+    def __init__(self, members: Sequence[SpeedChroma], geometry: Geometry, cpu: CpuContext) -> None:
+        self._native = native_speed(members, geometry.chroma or (0, 0), geometry.depth, cpu)
+        self._figures = SpeedChromaFigures(members)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.planes, frame.dis.planes
+        return self._figures.of(self._native.chroma(ref_u, ref_v, dis_u, dis_v))

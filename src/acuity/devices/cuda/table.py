@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
+from acuity.features.speed_chroma import SpeedChroma
+from acuity.features.speed_temporal import SpeedTemporal
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
@@ -30,4 +32,6 @@ class Entry(NamedTuple):
 TWINS: Final[dict[type[Extractor], Entry]] = {
     Motion: Entry("motion", "MotionTwin", "motion"),
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
+    SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
+    SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
 }

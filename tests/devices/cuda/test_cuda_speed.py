@@ -1,0 +1,117 @@
+"""SpEED on an emulated card beside the CPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_card import needs_compiler
+from twin_bench import extractors, on_card, on_cpu, random_frames
+
+from acuity.devices.cuda.twins.speed_chroma import SpeedChromaTwin
+from acuity.devices.cuda.twins.speed_temporal import SpeedTemporalTwin
+from acuity.errors import UnfitPictureError
+from acuity.features.extractor import Frame
+from acuity.video.picture import Picture
+
+TWINS = {"speed_chroma": SpeedChromaTwin, "speed_temporal": SpeedTemporalTwin}
+pytestmark = needs_compiler
+
+
+def same(
+    name: str, frames: Sequence[Frame], *settings: Mapping[str, Any], most: int = 3
+) -> list[dict[str, float]]:
+    """The figures, after the card's are found to be the CPU's."""
+    members = extractors(name, *settings)
+    found = on_cpu(members, frames)
+    assert on_card(TWINS[name], members, frames, most) == found
+    return found
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("depth", [8, 10, 12, 16])
+@pytest.mark.parametrize("name", TWINS)
+def test_the_same_digits(name: str, depth: int, extreme: bool) -> None:
+    layout = "444" if name == "speed_chroma" else "400"
+    frames = random_frames(2, 251, 209, depth, layout=layout, extreme=extreme)
+    found = same(name, frames)
+    assert all(value > 0 for value in found[-1].values())
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "layout"),
+    [(80, 80, "444"), (167, 161, "420"), (95, 600, "444"), (700, 81, "444"), (560, 170, "422")],
+)
+def test_sizes(width: int, height: int, layout: str) -> None:
+    frames = random_frames(2, width, height, 8, layout=layout)
+    for name in TWINS:
+        same(name, frames)
+
+
+def test_batches_that_are_not_full() -> None:
+    frames = random_frames(4, 230, 210, 8, layout="444")
+    for name in TWINS:
+        same(name, frames, most=3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"speed_kernelscale": 0.5},
+        {"speed_kernelscale": 360 / 97},
+        {"speed_prescale": 0.9995},
+        {"speed_prescale": 0.6, "speed_prescale_method": "bilinear"},
+        {"speed_prescale": 0.7, "speed_prescale_method": "nearest", "speed_kernelscale": 1.5},
+        {"speed_prescale": 1.3, "speed_prescale_method": "bicubic"},
+        {"speed_prescale": 0.6, "speed_prescale_method": "lanczos4"},
+    ],
+)
+@pytest.mark.parametrize("name", TWINS)
+def test_reductions(name: str, settings: Mapping[str, Any]) -> None:
+    same(name, random_frames(2, 330, 301, 8, layout="444"), settings)
+
+
+@pytest.mark.parametrize("depth", [8, 10])
+def test_weighings_side_by_side(depth: int) -> None:
+    frames = random_frames(2, 240, 225, depth, layout="444")
+    modes = [{"speed_weight_var_mode": mode, "speed_sigma_nn": 0.19} for mode in range(7)]
+    others = [{"speed_nn_floor": 0.3}, {"speed_nn_floor": 1.0, "speed_sigma_nn": 2.0}, {"speed_max_val": 2.0}]
+    same("speed_chroma", frames, *modes, *others)
+    same("speed_temporal", frames, *others)
+    same("speed_temporal", frames, {"speed_use_ref_diff": True}, {"speed_use_ref_diff": True, **others[0]})
+
+
+def flat(picture: Picture, number: int) -> Picture:
+    planes = list(picture.planes)
+    planes[number] = np.full_like(planes[number], 77)
+    return Picture(tuple(planes), picture.format)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("number", [1, 2])
+def test_planes_that_cannot_be_described(number: int, both: bool) -> None:
+    """A flat plane counts for nothing, and a pair of which one is flat scores 0."""
+    frames = [
+        replace(f, ref=flat(f.ref, number), dis=flat(f.dis, number) if both else f.dis)
+        for f in random_frames(2, 230, 210, 8, layout="444")
+    ]
+    same("speed_chroma", frames)
+
+
+@pytest.mark.parametrize("flattened", [("ref",), ("ref", "dis")])
+def test_changes_that_cannot_be_described(flattened: Sequence[str]) -> None:
+    first, second = random_frames(2, 230, 210, 8)
+    still = {side: getattr(first, side) for side in flattened}  # nothing changes
+    frames = [first, replace(second, **still)]
+    same("speed_temporal", frames, {"speed_max_val": 7.0})
+
+
+def test_pictures_too_small_for_a_change() -> None:
+    frames = random_frames(2, 60, 60, 8)
+    members = extractors("speed_temporal", {})
+    assert on_card(SpeedTemporalTwin, members, frames[:1]) == on_cpu(members, frames[:1])
+    with pytest.raises(UnfitPictureError):
+        on_card(SpeedTemporalTwin, members, frames)
