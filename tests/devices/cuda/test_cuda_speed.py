@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_card import needs_compiler
-from twin_bench import extractors, on_card, on_cpu, random_frames
 
 from acuity.devices.cuda.twins.speed_chroma import SpeedChromaTwin
 from acuity.devices.cuda.twins.speed_temporal import SpeedTemporalTwin
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import Frame
 from acuity.video.picture import Picture
+from emulated_card import needs_compiler
+from twin_bench import extractors, on_card, on_cpu, random_frames
 
 TWINS = {"speed_chroma": SpeedChromaTwin, "speed_temporal": SpeedTemporalTwin}
 pytestmark = needs_compiler
