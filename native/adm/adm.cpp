@@ -22,7 +22,7 @@ struct Bands {
 };
 
 // Contrast energy of the reference: cube roots of each band's sum, plus the noise floor.
-float denominator(const AdmScale& s, const CsfFactors& csf, const AdmSums& sums, double noise_weight) {
+float denominator(const AdmScale& s, const CsfFactors& csf, const std::uint64_t* sums, double noise_weight) {
     static constexpr int kFraction[kScales] = {18, 32, 27, 23};  // bits the unshifted sums are scaled by
     const Bands bands(s);
     const double unit = std::ldexp(1.0, kFraction[s.scale] - bands.shifts.den_row - bands.shifts.den_cube);
@@ -30,21 +30,22 @@ float denominator(const AdmScale& s, const CsfFactors& csf, const AdmSums& sums,
     float roots[3];
     for (int b = 0; b < 3; ++b) {
         const double factor = static_cast<double>(b == 2 ? csf.diagonal : csf.straight);
-        roots[b] = cube_root(static_cast<double>(sums.den[b]) / unit * std::pow(factor, 3)) + noise;
+        roots[b] = cube_root(static_cast<double>(sums[b]) / unit * std::pow(factor, 3)) + noise;
     }
     return roots[0] + roots[1] + roots[2];
 }
 
 // The same of a masked picture. Scale 0 divides in double precision, the others in single.
-float numerator(const AdmScale& s, const std::int64_t (&sums)[3], double noise_weight) {
+float numerator(const AdmScale& s, const std::uint64_t* sums, double noise_weight) {
     static constexpr int kFraction[kScales][3] = {{52, 52, 57}, {45, 45, 45}, {39, 39, 39}, {36, 36, 36}};
     const Bands bands(s);
     const float noise = cube_root(bands.area() * noise_weight);
     float roots[3];
     for (int b = 0; b < 3; ++b) {
         const double unit = std::ldexp(1.0, kFraction[s.scale][b] - bands.shifts.cube[b] - bands.shifts.row);
-        const float energy = s.scale == 0 ? static_cast<float>(static_cast<double>(sums[b]) / unit)
-                                          : static_cast<float>(sums[b]) / static_cast<float>(unit);
+        const auto sum = static_cast<std::int64_t>(sums[b]);
+        const float energy = s.scale == 0 ? static_cast<float>(static_cast<double>(sum) / unit)
+                                          : static_cast<float>(sum) / static_cast<float>(unit);
         roots[b] = cube_root(energy) + noise;
     }
     return roots[0] + roots[1] + roots[2];
@@ -104,15 +105,18 @@ void Adm::sum(const Plane& ref, const Plane& dis, const Memory& m, const double*
 
 // The whole, the additive impairment, four scales, then numerator and denominator of the whole and of
 // each scale.
-void Adm::append_outputs(const Sums& sums, int gain, double noise_weight, std::vector<double>& out) const {
+void Adm::append_outputs(const std::uint64_t* sums, std::size_t gain, double noise_weight,
+                         std::vector<double>& out) const {
     double num = 0, den = 0, aim = 0;
     double scale_num[kScales], scale_den[kScales];
     for (std::size_t s = 0; s < kScales; ++s) {
         const auto& [kernel, csf] = scales_[s];
         if (kernel.bands) {
-            scale_num[s] = static_cast<double>(numerator(kernel, sums[s].num[gain], noise_weight));
-            scale_den[s] = static_cast<double>(denominator(kernel, csf, sums[s], noise_weight));
-            if (aim_) aim += static_cast<double>(numerator(kernel, sums[s].aim[gain], 0.0));
+            const std::uint64_t* here = sums + s * sums_a_scale();
+            const std::uint64_t* masked = here + 3 + (aim_ ? 6 : 3) * gain;
+            scale_num[s] = static_cast<double>(numerator(kernel, masked, noise_weight));
+            scale_den[s] = static_cast<double>(denominator(kernel, csf, here, noise_weight));
+            if (aim_) aim += static_cast<double>(numerator(kernel, masked + 3, 0.0));
         } else {
             scale_num[s] = 0.0;
             scale_den[s] = static_cast<double>(1e-10f);  // so that a skipped scale divides to 0
@@ -134,21 +138,34 @@ void Adm::append_outputs(const Sums& sums, int gain, double noise_weight, std::v
     }
 }
 
-std::vector<double> Adm::run(const Plane& ref, const Plane& dis) const {
-    const Memory m = carve(Carver(workspace_->block()));
-    std::vector<Sums> passes((gains_.size() + kMaxGains - 1) / kMaxGains);
-    for (std::size_t p = 0; p < passes.size(); ++p) {
-        const std::size_t first = p * kMaxGains, count = std::min<std::size_t>(kMaxGains, gains_.size() - first);
-        sum(ref, dis, m, &gains_[first], static_cast<int>(count), passes[p]);
-    }
+std::vector<double> Adm::outputs(const std::vector<std::uint64_t>& sums) const {
     std::vector<double> out;
     out.reserve(settings_.size() * kOutputs);
     for (const Setting& s : settings_) {
         const auto found = std::find(gains_.begin(), gains_.end(), s.gain_limit);
-        const auto at = static_cast<std::size_t>(found - gains_.begin());
-        append_outputs(passes[at / kMaxGains], static_cast<int>(at % kMaxGains), s.noise_weight, out);
+        append_outputs(sums.data(), static_cast<std::size_t>(found - gains_.begin()), s.noise_weight, out);
     }
     return out;
+}
+
+std::vector<double> Adm::run(const Plane& ref, const Plane& dis) const {
+    const Memory m = carve(Carver(workspace_->block()));
+    std::vector<std::uint64_t> sums(kScales * sums_a_scale());
+    for (std::size_t first = 0; first < gains_.size(); first += kMaxGains) {
+        const std::size_t count = std::min<std::size_t>(kMaxGains, gains_.size() - first);
+        Sums pass;
+        sum(ref, dis, m, &gains_[first], static_cast<int>(count), pass);
+        for (std::size_t s = 0; s < kScales; ++s) {
+            std::uint64_t* at = &sums[s * sums_a_scale()];
+            std::copy_n(pass[s].den, 3, at);
+            at += 3 + (aim_ ? 6 : 3) * first;
+            for (std::size_t g = 0; g < count; ++g) {
+                at = std::copy_n(pass[s].num[g], 3, at);
+                if (aim_) at = std::copy_n(pass[s].aim[g], 3, at);
+            }
+        }
+    }
+    return outputs(sums);
 }
 
 }  // namespace acuity

@@ -28,6 +28,16 @@ class Adm {
     // kOutputs values for each setting.
     std::vector<double> run(const Plane& ref, const Plane& dis) const;
 
+    // The same from the sums of a frame, which may come from elsewhere. For each scale there are three
+    // denominators, then for each gain limit three masked sums and, with aim, three of the additive
+    // impairment. Those of a skipped scale are not looked at.
+    std::vector<double> outputs(const std::vector<std::uint64_t>& sums) const;
+
+    const std::vector<double>& gains() const { return gains_; }
+    bool aim() const { return aim_; }
+    std::size_t sums_a_scale() const { return 3 + (aim_ ? 6 : 3) * gains_.size(); }
+    const AdmScale& scale(int number) const { return scales_[number].kernel; }
+
   private:
     struct Memory;
     using Sums = std::array<AdmSums, kScales>;
@@ -39,7 +49,8 @@ class Adm {
     Memory carve(Carver carver) const;
     void sum(const Plane& ref, const Plane& dis, const Memory& memory, const double* gains, int n_gains,
              Sums& out) const;
-    void append_outputs(const Sums& sums, int gain, double noise_weight, std::vector<double>& out) const;
+    void append_outputs(const std::uint64_t* sums, std::size_t gain, double noise_weight,
+                        std::vector<double>& out) const;
 
     std::shared_ptr<Workspace> workspace_;
     const AdmKernels& kernels_;

@@ -197,6 +197,42 @@ class Adm:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, num and den of each scale."""
 
+    def outputs(self, sums: Sequence[int]) -> list[float]:
+        """The same from a frame's sums.
+
+        Each scale has three denominators, then three masked sums for each of `gains`, followed by three of the
+        additive impairment if `aim`.
+        """
+
+    @property
+    def gains(self) -> list[float]:
+        """The gain limits of all settings, each once."""
+
+    @property
+    def aim(self) -> bool: ...
+    @property
+    def plans(self) -> list[AdmPlan]:
+        """The four scales."""
+
+class AdmPlan:
+    """What one scale of ADM reads, sums and shifts."""
+
+    bands: bool  # False: the scale is skipped but for its low-pass band
+    input: tuple[int, int]  # columns and rows that the wavelet transform reads
+    size: tuple[int, int]  # of the bands
+    rows: tuple[int, int]  # summed, from the first to before the last
+    columns: tuple[int, int]
+    factors: list[int]  # contrast sensitivity of the bands in fixed point
+    cos_squared: float
+    cube_shifts: list[int]  # off each masked cube of the bands, after these were added
+    cube_adds: list[int]
+    row_shift: int  # off each row's masked sums, after these were added
+    row_adds: list[int]
+    den_cube_shift: int  # the same of the denominators
+    den_cube_add: int
+    den_row_shift: int
+    den_row_add: int
+
 class FloatSsim:
     """Structural similarity in single precision, of pictures shrunk by a factor."""
 

@@ -122,14 +122,16 @@ class Adm(Extractor):
         return [whole, aim, adm3, *rest[:4], whole, *rest[4:]]
 
 
-class AdmRunner:
+class AdmGroup:
+    """Extractors that share their sums: the native object, and figures of its outputs."""
+
     def __init__(self, members: Sequence[Adm], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
         first = members[0]
         pairs = [(m.number("adm_enhn_gain_limit"), m.number("adm_noise_weight")) for m in members]
         settings = list(dict.fromkeys(pairs))
-        self._native = _native.Adm(
+        self.native = _native.Adm(
             cpu.workspace,
             geometry.width,
             geometry.height,
@@ -151,10 +153,18 @@ class AdmRunner:
             for member, pair in zip(members, pairs, strict=True)
         ]
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        values = self._native.run(frame.ref.luma, frame.dis.luma)
+    def figures(self, values: Sequence[float]) -> dict[str, float]:
+        """Figures by key, from the native output."""
         found: dict[str, float] = {}
         for member, keys, start in self._members:
             # There are no keys for debug features unless they are requested.
             found.update(zip(keys, member.figures(values[start : start + self._width]), strict=False))
         return found
+
+
+class AdmRunner:
+    def __init__(self, members: Sequence[Adm], geometry: Geometry, cpu: CpuContext) -> None:
+        self._group = AdmGroup(members, geometry, cpu)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        return self._group.figures(self._group.native.run(frame.ref.luma, frame.dis.luma))

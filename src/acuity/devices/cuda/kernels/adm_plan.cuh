@@ -1,0 +1,73 @@
+// What ADM's kernels are told about a scale, and arithmetic that all scales share.
+#pragma once
+#include "pictures.cuh"
+
+// A limit of gain. Whole ones, the usual case, multiply as integers; a size above `most` would overflow.
+struct AdmGain {
+    double value;
+    u32 times, most;  // times is 0 if the limit isn't whole
+};
+
+// One scale: the twin of PLAN in twins/adm.py. Sums of each row of the bands are kept in `row_words` words,
+// first three denominators and then three of each masking.
+struct AdmPlan {
+    i32 input_width, input_height;  // of what the wavelet transform reads
+    i32 width, height;              // of the bands
+    i32 first_row, last_row, first_column, last_column;  // summed: to before the last
+    i32 segment;                    // rows that a warp makes
+    i32 depth;
+    u32 factor[3];
+    float cos_squared;
+    i32 cube_shift[3], den_shift;
+    u32 cube_add[3], den_add;
+    i32 input_pitch, low_pitch;     // bytes from row to row of the low-pass bands, input and output
+    i64 input_size, low_size;       // bytes of one
+    i32 row_words, rows_a_frame, rows_before;  // of the sums of rows: rows_before are those of finer scales
+    i32 first_word;                 // of the maskings of this pass
+    i32 first_pass;                 // which adds denominators and keeps low-pass bands
+    i32 unused;
+    AdmGain gain[2];
+};
+
+// The Daubechies 2 wavelet in Q15.
+__device__ constexpr i32 kLow[4] = {15826, 27411, 7345, -4240};
+__device__ constexpr i32 kHigh[4] = {-4240, -7345, 27411, -15826};
+constexpr i32 kLowSum = 46342;
+
+constexpr u32 kWarp = 0xFFFFFFFFu;
+
+__device__ __forceinline__ u32 magnitude(i32 x) { return x < 0 ? 0u - static_cast<u32>(x) : static_cast<u32>(x); }
+
+// x where sign is 0, -x where it is -1.
+__device__ __forceinline__ i32 flip(i32 x, i32 sign) { return (x ^ sign) - sign; }
+
+// The rounded cube of what stands out. The square wraps in 32 bits, with its sign.
+template <int kSquareShift>
+__device__ __forceinline__ i64 rounded_cube(i32 v, u32 add, i32 shift) {
+    const u64 square = static_cast<u64>(static_cast<u32>(v)) * static_cast<u32>(v) + (u64(1) << (kSquareShift - 1));
+    const i32 kept = static_cast<i32>(static_cast<u32>(square >> kSquareShift));
+    return (static_cast<i64>(kept) * v + add) >> shift;
+}
+
+// Whether gradients point the same way to within a degree, given their product and squares.
+__device__ __forceinline__ bool surely_parallel(float dot, float ref, float dis, float cos_squared) {
+    const double product = dot;
+    return product >= 0.0 && product * product >= static_cast<double>(cos_squared) * ref * dis;
+}
+
+// The same from products in single precision, which decide unless the limit is closer than all their
+// roundings may amount to, one part in 2^19; then `exactly()` does.
+template <class Exactly>
+__device__ __forceinline__ bool parallel(float rh, float rv, float dh, float dv, float cos_squared, Exactly exactly) {
+    const float dot = rh * dh + rv * dv, product = (rh * rh + rv * rv) * (dh * dh + dv * dv);
+    const float square = dot * fabsf(dot);
+    const bool yes = square >= product * (cos_squared * (1 + 1.0f / (1 << 19)));
+    const bool maybe = square >= product * (cos_squared * (1 - 1.0f / (1 << 19)));
+    return yes == maybe ? yes : exactly();
+}
+
+// min(size * gain, most), rounded down.
+__device__ __forceinline__ u32 gained(u32 size, u32 most, const AdmGain& gain) {
+    if (gain.times != 0) return min(min(size, gain.most) * gain.times, most);
+    return static_cast<u32>(min(size * gain.value, static_cast<double>(most)));
+}

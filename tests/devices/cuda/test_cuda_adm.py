@@ -1,0 +1,75 @@
+"""ADM on an emulated card beside the CPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from acuity.devices.cuda.twins.adm import AdmTwin
+from acuity.features.extractor import Extractor, Frame
+from emulated_card import needs_compiler
+from twin_bench import extractors, on_card, on_cpu, random_frames
+
+pytestmark = needs_compiler
+
+SCREENS: list[dict[str, Any]] = [
+    {"adm_csf_mode": 1},
+    {"adm_csf_mode": 1, "adm_csf_scale": 50.0, "adm_csf_diag_scale": 20.0},
+    {"adm_csf_mode": 2, "adm_norm_view_dist": 5.0},
+    {"adm_csf_mode": 3, "adm_ref_display_height": 2160},
+    {"adm_norm_view_dist": 24.0, "adm_ref_display_height": 4320},
+    {"adm_csf_mode": 1, "adm_csf_scale": 0.0},
+]
+
+
+def same(members: Sequence[Extractor], frames: Sequence[Frame], most: int = 3) -> None:
+    # As text, because extreme pictures give NaN, which equals nothing.
+    assert repr(on_card(AdmTwin, members, frames, most)) == repr(on_cpu(members, frames))
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("depth", [8, 10, 12, 16])
+@pytest.mark.parametrize("size", [(17, 17), (131, 67), (262, 35)])
+def test_the_same_digits(size: tuple[int, int], depth: int, extreme: bool) -> None:
+    frames = random_frames(2, *size, depth, extreme=extreme)
+    members = extractors("adm", {"debug": True, "adm_skip_aim": True})
+    same(members, frames)
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_screens(screen: dict[str, Any], extreme: bool) -> None:
+    frames = random_frames(1, 70, 42, 8, extreme=extreme)
+    members = extractors("adm", {"debug": True, **screen})
+    same(members, frames)
+
+
+@pytest.mark.parametrize("aim", [False, True])
+@pytest.mark.parametrize("extreme", [False, True])
+def test_several_gains_and_noise_weights(aim: bool, extreme: bool) -> None:
+    frames = random_frames(1, 68, 45, 8, extreme=extreme, seed=3)
+    members = extractors(
+        "adm",
+        *(
+            {"adm_enhn_gain_limit": gain, "adm_noise_weight": noise, "adm_skip_aim": not aim}
+            for gain, noise in [
+                (100.0, 0.03125),
+                (1.0, 0.03125),
+                (1.2, 0.03125),
+                (1.2, 7.0),
+                (37.5, 0.0),
+                (3.0, 1.0),
+            ]
+        ),
+    )
+    same(members, frames)
+
+
+@pytest.mark.parametrize("depth", [8, 10])
+def test_without_scale_0(depth: int) -> None:
+    frames = random_frames(3, 150, 37, depth)
+    for aim in (False, True):
+        members = extractors("adm", {"debug": True, "adm_skip_scale0": True, "adm_skip_aim": not aim})
+        same(members, frames, most=2)
