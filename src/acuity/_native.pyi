@@ -200,8 +200,8 @@ class Adm:
     def outputs(self, sums: Sequence[int]) -> list[float]:
         """The same from a frame's sums.
 
-        Each scale has three denominators, then three masked sums for each of `gains`, followed by three of the
-        additive impairment if `aim`.
+        Each scale has three denominators, then three masked sums for each of `gains`, followed by three of
+        the additive impairment if `aim`.
         """
 
     @property
