@@ -108,28 +108,59 @@ Cambi::Cambi(std::shared_ptr<Workspace> workspace, const CambiKernels& kernels, 
     workspace_->reserve(carve(Carver(nullptr)).bytes);
 }
 
-double Cambi::pool(const CambiScale& scale, const Memory& m) const {
-    const std::int64_t samples = std::int64_t{scale.width} * scale.height;
-    const auto share = static_cast<std::int64_t>(options_.share * static_cast<double>(samples));
-    const std::int64_t count = std::clamp<std::int64_t>(share, 1, samples);
+CambiPlan Cambi::plan() const {
+    const CambiLevels levels = tables_.levels();
+    CambiPlan plan{options_.width,
+                   options_.height,
+                   options_.window / 2,
+                   flat_limit(options_.width, options_.height),
+                   options_.smooth,
+                   options_.halve,
+                   columns_,
+                   rows_,
+                   {sizes_.begin(), sizes_.end()},
+                   {},
+                   levels.base,
+                   {levels.first, levels.first + levels.count},
+                   {levels.weights, levels.weights + levels.steps},
+                   {levels.inverse, levels.inverse + kCambiMaxWindow * kCambiMaxWindow + 1}};
+    for (int s = 0; s < kCambiScales; ++s) plan.strongest.push_back(strongest(s));
+    return plan;
+}
+
+std::int64_t Cambi::strongest(int scale) const {
+    const auto [width, height] = size(scale);
+    const std::int64_t samples = std::int64_t{width} * height;
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(options_.share * static_cast<double>(samples)), 1, samples);
+}
+
+unsigned __int128 Cambi::pool(const CambiScale& scale, std::int64_t count, const Memory& m) const {
     if (scale.survey.samples == 0) return 0;
     CambiContrasts contrasts{};
     contrasts.list = scale.survey.samples > count ? m.list : nullptr;  // else the strongest are all there are
     contrasts.map = m.map;
     kernels_.contrast(scale, m.scratch, contrasts);
-    if (contrasts.list != nullptr)
-        contrasts.sum = kernels_.largest(m.list, contrasts.listed, count, static_cast<std::uint32_t*>(m.scratch));
-    return static_cast<double>(contrasts.sum) / kUnit / static_cast<double>(count);
+    if (contrasts.list == nullptr) return contrasts.sum;
+    return kernels_.largest(m.list, contrasts.listed, count, static_cast<std::uint32_t*>(m.scratch));
 }
 
-void Cambi::draw(const CambiScale& scale, const Memory& m, const Heatmap& out) const {
-    const CambiLevels& levels = scale.levels;
-    const int side = 2 * scale.radius + 1;
+double Cambi::score(const Sums& sums) const {
+    double score = 0;
+    for (int s = 0; s < kCambiScales; ++s) {
+        const auto sum = static_cast<double>(sums[static_cast<std::size_t>(s)]);
+        score += sum / kUnit / static_cast<double>(strongest(s)) * kWeights[s];
+    }
+    return score / (options_.window * options_.window);
+}
+
+void Cambi::draw(int scale, const Grid<const float>& contrasts, const Heatmap& out) const {
+    const CambiLevels levels = tables_.levels();
+    const int side = options_.window;
     const float weight = *std::max_element(levels.weights, levels.weights + levels.steps);
     const double full = 65535.0 / (static_cast<int>(weight) * side * side / 4);
-    for (int y = 0; y < scale.height; ++y) {
-        const float* row = m.map.data + y * m.map.stride;
-        std::transform(row, row + scale.width, out.data + y * out.stride, [full](float contrast) {
+    for (int y = 0; y < size(scale).second; ++y) {
+        const float* row = contrasts.data + y * contrasts.stride;
+        std::transform(row, row + size(scale).first, out.data + y * out.stride, [full](float contrast) {
             return static_cast<std::uint16_t>(std::min(full * static_cast<double>(contrast), 65535.0));
         });
     }
@@ -146,15 +177,16 @@ double Cambi::run(const Plane& picture, const Heatmaps* heatmaps) const {
     kernels_.flatten(source, m.scratch, m.plane);
 
     CambiScale scale{m.plane, 0, 0, options_.window / 2, tables_.levels(), {}};
-    double score = 0;
+    Sums sums;
     for (int s = 0; s < kCambiScales; ++s) {
         std::tie(scale.width, scale.height) = size(s);
         kernels_.filter(m.plane, scale.width, scale.height, s == 0 ? 1 : 2, scale.levels, m.scratch, scale.survey);
         if (m.map.data != nullptr) std::fill_n(m.map.data, m.map.stride * scale.height, 0.0f);
-        score += pool(scale, m) * kWeights[s];
-        if (heatmaps != nullptr) draw(scale, m, (*heatmaps)[static_cast<std::size_t>(s)]);
+        const auto number = static_cast<std::size_t>(s);
+        sums[number] = pool(scale, strongest(s), m);
+        if (heatmaps != nullptr) draw(s, {m.map.data, m.map.stride}, (*heatmaps)[number]);
     }
-    return score / (options_.window * options_.window);
+    return score(sums);
 }
 
 }  // namespace acuity

@@ -17,6 +17,18 @@ struct CambiStep {
     int lowest, highest;
 };
 
+// What a measurement on another device needs to know: how pictures are taken, and the tables.
+struct CambiPlan {
+    int width, height, radius, flat;
+    bool smooth, halve;
+    std::vector<std::int32_t> columns, rows;         // empty: pictures have the size they are judged at
+    std::vector<std::pair<int, int>> sizes;          // of each scale
+    std::vector<std::int64_t> strongest;             // how many contrasts of each scale count
+    int base;                                        // the smallest value that is counted
+    std::vector<std::int32_t> first;                 // as in CambiLevels
+    std::vector<float> weights, inverse;
+};
+
 // What doesn't depend on the picture. A step that can be seen from one value can be seen from it if larger.
 class CambiTables {
   public:
@@ -49,17 +61,27 @@ class Cambi {
     };
     using Heatmaps = std::array<Heatmap, kCambiScales>;
 
+    using Sums = std::array<unsigned __int128, kCambiScales>;
+
+    CambiPlan plan() const;
+
     // Columns and rows of a scale.
     std::pair<int, int> size(int scale) const { return sizes_[static_cast<std::size_t>(scale)]; }
 
     // The score; contrasts are drawn where there is a place for them.
     double run(const Plane& picture, const Heatmaps* heatmaps) const;
 
+    // The score of a picture whose strongest contrasts have these sums at each scale, in 2^-24.
+    double score(const Sums& sums) const;
+
+    // Draws contrasts of a scale.
+    void draw(int scale, const Grid<const float>& contrasts, const Heatmap& out) const;
+
   private:
     struct Memory;
     Memory carve(Carver carver) const;
-    double pool(const CambiScale& scale, const Memory& memory) const;
-    void draw(const CambiScale& scale, const Memory& memory, const Heatmap& out) const;
+    std::int64_t strongest(int scale) const;
+    unsigned __int128 pool(const CambiScale& scale, std::int64_t count, const Memory& memory) const;
 
     std::shared_ptr<Workspace> workspace_;
     const CambiKernels& kernels_;

@@ -11,6 +11,7 @@ namespace acuity {
 
 namespace {
 
+using Contrasts = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 using Image = nb::ndarray<std::uint16_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 using Judged = std::tuple<int, int, int>;            // width, height, window
 using Step = std::tuple<double, int, int>;           // weight, lowest, highest
@@ -53,11 +54,42 @@ class PyCambi {
         return scores;
     }
 
-    std::vector<std::pair<int, int>> sizes() const {
-        std::vector<std::pair<int, int>> all;
-        for (int s = 0; s < kCambiScales; ++s) all.push_back(cambis_[0].size(s));
+    std::vector<double> scores(const std::vector<std::int64_t>& sums) const {
+        if (sums.size() != 2 * kCambiScales * cambis_.size()) throw nb::value_error("every scale has two sums");
+        std::vector<double> all;
+        auto part = sums.begin();
+        for (const Cambi& cambi : cambis_) {
+            Cambi::Sums whole;
+            for (auto& sum : whole) {
+                sum = static_cast<unsigned __int128>(*part++);
+                sum += static_cast<unsigned __int128>(*part++) << 32;
+            }
+            all.push_back(cambi.score(whole));
+        }
         return all;
     }
+
+    void draw(const std::vector<Contrasts>& contrasts, const std::vector<Image>& heatmaps) const {
+        Cambi::Heatmaps places;
+        if (!to_places(heatmaps, places)) return;
+        if (contrasts.size() != kCambiScales) throw nb::value_error("there are contrasts of five scales");
+        for (int s = 0; s < kCambiScales; ++s) {
+            const auto number = static_cast<std::size_t>(s);
+            const auto [width, height] = cambis_[0].size(s);
+            const Contrasts& from = contrasts[number];
+            if (from.shape(1) < static_cast<std::size_t>(width) || from.shape(0) != static_cast<std::size_t>(height))
+                throw nb::value_error("contrasts do not have their scale's size");
+            cambis_[0].draw(s, {from.data(), static_cast<std::ptrdiff_t>(from.shape(1))}, places[number]);
+        }
+    }
+
+    std::vector<CambiPlan> plans() const {
+        std::vector<CambiPlan> all;
+        for (const Cambi& cambi : cambis_) all.push_back(cambi.plan());
+        return all;
+    }
+
+    std::vector<std::pair<int, int>> sizes() const { return cambis_[0].plan().sizes; }
 
   private:
     bool to_places(const std::vector<Image>& heatmaps, Cambi::Heatmaps& out) const {
@@ -81,13 +113,31 @@ class PyCambi {
 }  // namespace
 
 void bind_cambi(nb::module_& m) {
+    nb::class_<CambiPlan>(m, "CambiPlan")
+        .def_ro("width", &CambiPlan::width)
+        .def_ro("height", &CambiPlan::height)
+        .def_ro("radius", &CambiPlan::radius)
+        .def_ro("flat", &CambiPlan::flat)
+        .def_ro("smooth", &CambiPlan::smooth)
+        .def_ro("halve", &CambiPlan::halve)
+        .def_ro("columns", &CambiPlan::columns)
+        .def_ro("rows", &CambiPlan::rows)
+        .def_ro("sizes", &CambiPlan::sizes)
+        .def_ro("strongest", &CambiPlan::strongest)
+        .def_ro("base", &CambiPlan::base)
+        .def_ro("first", &CambiPlan::first)
+        .def_ro("weights", &CambiPlan::weights)
+        .def_ro("inverse", &CambiPlan::inverse);
     nb::class_<PyCambi>(m, "Cambi")
         .def(nb::init<const Memory&, int, int, int, const Judged&, const std::optional<Judged>&, bool, bool, double,
                       const std::vector<Step>&, bool, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "judged"_a, "source"_a.none(), "smooth"_a,
              "halve"_a, "share"_a, "steps"_a, "heatmaps"_a = false, "instruction_set"_a = "")
         .def_prop_ro("sizes", &PyCambi::sizes)
-        .def("run", &PyCambi::run, "ref"_a, "dis"_a, "heatmaps"_a);
+        .def_prop_ro("plans", &PyCambi::plans)
+        .def("run", &PyCambi::run, "ref"_a, "dis"_a, "heatmaps"_a)
+        .def("scores", &PyCambi::scores, "sums"_a)
+        .def("draw", &PyCambi::draw, "contrasts"_a, "heatmaps"_a);
     m.attr("CAMBI_MAX_WINDOW") = kCambiMaxWindow;
 }
 

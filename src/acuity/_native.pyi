@@ -304,6 +304,24 @@ class Ciede:
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples], column_shift: int, row_shift: int) -> float:
         """The sum over all pixels; the shifts lead from a pixel to its chroma sample."""
 
+class CambiPlan:
+    """How a picture is judged: for devices other than the CPU."""
+
+    width: int
+    height: int
+    radius: int  # of the window
+    flat: int  # more of the 7x7 samples around one than this must equal their right and lower neighbours
+    smooth: bool
+    halve: bool
+    columns: list[int]  # where each column and row comes from; empty: pictures have this size
+    rows: list[int]
+    sizes: list[tuple[int, int]]  # of each scale
+    strongest: list[int]  # how many contrasts of each scale count
+    base: int  # the smallest value that is counted
+    first: list[int]  # of each value from there: the smallest step that can be seen, less 1
+    weights: list[float]  # of each step
+    inverse: list[float]  # 1 / n
+
 class Cambi:
     """Banding of pictures, judged at (width, height) in a window that is odd and at most CAMBI_MAX_WINDOW.
 
@@ -333,6 +351,16 @@ class Cambi:
 
     def run(self, ref: Samples, dis: Samples, heatmaps: Sequence[NDArray[np.uint16]]) -> list[float]:
         """One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given."""
+
+    @property
+    def plans(self) -> list[CambiPlan]:
+        """How the distorted picture is judged, and the reference if it is."""
+
+    def scores(self, sums: Sequence[int]) -> list[float]:
+        """The scores of sums of strongest contrasts at each scale, in 2^-24: low and high part, 2^32 apart."""
+
+    def draw(self, contrasts: Sequence[NDArray[np.float32]], heatmaps: Sequence[NDArray[np.uint16]]) -> None:
+        """Draw contrasts of the five scales; rows may be longer than their scale is wide."""
 
 class Xpsnr:
     """Weighted squared errors of a picture pair; `chroma` is the size of those planes, (0, 0) without."""

@@ -241,7 +241,9 @@ class Cambi(Extractor):
         return [min(figure, largest) for figure in (score, source, max(0.0, score - source))]
 
 
-class CambiRunner:
+class Judgement:
+    """What every device does alike for a group of extractors: tables before, figures and heatmaps after."""
+
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
         from acuity.features.heatmaps import HeatmapFolder  # which brings PNG
@@ -253,7 +255,7 @@ class CambiRunner:
             for member in members
             if (folder := member.text("heatmaps_path"))
         ]
-        self._native = _native.Cambi(
+        self.native = _native.Cambi(
             cpu.workspace,
             geometry.width,
             geometry.height,
@@ -272,18 +274,30 @@ class CambiRunner:
             heatmaps=bool(self._folders),
             instruction_set=cpu.instruction_set,
         )
-        self._heatmaps = [
+        # Empty unless they are wanted.
+        self.heatmaps = [
             np.zeros((height, width), np.uint16)
-            for width, height in (self._native.sizes if self._folders else ())
+            for width, height in (self.native.sizes if self._folders else ())
         ]
         self._members = [(member, member.keys(late=False)) for member in members]
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        score, *source = self._native.run(frame.ref.luma, frame.dis.luma, self._heatmaps)
+    def figures(self, index: int, scores: Sequence[float]) -> dict[str, float]:
+        """A frame's figures by key. Its heatmaps, which are drawn, are written."""
         for folder in self._folders:
-            folder.write(frame.index, self._heatmaps)
+            folder.write(index, self.heatmaps)
+        score, *source = scores
         found: dict[str, float] = {}
         for member, keys in self._members:
             # Only the first figure has a key unless the source is judged too.
             found.update(zip(keys, member.figures(score, *(source or (0.0,))), strict=False))
         return found
+
+
+class CambiRunner:
+    def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
+        self._judgement = Judgement(members, geometry, cpu)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        judgement = self._judgement
+        scores = judgement.native.run(frame.ref.luma, frame.dis.luma, judgement.heatmaps)
+        return judgement.figures(frame.index, scores)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.card import Card, Stream
+from acuity.devices.cuda.card import Card, Memory, Stream
 from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:
@@ -56,6 +56,26 @@ class Twin(Protocol):
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
         """A frame's figures by key, from its sums."""
         ...
+
+
+def placed(card: Card, values: NDArray[np.uint8]) -> Memory:
+    """Bytes on the card that stay as they are."""
+    memory = card.allocate(values.nbytes)
+    held = card.pinned(values.nbytes)
+    held[:] = values
+    stream = card.stream()
+    stream.upload(memory.address, values.nbytes, held.reshape(1, -1))
+    stream.mark().wait()
+    return memory
+
+
+def cleared(card: Card, size: int) -> Memory:
+    """Memory on the card that is 0 at first."""
+    memory = card.allocate(size)
+    stream = card.stream()
+    stream.clear(memory.address, size)
+    stream.mark().wait()
+    return memory
 
 
 def unique(values: Sequence[float]) -> list[float]:
