@@ -357,7 +357,7 @@ class Cambi:
         """How the distorted picture is judged, and the reference if it is."""
 
     def scores(self, sums: Sequence[int]) -> list[float]:
-        """The scores of sums of strongest contrasts at each scale, in 2^-24: low and high part, 2^32 apart."""
+        """The scores of each scale's sum of strongest contrasts in 2^-24, given as low part and 2^32s."""
 
     def draw(self, contrasts: Sequence[NDArray[np.float32]], heatmaps: Sequence[NDArray[np.uint16]]) -> None:
         """Draw contrasts of the five scales; rows may be longer than their scale is wide."""

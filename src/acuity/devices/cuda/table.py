@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.features.adm import Adm
+from acuity.features.cambi import Cambi
 from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
 from acuity.features.speed_chroma import SpeedChroma
@@ -32,6 +33,7 @@ class Entry(NamedTuple):
 
 TWINS: Final[dict[type[Extractor], Entry]] = {
     Adm: Entry("adm", "AdmTwin", "adm"),
+    Cambi: Entry("cambi", "CambiTwin", "cambi"),
     Motion: Entry("motion", "MotionTwin", "motion"),
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),

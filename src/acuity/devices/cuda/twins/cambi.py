@@ -68,7 +68,6 @@ class _Layout:
     def __init__(self, plan: CambiPlan) -> None:
         record = np.zeros((), _PLAN)
         samples = contrasts = strips = 0
-        self.sizes = plan.sizes
         for scale, (width, height), strongest in zip(
             record["scales"], plan.sizes, plan.strongest, strict=True
         ):
@@ -100,9 +99,10 @@ class _Layout:
 
     def maps(self, contrasts: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         """The contrasts of each scale."""
-        found, start = [], 0
-        for _, height in self.sizes:
-            row = int(self._record["scales"][len(found)]["pitch"])
+        found: list[NDArray[np.float32]] = []
+        start = 0
+        for scale in self._record["scales"]:
+            row, height = int(scale["pitch"]), int(scale["height"])
             found.append(contrasts[start : start + row * height].reshape(height, row))
             start += row * height
         return found
