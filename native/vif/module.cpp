@@ -1,4 +1,5 @@
 #include "core/binding.h"
+#include "vif/log2.h"
 #include "vif/vif.h"
 
 namespace acuity {
@@ -24,6 +25,13 @@ class PyVif {
     Vif vif_;
 };
 
+using Words = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<double> outputs(const Words& words, std::size_t gains, bool skip_scale0) {
+    if (words.shape(0) != vif_words(gains)) throw nb::value_error("the words don't fit the number of gain limits");
+    return vif_outputs(words.data(), gains, skip_scale0);
+}
+
 }  // namespace
 
 void bind_vif(nb::module_& m) {
@@ -32,6 +40,10 @@ void bind_vif(nb::module_& m) {
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "skip_scale0"_a, "gains"_a,
              "instruction_set"_a = "")
         .def("run", &PyVif::run, "ref"_a, "dis"_a);
+    m.def("vif_outputs", &outputs, "words"_a, nb::kw_only(), "gains"_a, "skip_scale0"_a);
+    m.def("vif_log2_steps", [] {
+        return std::vector<std::int32_t>(std::begin(log2_steps.entry), std::end(log2_steps.entry));
+    });
     m.attr("VIF_MIN_SIZE") = Vif::kMinSize;
     m.attr("VIF_OUTPUTS") = Vif::kOutputs;
 }

@@ -12,11 +12,13 @@ struct Ratio {
 };
 using Ratios = std::array<Ratio, kScales>;
 
-Ratio ratio(const VifSums& sums, std::size_t gain) {
-    const double flat = static_cast<double>(sums.den_flat);
-    return {static_cast<float>(static_cast<double>(sums.num_log[gain]) / 2048.0 +
-                               (flat - (static_cast<double>(sums.num_flat) / 16384.0) / 65025.0)),
-            static_cast<float>(static_cast<double>(sums.den_log) / 2048.0 + flat)};
+// From the words of one scale.
+Ratio ratio(const std::int64_t* words, std::size_t gain) {
+    const auto [den_log, num_flat, den_flat] = std::array{words[0], words[1], words[2]};
+    const double flat = static_cast<double>(den_flat);
+    return {static_cast<float>(static_cast<double>(words[kVifSharedWords + gain]) / 2048.0 +
+                               (flat - (static_cast<double>(num_flat) / 16384.0) / 65025.0)),
+            static_cast<float>(static_cast<double>(den_log) / 2048.0 + flat)};
 }
 
 // Four scales, the whole, its numerator and denominator, then both of each scale. The scales divide in
@@ -41,6 +43,17 @@ void append_outputs(const Ratios& scales, bool skip_scale0, std::vector<double>&
 }
 
 }  // namespace
+
+std::vector<double> vif_outputs(const std::int64_t* words, std::size_t gains, bool skip_scale0) {
+    std::vector<double> out;
+    out.reserve(gains * Vif::kOutputs);
+    for (std::size_t g = 0; g < gains; ++g) {
+        Ratios scales;
+        for (std::size_t s = 0; s < kScales; ++s) scales[s] = ratio(words + s * (kVifSharedWords + gains), g);
+        append_outputs(scales, skip_scale0, out);
+    }
+    return out;
+}
 
 // Planes of scales 1 to 3 and the kernels' scratch.
 struct Vif::Memory {
@@ -69,7 +82,7 @@ Vif::Vif(std::shared_ptr<Workspace> workspace, const Kernels& kernels, int width
 
 std::vector<double> Vif::run(const Plane& ref, const Plane& dis) const {
     const Memory m = carve(Carver(workspace_->block()));
-    std::vector<Ratios> scores(gains_.size());
+    std::vector<std::int64_t> words(vif_words(gains_.size()));
     VifLevel level = {ref, dis, 0};
     for (int s = 0; s < kScales; ++s) {
         if (s > 0) {
@@ -86,13 +99,12 @@ std::vector<double> Vif::run(const Plane& ref, const Plane& dis) const {
             const std::size_t count = std::min<std::size_t>(kMaxGains, gains_.size() - first);
             VifSums sums;
             kernels_.statistic(level, &gains_[first], static_cast<int>(count), m.scratch, sums);
-            for (std::size_t g = 0; g < count; ++g) scores[first + g][static_cast<std::size_t>(s)] = ratio(sums, g);
+            std::int64_t* at = &words[static_cast<std::size_t>(s) * (kVifSharedWords + gains_.size())];
+            at[0] = sums.den_log, at[1] = sums.num_flat, at[2] = sums.den_flat;
+            std::copy_n(sums.num_log, count, at + kVifSharedWords + first);
         }
     }
-    std::vector<double> out;
-    out.reserve(gains_.size() * kOutputs);
-    for (const auto& scales : scores) append_outputs(scales, skip_scale0_, out);
-    return out;
+    return vif_outputs(words.data(), gains_.size(), skip_scale0_);
 }
 
 }  // namespace acuity

@@ -9,6 +9,13 @@
 
 namespace acuity {
 
+// A frame's sums as words: for each scale den_log, num_flat, den_flat, then num_log of each gain limit.
+inline constexpr std::size_t kVifSharedWords = 3;
+constexpr std::size_t vif_words(std::size_t gains) { return kScales * (kVifSharedWords + gains); }
+
+// Vif::kOutputs values for each gain limit, from a frame's words.
+std::vector<double> vif_outputs(const std::int64_t* words, std::size_t gains, bool skip_scale0);
+
 class Vif {
   public:
     static constexpr int kMinSize = 16;  // the coarsest scale needs two samples to reflect

@@ -49,6 +49,12 @@ class Vif:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale."""
 
+def vif_outputs(words: NDArray[np.int64], *, gains: int, skip_scale0: bool) -> list[float]:
+    """What Vif.run gives, from sums: for each scale den_log, num_flat, den_flat, num_log of each gain."""
+
+def vif_log2_steps() -> list[int]:
+    """VIF's logarithm: of 32768 + 8 * group + place it is (steps[group] + place) >> 3, in 1/2048."""
+
 # Mode, view distance, display height, scale, diagonal scale, straight and diagonal figures of each scale.
 FloatAdmSensitivity = tuple[int, float, int, float, float, tuple[float, ...], tuple[float, ...]]
 # Sensitivity, gain limit, noise weight, exponent, masking, the scale that is left out of the impairment.

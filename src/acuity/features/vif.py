@@ -43,29 +43,42 @@ class Vif(Extractor):
         return VifRunner(members, geometry, cpu)
 
 
+class VifMembers:
+    """Extractors that share a pass: their gain limits, and whose figures are where in the native output."""
+
+    def __init__(self, members: Sequence[Vif]) -> None:
+        from acuity import _native
+
+        limits = [member.number("vif_enhn_gain_limit") for member in members]
+        self.gains = list(dict.fromkeys(limits))
+        self.skip_scale0 = members[0].flag("vif_skip_scale0")
+        self._places = [
+            (self.gains.index(limit) * _native.VIF_OUTPUTS, member.keys(late=False))
+            for limit, member in zip(limits, members, strict=True)
+        ]
+
+    def figures(self, values: Sequence[float]) -> dict[str, float]:
+        """The members' figures by key, from the native output."""
+        found: dict[str, float] = {}
+        for start, keys in self._places:
+            found.update(zip(keys, values[start : start + len(keys)], strict=True))
+        return found
+
+
 class VifRunner:
     def __init__(self, members: Sequence[Vif], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
+        self._members = VifMembers(members)
         self._native = _native.Vif(
             cpu.workspace,
             geometry.width,
             geometry.height,
             geometry.depth,
-            skip_scale0=members[0].flag("vif_skip_scale0"),
-            gains=gains,
+            skip_scale0=self._members.skip_scale0,
+            gains=self._members.gains,
             instruction_set=cpu.instruction_set,
         )
-        # Where each member's figures start in the native output, and their keys.
-        self._members = [
-            (gains.index(member.number("vif_enhn_gain_limit")) * _native.VIF_OUTPUTS, member.keys(late=False))
-            for member in members
-        ]
 
     def run(self, frame: Frame) -> dict[str, float]:
-        values = self._native.run(frame.ref.luma, frame.dis.luma)
-        found: dict[str, float] = {}
-        for start, keys in self._members:
-            found.update(zip(keys, values[start : start + len(keys)], strict=True))
-        return found
+        return self._members.figures(self._native.run(frame.ref.luma, frame.dis.luma))

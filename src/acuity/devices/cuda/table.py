@@ -12,6 +12,7 @@ from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
+from acuity.features.vif import Vif
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
@@ -38,4 +39,5 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
     SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
+    Vif: Entry("vif", "VifTwin", "vif"),
 }
