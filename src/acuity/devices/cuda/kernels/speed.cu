@@ -11,22 +11,22 @@
 // Outputs of a row by blockIdx.x; blockIdx.y is row * sides + side.
 extern "C" __global__ void __launch_bounds__(kReduceThreads)
 speed_reduce_8(const Frame* frames, const SpeedPlan* plan, int width) {
-    reduce<u8>(frames, *plan, width);
+    reduce_plane<u8>(frames, *plan, width);
 }
 
 extern "C" __global__ void __launch_bounds__(kReduceThreads)
 speed_reduce_16(const Frame* frames, const SpeedPlan* plan, int width) {
-    reduce<u16>(frames, *plan, width);
+    reduce_plane<u16>(frames, *plan, width);
 }
 
 extern "C" __global__ void __launch_bounds__(kReduceThreads)
 speed_rescale_8(const Frame* frames, const SpeedPlan* plan, int width) {
-    rescale_and_reduce<u8>(frames, *plan);
+    rescale_plane<u8>(frames, *plan);
 }
 
 extern "C" __global__ void __launch_bounds__(kReduceThreads)
 speed_rescale_16(const Frame* frames, const SpeedPlan* plan, int width) {
-    rescale_and_reduce<u16>(frames, *plan);
+    rescale_plane<u16>(frames, *plan);
 }
 
 extern "C" __global__ void speed_centre(const Frame* frames, const SpeedPlan* plan) { centre(frames, *plan); }

@@ -7,6 +7,19 @@ constexpr int kMostSweeps = 500;
 
 __device__ __forceinline__ float hypotenuse(float a, float b) { return sqrtf(a * a + b * b); }
 
+// 1 / sqrt(x) for x between 1 and 2: both steps in double precision, then rounded.
+//
+// Newton's way is a few units of a double off, which seldom changes the float; where it may, both steps are taken.
+__device__ __forceinline__ float reciprocal_root(float x) {
+    constexpr i64 kBelow = (i64(1) << 29) - 1, kTie = i64(1) << 28, kNear = 64;  // of what a float leaves out
+    const double wide = static_cast<double>(x), guess = static_cast<double>(rsqrtf(x));
+    const double error = __fma_rn(-wide, guess * guess, 1.0);
+    const double root = __fma_rn(guess * error, __fma_rn(0.375, error, 0.5), guess);
+    const i64 from_tie = (__double_as_longlong(root) & kBelow) - kTie;
+    if (from_tie < -kNear || from_tie > kNear) return static_cast<float>(root);
+    return static_cast<float>(1.0 / sqrt(wide));
+}
+
 // A matrix that becomes tridiagonal: its diagonal and what is beside it.
 struct Tridiagonal {
     float diagonal[kCells], beside[kCells];
@@ -20,6 +33,7 @@ __device__ void make_tridiagonal(const float* covariance, Tridiagonal& out) {
     if (c < kCells)
         for (int i = 0; i < kCells; ++i) m[i][c] = covariance[i * kCells + c];
     __syncwarp();
+#pragma unroll 1
     for (int i = 0; i < kCells - 2; ++i) {
         const bool mine = c > i && c < kCells;
         // The reflector that leaves one value of the column: I - tau v v', v[i + 1] = 1.
@@ -79,6 +93,7 @@ __device__ void sweep(float* d, float* b, int size) {
     if (kNegligible * fabsf(shift) > fabsf(d[0]) + fabsf(b[0])) shift = 0;
     float x = d[0] - shift, z = b[0];  // what the next rotation makes (something, 0)
     float first = d[0], between = b[0], second = d[1];
+#pragma unroll 1
     for (int k = 0; k + 1 < size; ++k) {
         const bool last = k + 2 == size;
         const float next_beside = last ? 0.0f : b[k + 1], next_second = last ? 0.0f : d[k + 2];
@@ -86,7 +101,7 @@ __device__ void sweep(float* d, float* b, int size) {
         if (z != 0) {
             const bool steep = fabsf(z) > fabsf(x);
             const float t = steep ? -x / z : -z / x;
-            const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(1 + t * t)));
+            const float scale = reciprocal_root(1 + t * t);
             c = steep ? scale * t : scale;
             s = steep ? scale : scale * t;
         }

@@ -29,6 +29,7 @@ __device__ void factorise(const float* covariance, float* q_out, float* r_out, i
     }
     __syncthreads();
     int now = 0;
+#pragma unroll 1
     for (int k = 0; k < kCells - 1; ++k) {
         // Every thread finds both lengths: they are single sums. Before place k, v is 0.
         const SquareMatrix& left = rest[now];
@@ -64,7 +65,7 @@ __device__ void factorise(const float* covariance, float* q_out, float* r_out, i
         float sum = 0;
         for (int k = 0; k < kCells; ++k) sum += made.cell[row][k] * covariance[k * kCells + column];
         r_out[i] = sum;
-        if (row == column && fabsf(sum) < kSingular) singular = 1;
+        if (row == column && fabsf(sum) < kSingular) atomicOr(&singular, 1);
     }
     __syncthreads();
     if (thread == 0) *regular = !singular;
