@@ -27,10 +27,25 @@ std::vector<double> hvs_errors(const Arrays& ref, const Arrays& dis, int depth, 
     return errors;
 }
 
+double hvs_mean_of(float sum, int width, int height, int depth) {
+    if (hvs_blocks(width) < 1 || hvs_blocks(height) < 1) throw nb::value_error("the plane has no block");
+    return hvs_mean(sum, width, height, depth);
+}
+
+std::vector<float> weights_of(int plane) {
+    if (plane < 0 || plane > 2) throw nb::value_error("planes are 0 to 2");
+    const HvsWeights& weights = hvs_weights(plane);
+    std::vector<float> list(weights.sensitivity, weights.sensitivity + kHvsArea);
+    list.insert(list.end(), weights.masking, weights.masking + kHvsArea);
+    return list;
+}
+
 }  // namespace
 
 void bind_psnr_hvs(nb::module_& m) {
     m.def("hvs_errors", &hvs_errors, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
+    m.def("hvs_mean", &hvs_mean_of, "sum"_a, "width"_a, "height"_a, "depth"_a);
+    m.def("hvs_weights", &weights_of, "plane"_a);
 }
 
 }  // namespace acuity

@@ -64,7 +64,7 @@ constexpr float kSensitivity[3][kHvsArea] = {
     },
 };
 
-HvsWeights weights_of(int plane) {
+HvsWeights made_weights(int plane) {
     constexpr double kMasking = 0.3885746225901003;
     HvsWeights weights;
     for (int k = 0; k < kHvsArea; ++k) {
@@ -78,11 +78,18 @@ HvsWeights weights_of(int plane) {
 
 }  // namespace
 
+const HvsWeights& hvs_weights(int plane) {
+    static const std::array<HvsWeights, 3> kWeights = {made_weights(0), made_weights(1), made_weights(2)};
+    return kWeights[static_cast<std::size_t>(plane)];
+}
+
 double hvs_error(const PsnrHvsKernels& kernels, const Plane& ref, const Plane& dis, int plane) {
-    static const std::array<HvsWeights, 3> kWeights = {weights_of(0), weights_of(1), weights_of(2)};
-    const float sum = kernels.weighed_error(ref, dis, kWeights[static_cast<std::size_t>(plane)]);
-    const int values = hvs_blocks(ref.width) * hvs_blocks(ref.height) * kHvsArea;
-    const int peak = (1 << ref.depth) - 1;
+    return hvs_mean(kernels.weighed_error(ref, dis, hvs_weights(plane)), ref.width, ref.height, ref.depth);
+}
+
+double hvs_mean(float sum, int width, int height, int depth) {
+    const int values = hvs_blocks(width) * hvs_blocks(height) * kHvsArea;
+    const int peak = (1 << depth) - 1;
     return static_cast<double>(sum / static_cast<float>(values) / static_cast<float>(peak * peak));
 }
 

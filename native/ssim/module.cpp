@@ -5,6 +5,20 @@ namespace acuity {
 
 namespace {
 
+// Sums of both classes are four numbers a scale, in the order of SsimSums.
+constexpr std::size_t kTerms = 4;
+
+using Sums = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+SsimSums sums_at(const Sums& sums, std::size_t scale) {
+    const double* of = sums.data() + scale * kTerms;
+    return {of[0], of[1], of[2], of[3]};
+}
+
+void check_scales(const Sums& sums, std::size_t scales) {
+    if (sums.shape(0) != scales * kTerms) throw nb::value_error("each scale has four sums");
+}
+
 class PySsim {
   public:
     PySsim(std::shared_ptr<Workspace> workspace, int width, int height, int depth, int factor,
@@ -15,11 +29,21 @@ class PySsim {
     std::vector<double> run(const Array& ref, const Array& dis) const {
         const Plane r = shape_.plane(ref), d = shape_.plane(dis);
         nb::gil_scoped_release released;
-        const SsimMeans mean = ssim_.run(r, d);
+        return list(ssim_.run(r, d));
+    }
+
+    std::vector<double> outputs(const Sums& sums) const {
+        check_scales(sums, 1);
+        return list(ssim_.outputs(sums_at(sums, 0)));
+    }
+
+    std::pair<int, int> size() const { return {ssim_.shrunk_width(), ssim_.shrunk_height()}; }
+
+  private:
+    static std::vector<double> list(const SsimMeans& mean) {
         return {mean.ssim, mean.luminance, mean.contrast, mean.structure};
     }
 
-  private:
     // The smallest side, which only pictures that stay large enough may be below.
     static int checked(int width, int height, int factor) {
         if (factor < 1 || factor > kMaxFactor) throw nb::value_error("the factor must be 1 to 256");
@@ -46,6 +70,13 @@ class PyMsSsim {
         return ssim_.run(r, d);
     }
 
+    std::vector<double> outputs(const Sums& sums) const {
+        check_scales(sums, MsSsim::kScales);
+        SsimSums of[MsSsim::kScales];
+        for (std::size_t s = 0; s < MsSsim::kScales; ++s) of[s] = sums_at(sums, s);
+        return ssim_.outputs(of);
+    }
+
   private:
     Shape shape_;
     MsSsim ssim_;
@@ -57,12 +88,15 @@ void bind_ssim(nb::module_& m) {
     nb::class_<PySsim>(m, "FloatSsim")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "factor"_a, "instruction_set"_a = "")
-        .def("run", &PySsim::run, "ref"_a, "dis"_a);
+        .def("run", &PySsim::run, "ref"_a, "dis"_a)
+        .def("outputs", &PySsim::outputs, "sums"_a)
+        .def_prop_ro("size", &PySsim::size);
 
     nb::class_<PyMsSsim>(m, "FloatMsSsim")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
-        .def("run", &PyMsSsim::run, "ref"_a, "dis"_a);
+        .def("run", &PyMsSsim::run, "ref"_a, "dis"_a)
+        .def("outputs", &PyMsSsim::outputs, "sums"_a);
 }
 
 }  // namespace acuity

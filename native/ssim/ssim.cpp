@@ -10,10 +10,8 @@ namespace {
 constexpr float kLuminanceExponent = 0.1333f;
 constexpr float kExponents[MsSsim::kScales] = {0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f};
 
-SsimMeans means(const SsimKernels& kernels, const Plane& ref, const Plane& dis, void* scratch) {
-    SsimSums sums;
-    kernels.statistic(ref, dis, scratch, sums);
-    const double places = static_cast<double>(ref.width - kWindow + 1) * (ref.height - kWindow + 1);
+SsimMeans means(const SsimSums& sums, int width, int height) {
+    const double places = static_cast<double>(width - kWindow + 1) * (height - kWindow + 1);
     const auto mean = [places](double sum) { return static_cast<float>(sum / places); };
     return {mean(sums.luminance), mean(sums.contrast), mean(sums.structure), mean(sums.ssim)};
 }
@@ -50,12 +48,19 @@ Ssim::Ssim(std::shared_ptr<Workspace> workspace, const Kernels& kernels, int wid
 
 SsimMeans Ssim::run(const Plane& ref, const Plane& dis) const {
     const Memory m = carve(Carver(workspace_->block()));
-    if (factor_ == 1) return means(kernels_, ref, dis, m.scratch);
+    SsimSums sums;
+    if (factor_ == 1) {
+        kernels_.statistic(ref, dis, m.scratch, sums);
+        return outputs(sums);
+    }
     kernels_.shrink(ref, factor_, m.scratch, m.ref.data, m.ref.stride);
     kernels_.shrink(dis, factor_, m.scratch, m.dis.data, m.dis.stride);
-    return means(kernels_, plane(m.ref, shrunk_width_, shrunk_height_),
-                 plane(m.dis, shrunk_width_, shrunk_height_), m.scratch);
+    kernels_.statistic(plane(m.ref, shrunk_width_, shrunk_height_), plane(m.dis, shrunk_width_, shrunk_height_),
+                       m.scratch, sums);
+    return outputs(sums);
 }
+
+SsimMeans Ssim::outputs(const SsimSums& sums) const { return means(sums, shrunk_width_, shrunk_height_); }
 
 // Two pictures of each side: a scale's and the next one's, in turns.
 struct MsSsim::Memory {
@@ -85,8 +90,7 @@ MsSsim::MsSsim(std::shared_ptr<Workspace> workspace, const Kernels& kernels, int
 
 std::vector<double> MsSsim::run(const Plane& ref, const Plane& dis) const {
     const Memory m = carve(Carver(workspace_->block()));
-    std::vector<double> out(1 + 3 * kScales);
-    double figure = 1.0;
+    SsimSums sums[kScales];
     Plane fine = ref, other = dis;
     for (int s = 0; s < kScales; ++s) {
         if (s > 0) {
@@ -97,7 +101,21 @@ std::vector<double> MsSsim::run(const Plane& ref, const Plane& dis) const {
             fine = plane(to, width, height);
             other = plane(other_to, width, height);
         }
-        const SsimMeans mean = means(kernels_, fine, other, m.scratch);
+        kernels_.statistic(fine, other, m.scratch, sums[s]);
+    }
+    return outputs(sums);
+}
+
+std::vector<double> MsSsim::outputs(const SsimSums (&sums)[kScales]) const {
+    std::vector<double> out(1 + 3 * kScales);
+    double figure = 1.0;
+    int width = width_, height = height_;
+    for (int s = 0; s < kScales; ++s) {
+        if (s > 0) {
+            width = shrunk(width, 2);
+            height = shrunk(height, 2);
+        }
+        const SsimMeans mean = means(sums[s], width, height);
         const double luminance = mean.luminance, contrast = mean.contrast, structure = mean.structure;
         const double exponent = kExponents[s];
         // No real number where the structure is opposite on the whole; the figure is none then either.

@@ -23,6 +23,11 @@ class Ssim {
 
     SsimMeans run(const Plane& ref, const Plane& dis) const;
 
+    // From sums over the shrunk pictures, whoever took them.
+    SsimMeans outputs(const SsimSums& sums) const;
+    int shrunk_width() const { return shrunk_width_; }
+    int shrunk_height() const { return shrunk_height_; }
+
   private:
     struct Memory;
     Memory carve(Carver carver) const;
@@ -42,6 +47,9 @@ class MsSsim {
 
     // The figure, then luminance at each scale, contrast at each, structure at each.
     std::vector<double> run(const Plane& ref, const Plane& dis) const;
+
+    // The same from each scale's sums, whoever took them.
+    std::vector<double> outputs(const SsimSums (&sums)[kScales]) const;
 
   private:
     struct Memory;

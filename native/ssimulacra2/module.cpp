@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "core/binding.h"
 #include "ssimulacra2/ssimulacra2.h"
 
@@ -5,6 +7,7 @@ namespace acuity {
 
 namespace {
 
+using Sums = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::vector<float> numbers(const Numbers& array, std::size_t count) {
@@ -35,6 +38,24 @@ class PySsimulacra2 {
         return ssimulacra2_.run(r, d);
     }
 
+    double outputs(const Sums& sums) const {
+        constexpr std::size_t kWords = sizeof(ssimulacra2::Sums) / sizeof(double) * ssimulacra2::kChannels;
+        const std::size_t scales = ssimulacra2_.sizes().size();
+        if (sums.shape(0) != scales * kWords) throw nb::value_error("the sums of each scale are 288 numbers");
+        ssimulacra2::Sums of[ssimulacra2::kScales][ssimulacra2::kChannels];
+        std::memcpy(of, sums.data(), scales * kWords * sizeof(double));
+        return ssimulacra2_.outputs(of);
+    }
+
+    std::vector<std::pair<int, int>> sizes() const { return ssimulacra2_.sizes(); }
+
+    nb::tuple light() const {
+        const ssimulacra2::Light& l = ssimulacra2_.light();
+        return nb::make_tuple(l.black, l.grey, l.luma, l.red_v, l.green_u, l.green_v, l.blue_u);
+    }
+
+    std::vector<float> curve() const { return ssimulacra2_.curve(); }
+
   private:
     static Ssimulacra2Colour colour(int black, const std::vector<double>& steps, const Numbers& curve,
                                     const Numbers& mix) {
@@ -57,7 +78,11 @@ void bind_ssimulacra2(nb::module_& m) {
                       const Numbers&, const Numbers&, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "chroma"_a, "black"_a, "steps"_a,
              "curve"_a, "mix"_a, "instruction_set"_a = "")
-        .def("run", &PySsimulacra2::run, "ref"_a, "dis"_a);
+        .def("run", &PySsimulacra2::run, "ref"_a, "dis"_a)
+        .def("outputs", &PySsimulacra2::outputs, "sums"_a)
+        .def_prop_ro("sizes", &PySsimulacra2::sizes)
+        .def_prop_ro("light", &PySsimulacra2::light)
+        .def_prop_ro("curve", &PySsimulacra2::curve);
 }
 
 }  // namespace acuity

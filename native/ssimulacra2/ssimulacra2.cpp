@@ -49,7 +49,11 @@ Ssimulacra2::Ssimulacra2(std::shared_ptr<Workspace> workspace, const Kernels& ke
       height_(height),
       chroma_(chroma_width > 0),
       curve_(colour.curve),
-      mix_(colour.mix) {
+      mix_(colour.mix),
+      sizes_{{width, height}} {
+    // As the reference has it, a scale must be large enough for the next one to be taken.
+    while (sizes_.size() < ssimulacra2::kScales && std::min(sizes_.back().first, sizes_.back().second) >= kMinSize)
+        sizes_.emplace_back(half(sizes_.back().first), half(sizes_.back().second));
     for (std::size_t i = 0; i <= kCurve; ++i)
         curve_.push_back(i < kCurve ? colour.curve[i + 1] - colour.curve[i] : 0.0f);
     // Upsampling adds up weights of 2 across and 4 down.
@@ -92,23 +96,29 @@ double Ssimulacra2::run(const Plane* ref, const Plane* dis) const {
     workspace_->reserve(carve(Carver(nullptr)).bytes);
     const Memory m = carve(Carver(workspace_->block()));
     const Plane* const pictures[2] = {ref, dis};
-    Norms found[ssimulacra2::kScales][kChannels];
-    Scale scale = {0, width_, height_, false};
+    Sums sums[ssimulacra2::kScales][kChannels] = {};
+    const int scales = static_cast<int>(sizes_.size());
     std::memset(m.none - kPad, 0, padded(width_) * sizeof(float));
-    for (;;) {
-        // As the reference has it, a scale must be large enough for the next one to be taken.
-        scale.last = scale.number + 1 == ssimulacra2::kScales || std::min(scale.width, scale.height) < kMinSize;
-        compare_scale(pictures, m, scale, found[scale.number]);
-        if (scale.last) return score(found, scale.number + 1);
-        scale = {scale.number + 1, half(scale.width), half(scale.height), false};
+    for (int s = 0; s < scales; ++s) {
+        const auto [width, height] = sizes_[static_cast<std::size_t>(s)];
+        compare_scale(pictures, m, {s, width, height, s + 1 == scales}, sums[s]);
     }
+    return outputs(sums);
+}
+
+double Ssimulacra2::outputs(const Sums (*sums)[kChannels]) const {
+    Norms found[ssimulacra2::kScales][kChannels];
+    for (std::size_t s = 0; s < sizes_.size(); ++s) {
+        const double samples = static_cast<double>(sizes_[s].first) * sizes_[s].second;
+        for (int c = 0; c < kChannels; ++c) found[s][c] = norms(sums[s][c], samples);
+    }
+    return score(found, static_cast<int>(sizes_.size()));
 }
 
 void Ssimulacra2::compare_scale(const Plane* const* pictures, const Memory& m, const Scale& scale,
-                                Norms* found) const {
+                                Sums* sums) const {
     std::memset(m.ring, 0, m.ring_row * kSlots * kChannels * sizeof(float));
     std::memset(m.state, 0, m.state_row * kChannels * sizeof(float));
-    Sums sums[kChannels] = {};
     for (int row = 0; row < scale.height + kDelay; row += kRows) {
         if (row < scale.height) {
             take_rows(pictures, m, scale, row);
@@ -116,8 +126,6 @@ void Ssimulacra2::compare_scale(const Plane* const* pictures, const Memory& m, c
         }
         for (int c = 0; c < kChannels; ++c) compare_rows(m, scale, row, c, sums[c]);
     }
-    const double samples = static_cast<double>(scale.width) * scale.height;
-    for (int c = 0; c < kChannels; ++c) found[c] = norms(sums[c], samples);
 }
 
 const float* Ssimulacra2::light_row(const Memory& m, const Scale& scale, int picture, int channel, int row) const {

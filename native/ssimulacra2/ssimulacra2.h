@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/workspace.h"
@@ -29,12 +30,20 @@ class Ssimulacra2 {
     bool has_chroma() const { return chroma_; }
     double run(const Plane* ref, const Plane* dis) const;
 
+    // The score from sums of kChannels channels at each scale, whoever took them.
+    double outputs(const ssimulacra2::Sums (*sums)[ssimulacra2::kChannels]) const;
+
+    // Columns and rows of each scale.
+    const std::vector<std::pair<int, int>>& sizes() const { return sizes_; }
+    const ssimulacra2::Light& light() const { return light_; }
+    const std::vector<float>& curve() const { return curve_; }
+
   private:
     struct Memory;
     struct Scale;
     Memory carve(Carver carver) const;
     void compare_scale(const Plane* const* pictures, const Memory& m, const Scale& scale,
-                       ssimulacra2::Norms* found) const;
+                       ssimulacra2::Sums* sums) const;
     const float* light_row(const Memory& m, const Scale& scale, int picture, int channel, int row) const;
     void take_rows(const Plane* const* pictures, const Memory& m, const Scale& scale, int first) const;
     void halve_rows(const Memory& m, const Scale& scale, int first) const;
@@ -46,6 +55,7 @@ class Ssimulacra2 {
     bool chroma_;
     ssimulacra2::Light light_;
     std::vector<float> curve_, mix_;
+    std::vector<std::pair<int, int>> sizes_;
 };
 
 }  // namespace acuity

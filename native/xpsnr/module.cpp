@@ -1,9 +1,13 @@
+#include <cstring>
+
 #include "core/binding.h"
 #include "xpsnr/xpsnr.h"
 
 namespace acuity {
 
 namespace {
+
+using Sums = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 class PyXpsnr {
   public:
@@ -30,6 +34,29 @@ class PyXpsnr {
         return out;
     }
 
+    std::vector<std::uint64_t> outputs(const Sums& sums) {
+        constexpr std::size_t kWords = sizeof(XpsnrSums) / sizeof(std::uint64_t);
+        if (sums.shape(0) != xpsnr_.blocks().size() * kWords) throw nb::value_error("each block has five sums");
+        std::vector<XpsnrSums> of(xpsnr_.blocks().size());
+        std::memcpy(of.data(), sums.data(), of.size() * sizeof(XpsnrSums));
+        std::vector<std::uint64_t> out(static_cast<std::size_t>(xpsnr_.planes()));
+        xpsnr_.outputs(of.data(), out.data());
+        return out;
+    }
+
+    std::vector<int> areas() const {
+        std::vector<int> list;
+        const auto add = [&](const XpsnrArea& a) { list.insert(list.end(), {a.left, a.top, a.right, a.bottom}); };
+        for (const XpsnrBlock& block : xpsnr_.blocks()) {
+            add(block.texture);
+            add(block.change);
+            for (const XpsnrArea& plane : block.planes) add(plane);
+        }
+        return list;
+    }
+
+    bool halved() const { return xpsnr_.halved(); }
+
   private:
     Shape luma_, chroma_;
     Xpsnr xpsnr_;
@@ -41,7 +68,10 @@ void bind_xpsnr(nb::module_& m) {
     nb::class_<PyXpsnr>(m, "Xpsnr")
         .def(nb::init<int, int, int, std::pair<int, int>, bool, const std::string&>(), "width"_a, "height"_a,
              "depth"_a, nb::kw_only(), "chroma"_a, "fast"_a, "instruction_set"_a = "")
-        .def("run", &PyXpsnr::run, "ref"_a, "dis"_a, "before"_a);
+        .def("run", &PyXpsnr::run, "ref"_a, "dis"_a, "before"_a)
+        .def("outputs", &PyXpsnr::outputs, "sums"_a)
+        .def_prop_ro("areas", &PyXpsnr::areas)
+        .def_prop_ro("halved", &PyXpsnr::halved);
 }
 
 }  // namespace acuity

@@ -255,6 +255,13 @@ class FloatSsim:
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """The figure, luminance, contrast, structure."""
 
+    def outputs(self, sums: NDArray[np.float64]) -> list[float]:
+        """The same from sums over the shrunk pictures: luminance, contrast, structure, the figure."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the shrunk pictures."""
+
 class FloatMsSsim:
     """Structural similarity at five scales in single precision."""
 
@@ -263,6 +270,9 @@ class FloatMsSsim:
     ) -> None: ...
     def run(self, ref: Samples, dis: Samples) -> list[float]:
         """The figure, luminance of each scale, contrast of each, structure of each."""
+
+    def outputs(self, sums: NDArray[np.float64]) -> list[float]:
+        """The same from each scale's sums: luminance, contrast, structure, the figure."""
 
 class Ssim:
     """Structural similarity in integer arithmetic."""
@@ -285,6 +295,12 @@ def hvs_errors(
     ref: Sequence[Samples], dis: Sequence[Samples], depth: int, instruction_set: str = ""
 ) -> list[float]:
     """Mean visible errors of luma, Cb and Cr, as shares of the squared peak."""
+
+def hvs_mean(sum: float, width: int, height: int, depth: int) -> float:
+    """The mean visible error of a plane of this size, from the sum over it."""
+
+def hvs_weights(plane: int) -> list[float]:
+    """What the frequencies of a plane's blocks count: 64 for errors, 64 for masking."""
 
 def moments(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> list[int]:
     """Sums of both planes' samples, then of their squares, which are rounded to single precision."""
@@ -384,6 +400,17 @@ class Xpsnr:
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples], before: Sequence[Samples]) -> list[int]:
         """The error of each plane; `before` is the luma of earlier references, the nearest first."""
 
+    def outputs(self, sums: NDArray[np.uint64]) -> list[int]:
+        """The same from five sums of each block: texture, change, squared errors of three planes."""
+
+    @property
+    def areas(self) -> list[int]:
+        """Where each block's five sums are taken: left, top, right and bottom of each."""
+
+    @property
+    def halved(self) -> bool:
+        """Whether texture and change are those of squares of two by two samples."""
+
 class Ssimulacra2:
     """SSIMULACRA 2 of a picture pair; `chroma` is the size of those planes, (0, 0) without.
 
@@ -407,6 +434,21 @@ class Ssimulacra2:
     ) -> None: ...
     def run(self, ref: Sequence[Samples], dis: Sequence[Samples]) -> float:
         """The score."""
+
+    def outputs(self, sums: NDArray[np.float64]) -> float:
+        """The same from sums by scale, channel, norm and column modulo 16."""
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Columns and rows of each scale."""
+
+    @property
+    def light(self) -> tuple[int, int, float, float, float, float, float]:
+        """How samples become light: luma of black, chroma sum of grey, and the five steps of chroma sums."""
+
+    @property
+    def curve(self) -> list[float]:
+        """Light at SSIMULACRA2_CURVE + 1 values, then the step from each to the next."""
 
 def samples_fit(samples: Samples, depth: int) -> bool:
     """Whether no sample is larger than its depth allows."""
