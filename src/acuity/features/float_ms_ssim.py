@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.features.extractor import CpuContext, Feature, Geometry
-from acuity.features.similarity import OPTIONS, Kernel, Similarity
+from acuity.features.similarity import OPTIONS, Similarity
+
+if TYPE_CHECKING:
+    from acuity import _native
 
 _SCALES: Final = range(5)
 
@@ -27,7 +30,7 @@ class FloatMsSsim(Similarity):
     min_size = 176
     min_size_reason = "its coarsest scale is a sixteenth and its window has 11x11 of that"
 
-    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatMsSsim:
         from acuity import _native
 
         return _native.FloatMsSsim(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Feature, Geometry
 from acuity.features.options import Option
-from acuity.features.similarity import OPTIONS, Kernel, Similarity
+from acuity.features.similarity import OPTIONS, Similarity
+
+if TYPE_CHECKING:
+    from acuity import _native
 
 _WINDOW: Final = 11  # samples each way
 _VIEWED_LINES: Final = 256  # pictures are shrunk to about as many
@@ -55,7 +58,7 @@ class FloatSsim(Similarity):
                 f"{geometry.width}x{geometry.height}: choose a smaller scale"
             )
 
-    def kernel(self, geometry: Geometry, cpu: CpuContext) -> Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatSsim:
         from acuity import _native
 
         return _native.FloatSsim(

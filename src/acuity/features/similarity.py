@@ -60,15 +60,24 @@ def decibels(figure: float, limit: float) -> float:
     return min(-10.0 * math.log10(distance), limit) if distance > 0.0 else limit
 
 
-class SimilarityRunner:
-    def __init__(self, member: Similarity, geometry: Geometry, kernel: Kernel) -> None:
-        self._kernel = kernel
+class SimilarityFigures:
+    """Makes a frame's figures from what the kernel gives."""
+
+    def __init__(self, member: Similarity, geometry: Geometry) -> None:
         self._keys = member.keys(late=False)
         self._decibels = member.flag("enable_db")
         self._limit = member.limit(geometry)
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        values = self._kernel.run(frame.ref.luma, frame.dis.luma)
+    def of(self, values: list[float]) -> dict[str, float]:
         if self._decibels:
             values[0] = decibels(values[0], self._limit)
         return dict(zip(self._keys, values, strict=False))  # there may be no keys for the terms
+
+
+class SimilarityRunner:
+    def __init__(self, member: Similarity, geometry: Geometry, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._figures = SimilarityFigures(member, geometry)
+
+    def run(self, frame: Frame) -> dict[str, float]:
+        return self._figures.of(self._kernel.run(frame.ref.luma, frame.dis.luma))

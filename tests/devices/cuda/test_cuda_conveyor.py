@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
-from twin_bench import random_frames
 
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.device import CudaDevice
@@ -15,6 +13,8 @@ from acuity.errors import InputError
 from acuity.features.extractor import Frame
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
+from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
+from twin_bench import random_frames
 
 pytestmark = needs_compiler
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from emulated_card import needs_compiler
-from twin_bench import extractors, on_card, on_cpu, random_frames
 
 from acuity.devices.cuda.twins.motion import MotionTwin
+from emulated_card import needs_compiler
+from twin_bench import extractors, on_card, on_cpu, random_frames
 
 
 @needs_compiler

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from emulated_card import EmulatedCard, EmulatedMemory
 from numpy.typing import NDArray
 
 from acuity._native import Workspace
@@ -14,6 +13,7 @@ from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
 from acuity.features import get_extractor
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Pair
 from acuity.video.picture import Picture, PixelFormat
+from emulated_card import EmulatedCard, EmulatedMemory
 
 
 def picture(planes: Sequence[NDArray[Any]], layout: str, depth: int) -> Picture:

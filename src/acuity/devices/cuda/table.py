@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.features.adm import Adm
 from acuity.features.cambi import Cambi
+from acuity.features.float_ms_ssim import FloatMsSsim
+from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
 from acuity.features.speed_chroma import SpeedChroma
@@ -37,6 +39,8 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     Cambi: Entry("cambi", "CambiTwin", "cambi"),
     Motion: Entry("motion", "MotionTwin", "motion"),
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
+    FloatSsim: Entry("similarity", "FloatSsimTwin", "ssim"),
+    FloatMsSsim: Entry("similarity", "FloatMsSsimTwin", "ssim"),
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
     SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
     Vif: Entry("vif", "VifTwin", "vif"),
