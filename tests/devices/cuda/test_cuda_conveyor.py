@@ -82,3 +82,23 @@ def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.Monk
     frames = random_frames(70, 32, 48, 8)
     measured(card_and_cpu(), frames, "motion=motion_five_frame_window=true")
     assert uploads.count(48) == 140
+
+
+def test_a_picture_that_its_owner_fills_again_is_uploaded_again() -> None:
+    """The same objects hold other frames later: nothing of the earlier ones is left."""
+    frames = random_frames(40, 32, 32, 8)
+    expected = columns(measured([CpuDevice()], frames, "motion"))
+    own = [
+        tuple(Picture((np.empty((32, 32), np.uint8),), PixelFormat("400", 8)) for _ in "rd") for _ in "012"
+    ]
+    with Measurement(1, backend=card_and_cpu()) as measurement:
+        measurement.add_feature("motion")
+        for frame in frames:
+            ref, dis = own[frame.index % 3]
+            if frame.index >= 3:
+                while measurement.snapshot().frames_done < frame.index:
+                    pass
+            ref.luma[:], dis.luma[:] = frame.ref.luma, frame.dis.luma
+            measurement.add(ref, dis)
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement.results()), expected)

@@ -7,7 +7,7 @@ card until the oldest batch is finished, when two younger ones are already under
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from acuity.devices.cpu import check_depths, check_layouts
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
 from acuity.devices.cuda.card import Card, Event, Memory
-from acuity.devices.cuda.pictures import Pictures, Resident, Staging
+from acuity.devices.cuda.pictures import Key, Pictures, Resident, Staging
 from acuity.devices.cuda.table import TWINS
 from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Frame, Geometry
+    from acuity.video.picture import Picture
 
 STREAMS: Final = 3
 _SAMPLES: Final = 1 << 24  # of luma in a batch, about: eight frames of 1080p
@@ -150,21 +151,25 @@ class _Stage:
     def _upload(self, pictures: Pictures) -> NDArray[Any]:
         """Have all pictures of the batch on the card; returns their FRAME records."""
         records = np.zeros(len(self.frames), FRAME)
-        known: dict[int, Resident] = {}
+        known: dict[Key, NDArray[Any]] = {}  # those of this batch
 
-        def place(picture: Any) -> NDArray[Any]:
-            resident = known.get(id(picture))
-            if resident is None:
-                resident = known[id(picture)] = pictures.take(picture, self._stream, self._staging)
+        def place(find: Callable[..., Resident], index: int, side: str, picture: Picture) -> NDArray[Any]:
+            key = index, side
+            if key not in known:
+                resident = find(key, picture, self._stream, self._staging)
                 resident.users += 1
                 self._residents.append(resident)
-            return resident.record
+                known[key] = resident.record
+            return known[key]
 
         for record, frame in zip(records, self.frames, strict=True):
-            record["ref"], record["dis"] = place(frame.ref), place(frame.dis)
             for number, pair in enumerate(frame.before):
-                record["before_ref"][number] = place(pair.ref)
-                record["before_dis"][number] = place(pair.dis)
+                earlier = frame.index - 1 - number
+                record["before_ref"][number] = place(pictures.take, earlier, "ref", pair.ref)
+                record["before_dis"][number] = place(pictures.take, earlier, "dis", pair.dis)
+            record["ref"] = place(pictures.upload, frame.index, "ref", frame.ref)
+            alone = frame.dis is frame.ref
+            record["dis"] = record["ref"] if alone else place(pictures.upload, frame.index, "dis", frame.dis)
         return records
 
     def _upload_tables(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from acuity.features.extractor import Geometry
     from acuity.video.picture import Picture
 
+Key = tuple[int, str]  # the number of a frame, and "ref" or "dis"
+
 ALIGNMENT: Final = 256  # bytes, of planes and rows
 
 
@@ -52,9 +54,7 @@ class Resident:
     """A picture on the card."""
 
     slot: int
-    picture: Picture  # keeps it, and its id, from being used for another
     record: NDArray[Any]  # PICTURE: where its planes are
-    planes: int
     users: int = 0  # batches under way that read it
     stream: Stream | None = None  # the one it is uploaded in
     uploaded: Event | None = field(default=None)  # set when its batch was started
@@ -70,7 +70,7 @@ class Pictures:
         self._slots = slots
         self._memory: Memory | None = None
         self._free: list[int] = []
-        self._residents: dict[int, Resident] = {}  # by id() of the picture, the oldest first
+        self._residents: dict[Key, Resident] = {}  # the oldest first
         self._locked: dict[int, bool] = {}  # whether memory is page-locked, by address
 
     def reserve(self, planes: int | None) -> None:
@@ -94,16 +94,17 @@ class Pictures:
     def _slot_bytes(self) -> int:
         return sum(layout.pitch * layout.rows for layout in self._layouts)
 
-    def take(self, picture: Picture, stream: Stream, staging: Staging) -> Resident:
-        """The picture on the card, uploaded in this stream unless it is there already."""
-        resident = self._residents.get(id(picture))
+    def take(self, key: Key, picture: Picture, stream: Stream, staging: Staging) -> Resident:
+        """A picture of an earlier frame, uploaded in this stream unless it is on the card already."""
+        resident = self._residents.get(key)
         if resident is None:
-            resident = self._upload(picture, stream, staging)
+            resident = self.upload(key, picture, stream, staging)
         elif resident.stream is not stream and resident.uploaded is not None:
             stream.after(resident.uploaded)
         return resident
 
-    def _upload(self, picture: Picture, stream: Stream, staging: Staging) -> Resident:
+    def upload(self, key: Key, picture: Picture, stream: Stream, staging: Staging) -> Resident:
+        """Upload the picture of a new frame."""
         assert self._memory is not None
         slot = self._free.pop() if self._free else self._evict()
         base = self._memory.address + slot * self._slot_bytes
@@ -113,8 +114,7 @@ class Pictures:
             source = plane if self._is_locked(plane) else staging.copy(plane)
             stream.upload(address, layout.pitch, source)
             record["plane"][number], record["pitch"][number] = address, layout.pitch
-        resident = Resident(slot, picture, record, len(self._layouts), stream=stream)
-        self._residents[id(picture)] = resident
+        resident = self._residents[key] = Resident(slot, record, stream=stream)
         return resident
 
     def _evict(self) -> int:
