@@ -3,14 +3,24 @@
 #include "cambi_flatten.cuh"
 #include "cambi_pool.cuh"
 
-extern "C" __global__ void cambi_flatten_8(const Frame* frames, int reference, int depth, const CambiPlan* plan,
-                                           u16* planes) {
-    flatten<u8>(frames, reference, depth, *plan, planes);
+extern "C" __global__ void cambi_flatten_8_1(const Frame* frames, int reference, int depth, const CambiPlan* plan,
+                                             u16* planes) {
+    flatten<u8, 1>(frames, reference, depth, *plan, planes);
 }
 
-extern "C" __global__ void cambi_flatten_16(const Frame* frames, int reference, int depth, const CambiPlan* plan,
-                                            u16* planes) {
-    flatten<u16>(frames, reference, depth, *plan, planes);
+extern "C" __global__ void cambi_flatten_8_2(const Frame* frames, int reference, int depth, const CambiPlan* plan,
+                                             u16* planes) {
+    flatten<u8, 2>(frames, reference, depth, *plan, planes);
+}
+
+extern "C" __global__ void cambi_flatten_16_1(const Frame* frames, int reference, int depth, const CambiPlan* plan,
+                                              u16* planes) {
+    flatten<u16, 1>(frames, reference, depth, *plan, planes);
+}
+
+extern "C" __global__ void cambi_flatten_16_2(const Frame* frames, int reference, int depth, const CambiPlan* plan,
+                                              u16* planes) {
+    flatten<u16, 2>(frames, reference, depth, *plan, planes);
 }
 
 extern "C" __global__ void cambi_shrink(const CambiPlan* plan, int scale, u16* planes) { shrink(*plan, scale, planes); }

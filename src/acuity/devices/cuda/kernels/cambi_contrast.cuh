@@ -40,16 +40,16 @@ struct Counts {
     u32 here, above[kTogether], below[kTogether];
 };
 
-// `near`: how far the nearest of these steps is.
-__device__ __forceinline__ Counts count_levels(const u32* at, const WindowWords& window, int near) {
+// The steps are `away` + 1 and on.
+__device__ __forceinline__ Counts count_levels(const u32* at, const WindowWords& window, int away) {
     Counts found = {};
+    const u32 *above = at + away, *below = at - away;
     const auto add = [&](int word, u32 factors) {
-        const u32* counts = at + word * kLevels;
-        found.here = __dp4a(counts[0], factors, found.here);
+        found.here = __dp4a(at[word * kLevels], factors, found.here);
 #pragma unroll
         for (int i = 0; i < kTogether; ++i) {
-            found.above[i] = __dp4a(counts[near + i], factors, found.above[i]);
-            found.below[i] = __dp4a(counts[-near - i], factors, found.below[i]);
+            found.above[i] = __dp4a(above[word * kLevels + 1 + i], factors, found.above[i]);
+            found.below[i] = __dp4a(below[word * kLevels - 1 - i], factors, found.below[i]);
         }
     };
     add(0, window.first);
@@ -59,27 +59,43 @@ __device__ __forceinline__ Counts count_levels(const u32* at, const WindowWords&
     return found;
 }
 
-// Counts multiplied are below 2^24 and exact as a float; weighed, they are rounded once, and again when they are
-// divided: as on the CPU, in the same order. The larger count is chosen before, because rounding need not keep
-// the order of contrasts that are nearly equal.
-__device__ __forceinline__ float contrast_of(const CambiPlan& plan, u32 level, const u32* at,
-                                             const WindowWords& window) {
-    float largest = 0;
-    const int visible = plan.first[level];
-    for (int d = 0; d < plan.steps; d += kTogether) {
-        if (d + kTogether <= visible) continue;
-        const Counts found = count_levels(at, window, d + 1);
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-            if (d + i < visible || d + i >= plan.steps) continue;
-            const u32 there = max(found.above[i], found.below[i]);
-            const float product = plan.weights[d + i] * static_cast<float>(found.here * there);
-            const float contrast = product * plan.inverse[found.here + there];
-            largest = largest < contrast ? contrast : largest;
-        }
+// What steps weigh; here because what is in memory is read again for every sample.
+struct Steps {
+    const i32* first;
+    const float *weights, *inverse;
+    float near_weights[kTogether];
+    int count;
+
+    __device__ explicit Steps(const CambiPlan& plan)
+        : first(plan.first), weights(plan.weights), inverse(plan.inverse), count(plan.steps) {
+        for (int i = 0; i < kTogether; ++i) near_weights[i] = i < count ? weights[i] : 0;
     }
-    return largest;
-}
+
+    // The contrast of a sample, whose level's counts are from `at` on.
+    //
+    // Counts multiplied are below 2^24 and exact as a float; weighed, they are rounded once, and again when they
+    // are divided: as on the CPU, in the same order. The larger count is chosen before that, because rounding need
+    // not keep the order of contrasts that are nearly equal.
+    __device__ __forceinline__ float contrast(u32 level, const u32* at, const WindowWords& window) const {
+        float largest = 0;
+        const int visible = first[level];
+        for (int away = 0; away < count; away += kTogether) {
+            if (away + kTogether <= visible) continue;
+            const Counts found = count_levels(at, window, away);
+#pragma unroll
+            for (int i = 0; i < kTogether; ++i) {
+                const int step = away + i;
+                const u32 there = max(found.above[i], found.below[i]);
+                if (step < visible || step >= count || there == 0) continue;
+                const float weight = away == 0 ? near_weights[i] : weights[step];
+                const float product = weight * static_cast<float>(found.here * there);
+                const float contrast = product * inverse[found.here + there];
+                largest = largest < contrast ? contrast : largest;
+            }
+        }
+        return largest;
+    }
+};
 
 // Words: groups of four columns that the windows of a warp reach, 8 columns or more for each 32 of a warp.
 template <int Words>
@@ -93,7 +109,8 @@ __device__ void contrasts(const CambiPlan& plan, const u16* planes, float* maps,
     int number = kScales - 1;
     while (strip < plan.scales[number].strips) --number;
     const CambiScale& scale = plan.scales[number];
-    const int place = strip - scale.strips, radius = plan.radius, height = scale.height, stride = scale.stride;
+    const int place = strip - scale.strips, radius = plan.radius, height = scale.height;
+    const int stride = scale.stride, pitch = scale.pitch;
     const int x0 = place % scale.across * 32, y0 = place / scale.across * kStripRows;
     const int end = min(y0 + kStripRows, height);
     const u16* centre = planes + blockIdx.z * plan.samples + scale.plane + x0 + lane;
@@ -103,9 +120,10 @@ __device__ void contrasts(const CambiPlan& plan, const u16* planes, float* maps,
     u8* columns = reinterpret_cast<u8*>(counts + lane / 4 * kLevels) + lane % 4;  // the lane's first column
     const u32* own = counts + lane / 4 * kLevels;                                 // its window's first
     const WindowWords window(lane, radius);
+    const Steps steps(plan);
 
     const u32 lowest = kFlat + static_cast<u32>(plan.base), levels = static_cast<u32>(plan.levels);
-    const u32 margin = static_cast<u32>(max(plan.steps, kTogether)), judged = kLevels - 2 * margin;
+    const u32 margin = static_cast<u32>(max(steps.count, kTogether)), judged = kLevels - 2 * margin;
     const auto level_at = [&](const u16* column, int y) -> u32 {
         return y >= 0 && y < height ? column[static_cast<i64>(y) * stride] - lowest : kAll;
     };
@@ -117,7 +135,7 @@ __device__ void contrasts(const CambiPlan& plan, const u16* planes, float* maps,
     }
     next = __reduce_min_sync(kAll, next);
     if (next == kNone) {
-        for (int y = y0; y < end; ++y) map[static_cast<i64>(y) * scale.pitch] = 0;
+        for (int y = y0; y < end; ++y) map[static_cast<i64>(y) * pitch] = 0;
         return;
     }
 
@@ -136,25 +154,31 @@ __device__ void contrasts(const CambiPlan& plan, const u16* planes, float* maps,
         const auto slot = [&](int k, u32 level) { return columns + (k * 8 * kLevels + level - (start - margin)) * 4; };
         const auto counted = [&](u32 level) { return level - low < high - low; };
 
-        for (int y = y0 - radius; y < y0 + radius; ++y)
+        for (int y = max(y0 - radius, 0); y < min(y0 + radius, height); ++y)
+#pragma unroll
             for (int k = 0; k < kOwn; ++k) {
                 const u32 enters = level_at(left + 32 * k, y);
                 if (counted(enters)) ++*slot(k, enters);
             }
         for (int y = y0; y < end; ++y) {
+            u32 enters[kOwn], leaves[kOwn];
+#pragma unroll
             for (int k = 0; k < kOwn; ++k) {
-                const u32 enters = level_at(left + 32 * k, y + radius);
-                const u32 leaves = y > y0 ? level_at(left + 32 * k, y - radius - 1) : kAll;
-                if (enters == leaves) continue;
-                if (counted(enters)) ++*slot(k, enters);
-                if (counted(leaves)) --*slot(k, leaves);
+                enters[k] = level_at(left + 32 * k, y + radius);
+                leaves[k] = y > y0 ? level_at(left + 32 * k, y - radius - 1) : kAll;
+            }
+#pragma unroll
+            for (int k = 0; k < kOwn; ++k) {
+                if (enters[k] == leaves[k]) continue;
+                if (counted(enters[k])) ++*slot(k, enters[k]);
+                if (counted(leaves[k])) --*slot(k, leaves[k]);
             }
             __syncwarp();
             const u32 level = level_at(centre, y);
             const bool mine = level < levels && level - start < judged;
             float contrast = 0;
-            if (mine) contrast = contrast_of(plan, level, own + (level - (start - margin)), window);
-            if (mine || (!again && level >= levels)) map[static_cast<i64>(y) * scale.pitch] = contrast;
+            if (mine) contrast = steps.contrast(level, own + (level - (start - margin)), window);
+            if (mine || (!again && level >= levels)) map[static_cast<i64>(y) * pitch] = contrast;
             if (level < levels && level >= start + judged) next = min(next, level);
             sum += static_cast<double>(contrast);
             found += contrast > 0;

@@ -30,11 +30,11 @@ struct CambiPlan {
     i64 samples;                // of the planes of a frame
     i32 width, height;          // the picture is judged at
     i32 smooth;                 // average 2x2 samples, which undoes dithering
-    i32 step;                   // 2: then leave out every other row and column
     i32 flat;                   // more of the 7x7 samples than this must equal their right and lower neighbours
     i32 radius;                 // of the window
     i32 base, levels, steps;    // the smallest value that is counted, how many, and the largest step
     i32 strips;                 // of all scales
+    i32 unused;
     CambiScale scales[kScales];
 };
 

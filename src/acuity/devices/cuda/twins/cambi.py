@@ -31,8 +31,8 @@ _TABLES: Final = {
     "inverse": np.float32,
 }
 _NUMBERS: Final = (
-    *("width", "height", "smooth", "step", "flat", "radius"),
-    *("base", "levels", "steps", "strips"),
+    *("width", "height", "smooth", "flat", "radius"),
+    *("base", "levels", "steps", "strips", "unused"),
 )
 _PLAN: Final = np.dtype(
     [(name, np.uint64) for name in _TABLES]
@@ -81,7 +81,7 @@ class _Layout:
             strips += across * _groups(height, _STRIP[1])
         record["samples"] = samples
         record["width"], record["height"], record["radius"] = plan.width, plan.height, plan.radius
-        record["smooth"], record["step"], record["flat"] = plan.smooth, 2 if plan.halve else 1, plan.flat
+        record["smooth"], record["flat"] = plan.smooth, plan.flat
         record["base"], record["levels"], record["steps"] = plan.base, len(plan.first), len(plan.weights)
         record["strips"] = strips
         self._record = record
@@ -116,7 +116,7 @@ class _Picture:
         self._held = layout.on_card(bench)
         self._plan = int(self._held[-1].address)
         self._planes = cleared(bench.card, bench.most * layout.samples * 2)
-        flatten = "cambi_flatten_8" if depth == 8 else "cambi_flatten_16"
+        flatten = f"cambi_flatten_{8 if depth == 8 else 16}_{2 if plan.halve else 1}"
         contrast = "cambi_contrast_16" if plan.radius <= 16 else "cambi_contrast_32"
         names = [flatten, "cambi_shrink", contrast, "cambi_choose"]
         self._flatten, self._shrink, self._contrast, self._choose = bench.card.kernels("cambi", names)
