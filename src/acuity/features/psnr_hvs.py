@@ -53,10 +53,14 @@ class PsnrHvsRunner:
         self._set = cpu.instruction_set
 
     def run(self, frame: Frame) -> dict[str, float]:
-        luma, cb, cr = self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set)
-        errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
-        keys = (*(f"psnr_hvs_{plane}" for plane in _PLANES), "psnr_hvs")
-        return {key: _decibels(error) for key, error in zip(keys, errors, strict=True)}
+        return figures(*self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set))
+
+
+def figures(luma: float, cb: float, cr: float) -> dict[str, float]:
+    """A frame's figures from the mean errors of its planes."""
+    errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
+    keys = (*(f"psnr_hvs_{plane}" for plane in _PLANES), "psnr_hvs")
+    return {key: _decibels(error) for key, error in zip(keys, errors, strict=True)}
 
 
 def _decibels(error: float) -> float:

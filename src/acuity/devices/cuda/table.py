@@ -12,6 +12,7 @@ from acuity.features.float_ms_ssim import FloatMsSsim
 from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
+from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
 from acuity.features.vif import Vif
@@ -39,6 +40,7 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     Cambi: Entry("cambi", "CambiTwin", "cambi"),
     Motion: Entry("motion", "MotionTwin", "motion"),
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
+    PsnrHvs: Entry("psnr_hvs", "PsnrHvsTwin", "psnr_hvs"),
     FloatSsim: Entry("similarity", "FloatSsimTwin", "ssim"),
     FloatMsSsim: Entry("similarity", "FloatMsSsimTwin", "ssim"),
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),

@@ -1,0 +1,61 @@
+"""PSNR-HVS on the card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity import _native
+from acuity.devices.cuda.batch import Batch, Bench, placed
+from acuity.features.extractor import Frame, Geometry
+from acuity.features.psnr_hvs import PsnrHvs, figures
+
+_BLOCK_SIDE, _STEP, _AREA = 8, 7, 64
+_PLANES: Final = 3
+_PAIRS: Final = 64  # blocks of both pictures that a block of threads has
+_BLOCK: Final = (2 * _PAIRS, 1, 1)
+_SUM_BLOCK: Final = (512, 1, 1)
+
+
+class PsnrHvsTwin:
+    """Weighs the errors of all blocks, and adds them up in their order."""
+
+    words = _PLANES
+
+    def __init__(self, members: Sequence[PsnrHvs], geometry: Geometry, bench: Bench) -> None:
+        if geometry.chroma is None:
+            raise ValueError("psnr_hvs needs chroma")
+        self._depth = geometry.depth
+        self._sizes = [(geometry.width, geometry.height), geometry.chroma, geometry.chroma]
+        blocks = [_blocks(width) * _blocks(height) for width, height in self._sizes]
+        names = ["psnr_hvs_8" if geometry.depth == 8 else "psnr_hvs_16", "psnr_hvs_sums"]
+        self._weigh, self._sum = bench.card.kernels("psnr_hvs", names)
+        weights = np.array([_native.hvs_weights(plane) for plane in range(_PLANES)], np.float32)
+        self._weights = placed(bench.card, weights.reshape(-1).view(np.uint8))
+        self._errors = bench.card.allocate(4 * _AREA * sum(blocks) * bench.most)
+        self._places = self._errors.address, np.int64(_AREA * sum(blocks))
+        self._counts = np.int64(_AREA * blocks[0]), np.int64(_AREA * blocks[1])
+        self._sides = [np.int32(side) for size in self._sizes[:2] for side in size]
+        self._grid = -(-max(blocks) // _PAIRS), _PLANES
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        stream, count = batch.stream, batch.count
+        weights, sides = self._weights.address, self._sides
+        self._weigh(stream, (*self._grid, count), _BLOCK, batch.frames, weights, *sides, *self._places)
+        self._sum(stream, (_PLANES, 1, count), _SUM_BLOCK, *self._places, *self._counts, sums)
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        totals = sums.view(np.float64).tolist()
+        means = [
+            _native.hvs_mean(total, *size, self._depth)
+            for total, size in zip(totals, self._sizes, strict=True)
+        ]
+        return figures(*means)
+
+
+def _blocks(side: int) -> int:
+    """How many blocks lie along a side."""
+    return (side - _BLOCK_SIDE) // _STEP + 1
