@@ -55,13 +55,18 @@ _T = TypeVar("_T")
 Unpack = Callable[[str, bytes], _T]  # makes the object of its JSON and its arrays
 
 
+def cache_folder() -> str:
+    """The folder that ACUITY_CACHE names, or Acuity's in the user's cache folder."""
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        return folder
+    base = os.environ.get("XDG_CACHE_HOME")
+    root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
+    return str(root / "acuity")
+
+
 def cache_path(name: str) -> str:
-    """The file of that name in the folder that ACUITY_CACHE names, or in the user's cache folder."""
-    if not (folder := os.environ.get(FOLDER_VARIABLE)):
-        base = os.environ.get("XDG_CACHE_HOME")
-        root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
-        folder = str(root / "acuity")
-    return os.path.join(folder, f"{name}-{_VERSION}.sqlite")
+    """The file of that name in the cache folder."""
+    return os.path.join(cache_folder(), f"{name}-{_VERSION}.sqlite")
 
 
 class CacheFile:

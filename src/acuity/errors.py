@@ -12,6 +12,8 @@
     │   └── NameClashError           two figures would have the same name
     ├── ScoreError (ArithmeticError) a model's score that is not a number
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
+    │   ├── CardMemoryError          a graphics card has too little memory free
+    │   └── CardLost                 a graphics card failed while it computed
     ├── PathError (ValueError)       a path outside the folders a server may read
     ├── SettingsError (ValueError)   a setting of a server that can't be used
     ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
@@ -167,6 +169,19 @@ class ScoreError(AcuityError, ArithmeticError):
 
 class BackendError(AcuityError, RuntimeError):
     """The requested backend or instruction set is not on this machine."""
+
+
+class CardMemoryError(BackendError):
+    """The card has `free` bytes of memory left, and `wanted` more are needed."""
+
+    def __init__(self, *pieces: Any, wanted: int = 0, free: int = 0) -> None:
+        super().__init__(*pieces)
+        self.wanted = wanted
+        self.free = free
+
+
+class CardLost(BackendError):
+    """The card failed while it computed; this process can't use it any more."""
 
 
 class PathError(AcuityError, ValueError):

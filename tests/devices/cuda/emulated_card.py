@@ -124,5 +124,8 @@ class EmulatedCard:
     def stream(self) -> EmulatedStream:
         return EmulatedStream()
 
+    def prefetch(self, programs: Sequence[str]) -> None:
+        pass
+
     def kernels(self, program: str, names: Sequence[str]) -> list[EmulatedKernel]:
         return [EmulatedKernel(program, name) for name in names]

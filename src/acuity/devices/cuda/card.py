@@ -110,6 +110,10 @@ class Card(Protocol):
 
     def stream(self) -> Stream: ...
 
+    def prefetch(self, programs: Sequence[str]) -> None:
+        """Begin to compile programs that will be needed; returns at once."""
+        ...
+
     def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
         """Kernels of a program in the folder kernels/, by its name without .cu; compiled once."""
         ...

@@ -1,0 +1,85 @@
+"""CardContext: calls of CUDA for one card, from any thread, with failures as sentences.
+
+CUDA works on the card that is current in the calling thread. Threads may belong to others, a program with
+PyTorch among them, so each call puts the card in place and what was there back. A thread without a card
+counts as one with card 0, which therefore may stay.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ParamSpec, TypeVar
+
+from acuity.devices.cuda.bindings import Bindings
+from acuity.devices.cuda.cuda_errors import start_failure, use_failure
+from acuity.errors import BackendError, CardLost
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class CardContext:
+    """The context of one card in this process."""
+
+    def __init__(self, bindings: Bindings, number: int, name: str) -> None:
+        """Start the card; raises BackendError."""
+        self.number = number
+        self.name = name  # as sentences have it
+        self.lost: BackendError | None = None  # the failure after which nothing works any more
+        self._driver = bindings.driver
+        self._errors = bindings.errors
+        self._process = os.getpid()
+        self._handle = _primary_context(bindings, number, name)
+
+    def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Call a function of CUDA for this card; raises BackendError."""
+        other = None
+        try:
+            if (current := self._driver.ctxGetCurrent()) != self._handle:
+                self._driver.ctxSetCurrent(self._handle)
+                other = current if current or self.number else None
+            return function(*arguments, **named)
+        except self._errors as error:
+            raise self.failure(error) from error
+        finally:
+            if other is not None:
+                self._driver.ctxSetCurrent(other)
+
+    def failure(self, error: Exception) -> BackendError:
+        """The sentence about a failure; remembers one that is the end of this card."""
+        found = use_failure(error, self.name)
+        if isinstance(found, CardLost):
+            self.lost = self.lost or found
+        return found
+
+    def give_back(self, function: Callable[[int], None], handle: int) -> None:
+        """Free what a finished object had; a card that is lost, or another process's, keeps it."""
+        if self.lost is None and self._process == os.getpid():
+            with suppress(BackendError):
+                self.call(function, handle)
+
+
+def _primary_context(bindings: Bindings, number: int, name: str) -> int:
+    """The card's context that all parts of a process share.
+
+    It is started in a thread of its own, because the call that does so changes the calling thread's card.
+    """
+    found: list[int | Exception] = []
+
+    def start() -> None:
+        try:
+            bindings.runtime.setDevice(number)
+            found.append(bindings.driver.ctxGetCurrent())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=start, name="acuity-card-start", daemon=True)
+    thread.start()
+    thread.join()
+    (answer,) = found
+    if isinstance(answer, Exception):
+        raise start_failure(answer, name) from answer
+    return answer

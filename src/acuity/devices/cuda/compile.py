@@ -1,0 +1,102 @@
+"""The compiler of kernels: NVRTC, by way of CuPy's bindings. It needs no card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from acuity.devices.cuda.bindings import INSTALL, Nvrtc
+from acuity.devices.cuda.cuda_errors import INSTEAD
+from acuity.errors import BackendError
+
+# No fused multiply-add: it rounds once where the CPU rounds twice.
+OPTIONS: Final = ("--fmad=false", "--std=c++17")
+_PACKAGE: Final = "nvidia-cuda-nvrtc"
+_PER_MAJOR: Final = 10  # sm_89 is 8.9, sm_120 is 12.0
+_LONGEST_LOG: Final = 300  # characters that a sentence repeats
+
+
+class Compiler(Protocol):
+    """Turns sources of kernels into what a card can load."""
+
+    @property
+    def identity(self) -> str:
+        """Names the compiler and its version; cached code of another one isn't used."""
+        ...
+
+    def compile(self, program: str, source: str, architecture: str) -> bytes:
+        """The code for an architecture such as sm_90; raises BackendError. Any thread may call it."""
+        ...
+
+
+class NvrtcCompiler:
+    """NVRTC, which is loaded when something has to be compiled."""
+
+    def __init__(self, load: Callable[[], Nvrtc]) -> None:
+        self._load = load
+        self._identity: str | None = None
+
+    @property
+    def identity(self) -> str:
+        # Loading the library takes a third of a second, and the package says its version without that.
+        if self._identity is None:
+            self._identity = _package_version() or self._loaded_version()
+        return self._identity
+
+    def _loaded_version(self) -> str:
+        major, minor = self._nvrtc().getVersion()
+        return f"nvrtc {major}.{minor}"
+
+    def _nvrtc(self) -> Nvrtc:
+        try:
+            nvrtc = self._load()
+            nvrtc.getVersion()  # looks for the library
+        except Exception as error:  # CuPy's, or those of the package that looks for libraries
+            told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise BackendError(
+                f"NVRTC, which compiles the kernels, can't be loaded ({told}): {INSTALL}", *INSTEAD
+            ) from error
+        return nvrtc
+
+    def compile(self, program: str, source: str, architecture: str) -> bytes:
+        nvrtc = self._nvrtc()
+        target = target_for(architecture, nvrtc.getSupportedArchs())
+        handle = nvrtc.createProgram(source, f"{program}.cu", (), ())
+        try:
+            nvrtc.compileProgram(handle, (*OPTIONS, f"-arch={target}"))
+            return nvrtc.getCUBIN(handle) if target.startswith("sm_") else nvrtc.getPTX(handle)
+        except RuntimeError as error:
+            log = " ".join(nvrtc.getProgramLog(handle).split())[:_LONGEST_LOG]
+            raise BackendError(
+                f"the kernels of '{program}' can't be compiled for {architecture} ({log or error})", *INSTEAD
+            ) from error
+        finally:
+            nvrtc.destroyProgram(handle)
+
+
+def target_for(architecture: str, supported: Sequence[int]) -> str:
+    """What to compile for: the card's architecture, or the nearest that the compiler knows.
+
+    Code for an architecture runs on later ones of the same generation. For a later generation the driver
+    compiles PTX, in which every operation is as exact as in the source.
+    """
+    wanted = int(architecture.removeprefix("sm_"))
+    known = [entry for entry in supported if entry <= wanted]
+    if not known:
+        oldest = f"sm_{min(supported)}"
+        raise BackendError(
+            f"the card's architecture is {architecture}, and this CUDA needs {oldest} or a newer one",
+            *INSTEAD,
+        )
+    nearest = max(known)
+    same = nearest // _PER_MAJOR == wanted // _PER_MAJOR
+    return f"{'sm' if same else 'compute'}_{nearest}"
+
+
+def _package_version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{_PACKAGE} {version(_PACKAGE)}"
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,257 @@
+"""CupyCard: a card by way of CuPy's bindings of CUDA; the implementation of the interfaces in card.py."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Sequence
+from struct import Struct
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.bindings import Bindings
+from acuity.devices.cuda.build import KernelBuilder
+from acuity.devices.cuda.card import Argument, Bytes, Event, Properties, Shape, Stream
+from acuity.devices.cuda.card_context import CardContext
+from acuity.devices.cuda.cuda_errors import (
+    CODE_REFUSED,
+    NOT_READY,
+    OUT_OF_MEMORY,
+    in_gib,
+    memory_failure,
+    status_of,
+)
+from acuity.errors import BackendError
+
+# CUDA's numbers.
+_HOST_TO_CARD, _CARD_TO_HOST = 1, 2
+_PORTABLE: Final = 1  # page-locked memory that counts as such for every card
+_NON_BLOCKING: Final = 1  # a stream that doesn't wait for the default one, which others may use
+_SLEEPING_WITHOUT_TIME: Final = 1 | 2  # an event whose waiters sleep, and that takes no time
+_PAGE_LOCKED: Final = 1
+
+_MOST_ARGUMENTS: Final = 64  # of a kernel
+_SLOT: Final = 8  # bytes for each argument
+# How each kind of argument lies in its slot.
+_PACKED: Final[dict[type, str]] = {
+    int: "Q",
+    np.int32: "i4x",
+    np.uint32: "I4x",
+    np.int64: "q",
+    np.uint64: "Q",
+    np.float32: "f4x",
+    np.float64: "d",
+}
+
+
+class CupyMemory:
+    """Memory on the card."""
+
+    def __init__(self, context: CardContext, bindings: Bindings, size: int) -> None:
+        self.address = context.call(bindings.runtime.malloc, max(size, 1))
+        self.size = size
+        weakref.finalize(self, context.give_back, bindings.runtime.free, self.address).atexit = False
+
+
+class CupyEvent:
+    """A moment in a stream. Its handle goes back to the pool when nobody needs it any more."""
+
+    def __init__(self, context: CardContext, bindings: Bindings, pool: list[int]) -> None:
+        self._context = context
+        self._runtime = bindings.runtime
+        try:
+            self.handle = pool.pop()
+        except IndexError:
+            self.handle = context.call(bindings.runtime.eventCreateWithFlags, _SLEEPING_WITHOUT_TIME)
+        self._pool = pool
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pool"):
+            self._pool.append(self.handle)
+
+    def reached(self) -> bool:
+        status = self._context.call(self._runtime.eventQuery, self.handle)
+        if status not in (0, NOT_READY):
+            self._context.call(self._runtime.check_status, status)
+        return status == 0
+
+    def wait(self) -> None:
+        self._context.call(self._runtime.eventSynchronize, self.handle)
+
+
+class CupyStream:
+    """A stream of the card."""
+
+    def __init__(self, context: CardContext, bindings: Bindings, events: list[int]) -> None:
+        self._context = context
+        self._bindings = bindings
+        self._runtime = bindings.runtime
+        self._events = events
+        self.handle = context.call(self._runtime.streamCreateWithFlags, _NON_BLOCKING)
+        weakref.finalize(self, context.give_back, self._runtime.streamDestroy, self.handle).atexit = False
+
+    def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
+        count, columns = rows.shape
+        width = columns * rows.itemsize
+        step = rows.strides[0] if count > 1 else max(width, pitch)
+        if (columns > 1 and rows.strides[1] != rows.itemsize) or step < width or pitch < width:
+            raise ValueError(
+                f"rows of {width} bytes, {rows.strides} bytes apart, can't be uploaded {pitch} bytes apart"
+            )
+        if not count or not width:
+            return
+        source = rows.ctypes.data
+        if step == pitch:
+            size = (count - 1) * pitch + width
+            self._context.call(self._runtime.memcpyAsync, address, source, size, _HOST_TO_CARD, self.handle)
+        else:
+            place = address, pitch, source, step, width, count
+            self._context.call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
+
+    def download(self, into: Bytes, address: int) -> None:
+        if not into.flags.c_contiguous:
+            raise ValueError("what is downloaded into must be in one piece")
+        if into.nbytes:
+            place = into.ctypes.data, address, into.nbytes
+            self._context.call(self._runtime.memcpyAsync, *place, _CARD_TO_HOST, self.handle)
+
+    def clear(self, address: int, size: int) -> None:
+        if size:
+            self._context.call(self._runtime.memsetAsync, address, 0, size, self.handle)
+
+    def mark(self) -> CupyEvent:
+        event = CupyEvent(self._context, self._bindings, self._events)
+        self._context.call(self._runtime.eventRecord, event.handle, self.handle)
+        return event
+
+    def after(self, event: Event) -> None:
+        assert isinstance(event, CupyEvent)
+        self._context.call(self._runtime.streamWaitEvent, self.handle, event.handle)
+
+
+class _Parameters:
+    """Room for the arguments of one launch: a slot for each, and the slots' addresses as CUDA takes them."""
+
+    def __init__(self) -> None:
+        self.slots = ctypes.create_string_buffer(_MOST_ARGUMENTS * _SLOT)
+        start = ctypes.addressof(self.slots)
+        addresses = range(start, start + _MOST_ARGUMENTS * _SLOT, _SLOT)
+        self._pointers = (ctypes.c_uint64 * _MOST_ARGUMENTS)(*addresses)
+        self.address = ctypes.addressof(self._pointers)
+
+
+class CupyKernel:
+    """A kernel of a loaded program."""
+
+    def __init__(self, context: CardContext, bindings: Bindings, function: int) -> None:
+        self._context = context
+        self._launch = bindings.driver.launchKernel
+        self._function = function
+        self._packings: dict[tuple[type, ...], Struct] = {}  # by the types of the arguments
+        self._idle: list[_Parameters] = []  # several threads may launch at once
+
+    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
+        assert isinstance(stream, CupyStream)
+        types = tuple(map(type, arguments))
+        packing = self._packings.get(types) or self._packings.setdefault(types, _packing(types))
+        try:
+            parameters = self._idle.pop()
+        except IndexError:
+            parameters = _Parameters()
+        packing.pack_into(parameters.slots, 0, *arguments)
+        place = *grid, *block, 0, stream.handle, parameters.address, 0
+        self._context.call(self._launch, self._function, *place)
+        self._idle.append(parameters)
+
+
+def _packing(types: tuple[type, ...]) -> Struct:
+    """How arguments of these types lie in their slots."""
+    if len(types) > _MOST_ARGUMENTS:
+        raise ValueError(f"a kernel takes at most {_MOST_ARGUMENTS} arguments, not {len(types)}")
+    if unknown := [kind.__name__ for kind in types if kind not in _PACKED]:
+        raise TypeError(f"a kernel takes no argument of the type {unknown[0]}")
+    return Struct("<" + "".join(_PACKED[kind] for kind in types))
+
+
+class CupyCard:
+    """One card. Any thread may use it."""
+
+    def __init__(self, bindings: Bindings, properties: Properties, builder: KernelBuilder) -> None:
+        """Start the card; raises BackendError."""
+        self.properties = properties
+        self.builder = builder
+        name = f"card {properties.number} ({properties.name})"
+        self._bindings = bindings
+        self._context = CardContext(bindings, properties.number, name)
+        self._events: list[int] = []  # handles of events that are not used now
+        self._modules: dict[str, int] = {}
+        self._loading = threading.Lock()
+
+    @property
+    def lost(self) -> BackendError | None:
+        """The failure after which the card answers nothing in this process any more."""
+        return self._context.lost
+
+    def allocate(self, size: int) -> CupyMemory:
+        try:
+            return CupyMemory(self._context, self._bindings, size)
+        except BackendError as error:
+            if status_of(error.__cause__ or error) != OUT_OF_MEMORY:
+                raise
+            raise memory_failure(self._context.name, size, self.free_memory()) from error
+
+    def free_memory(self) -> int:
+        free, _ = self._context.call(self._bindings.runtime.memGetInfo)
+        return free
+
+    def pinned(self, size: int) -> Bytes:
+        runtime = self._bindings.runtime
+        try:
+            address = self._context.call(runtime.hostAlloc, max(size, 1), _PORTABLE)
+        except BackendError as error:
+            if status_of(error.__cause__ or error) != OUT_OF_MEMORY:
+                raise
+            raise BackendError(
+                f"this machine has no {in_gib(size)} of memory left that can be page-locked for uploads: end "
+                "what else uses it, or compare smaller pictures"
+            ) from error
+        block = (ctypes.c_uint8 * max(size, 1)).from_address(address)
+        weakref.finalize(block, self._context.give_back, runtime.freeHost, address).atexit = False
+        return np.frombuffer(block, np.uint8, size)
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        if not array.nbytes:
+            return False
+        found = self._context.call(self._bindings.runtime.pointerGetAttributes, array.ctypes.data)
+        return found.type == _PAGE_LOCKED
+
+    def stream(self) -> CupyStream:
+        return CupyStream(self._context, self._bindings, self._events)
+
+    def prefetch(self, programs: Sequence[str]) -> None:
+        self.builder.prefetch(programs)
+
+    def kernels(self, program: str, names: Sequence[str]) -> list[CupyKernel]:
+        module = self._module(program)
+        found = [self._context.call(self._bindings.driver.moduleGetFunction, module, name) for name in names]
+        return [CupyKernel(self._context, self._bindings, function) for function in found]
+
+    def _module(self, program: str) -> int:
+        code = self.builder.code(program)  # other programs may be loaded meanwhile
+        with self._loading:
+            if (module := self._modules.get(program)) is None:
+                module = self._modules[program] = self._load(program, code)
+            return module
+
+    def _load(self, program: str, code: bytes) -> int:
+        load = self._bindings.driver.moduleLoadData
+        try:
+            return self._context.call(load, code)
+        except BackendError as error:
+            if status_of(error.__cause__ or error) not in CODE_REFUSED:
+                raise
+            # Cached by a compiler that was newer than the driver is now.
+            return self._context.call(load, self.builder.rebuild(program))
