@@ -27,7 +27,7 @@ _FLAGS = ["-std=c++20", "-O2", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared
 
 
 @cache
-def _compiled(program: str) -> ctypes.CDLL:
+def compiled(program: str) -> ctypes.CDLL:
     launchers = "\n".join(
         f'extern "C" void emulate_{name}(const unsigned* grid, const unsigned* block, void** arguments) '
         f"{{ emulator::launch({name}, grid, block, arguments); }}"
@@ -73,7 +73,7 @@ class EmulatedEvent:
 
 class EmulatedKernel:
     def __init__(self, program: str, name: str) -> None:
-        self._launch = getattr(_compiled(program), f"emulate_{name}")
+        self._launch = getattr(compiled(program), f"emulate_{name}")
 
     def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         packed = [_packed(argument) for argument in arguments]

@@ -1,0 +1,423 @@
+# ruff: noqa: N802  # the names are CUDA's
+"""CUDA without a card: the functions of CuPy's bindings that Acuity uses, with CUDA's own rules.
+
+Work in a stream is done when somebody waits for it, so what is used too early shows. Copies from memory that
+is not page-locked take their bytes at once, as in CUDA. Memory is the machine's; kernels run in the emulator.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from acuity.devices.cuda.bindings import Bindings
+from acuity.devices.cuda.build import KernelBuilder
+from acuity.devices.cuda.compile import NvrtcCompiler
+from acuity.devices.cuda.cupy_card import CupyCard
+from acuity.devices.cuda.kernel_cache import KernelCache
+from acuity.devices.cuda.sources import kernel_names, kernel_source
+
+_CONTEXT = 0x7000  # the handle of the first card's context
+_HOST_TO_CARD, _CARD_TO_HOST = 1, 2
+_ELF = b"\x7fELF"
+
+
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"cudaError{status}: what CUDA says")
+        self.status = status
+
+
+class CUDADriverError(CUDARuntimeError):
+    """As CuPy's."""
+
+
+class NVRTCError(RuntimeError):
+    """As CuPy's."""
+
+
+@dataclass
+class FakeStream:
+    card: int
+    queue: list[Callable[[], None]] = field(default_factory=list)
+    done: int = 0
+
+    def run(self, until: int) -> None:
+        while self.done < until:
+            self.done += 1
+            self.queue[self.done - 1]()
+
+
+@dataclass
+class FakeEvent:
+    card: int
+    stream: FakeStream | None = None
+    position: int = 0
+
+    @property
+    def reached(self) -> bool:
+        return self.stream is None or self.stream.done >= self.position
+
+    def wait(self) -> None:
+        if self.stream is not None:
+            self.stream.run(self.position)
+
+
+@dataclass
+class Attributes:
+    type: int
+    device: int
+
+
+class FakeCuda:
+    """A machine with cards; what goes wrong is up to the test."""
+
+    def __init__(self, cards: int = 1, memory: int = 1 << 30, architecture: tuple[int, int] = (9, 0)) -> None:
+        self.cards = cards
+        self.memory = memory
+        self.architecture = architecture
+        self.driver_version = self.runtime_version = 13000
+        self.computes = True  # otherwise kernels do nothing
+        self.lost: int | None = None  # the error that everything gives from now on
+        self.failures: dict[str, int] = {}  # the error of single functions, by name
+        self.calls: list[str] = []  # of functions that start something
+        self.blocks: dict[int, Any] = {}  # memory on cards, by address
+        self.locked: dict[int, Any] = {}  # page-locked memory
+        self.streams: dict[int, FakeStream] = {}
+        self.events: dict[int, FakeEvent] = {}
+        self.modules: dict[int, tuple[int, str]] = {}  # card and program
+        self.functions: dict[int, tuple[int, str, str]] = {}  # card, program, kernel
+        self.launches: list[tuple[str, tuple[int, ...], list[bytes]]] = []
+        self.refused: set[bytes] = set()  # code that the driver doesn't load
+        self._handles = iter(range(1, 1 << 30))
+        self._thread = threading.local()
+        self.runtime = FakeRuntime(self)
+        self.driver = FakeDriver(self)
+        self.nvrtc = FakeNvrtc()
+
+    def bindings(self) -> Bindings:
+        return Bindings(self.runtime, self.driver, lambda: self.nvrtc, (CUDARuntimeError, CUDADriverError))
+
+    def builder(self, folder: str, architecture: str = "sm_90") -> KernelBuilder:
+        return KernelBuilder(architecture, NvrtcCompiler(lambda: self.nvrtc), KernelCache(folder))
+
+    # ---- for the functions ------------------------------------------------------------------
+
+    @property
+    def context(self) -> int:
+        """The context of the calling thread; 0: it has none."""
+        return int(getattr(self._thread, "context", 0))
+
+    @context.setter
+    def context(self, context: int) -> None:
+        self._thread.context = context
+
+    @property
+    def card(self) -> int:
+        """The card of the calling thread."""
+        assert self.context, "CUDA would start card 0 here, which nobody asked for"
+        return self.context - _CONTEXT
+
+    def check(self, function: str) -> None:
+        if self.lost is not None:
+            raise CUDARuntimeError(self.lost)
+        if (status := self.failures.get(function)) is not None:
+            raise CUDARuntimeError(status)
+
+    def handle(self) -> int:
+        return next(self._handles)
+
+    def in_use(self) -> int:
+        return sum(ctypes.sizeof(block) for block in self.blocks.values())
+
+    def is_locked(self, address: int) -> bool:
+        return any(start <= address < start + ctypes.sizeof(b) for start, b in self.locked.items())
+
+
+class FakeRuntime:
+    is_hip = False
+
+    def __init__(self, cuda: FakeCuda) -> None:
+        self._cuda = cuda
+
+    def driverGetVersion(self) -> int:
+        return self._cuda.driver_version
+
+    def runtimeGetVersion(self) -> int:
+        return self._cuda.runtime_version
+
+    def getDeviceCount(self) -> int:
+        self._cuda.check("getDeviceCount")
+        if not self._cuda.cards:
+            raise CUDARuntimeError(100)
+        return self._cuda.cards
+
+    def getDeviceProperties(self, device: int) -> dict[str, Any]:
+        major, minor = self._cuda.architecture
+        return {
+            "name": f"Fake {device}".encode(),
+            "totalGlobalMem": self._cuda.memory,
+            "major": major,
+            "minor": minor,
+            "multiProcessorCount": 132,
+        }
+
+    def setDevice(self, device: int) -> None:
+        self._cuda.check("setDevice")
+        if not 0 <= device < self._cuda.cards:
+            raise CUDARuntimeError(101)
+        self._cuda.calls.append(f"setDevice {device}")
+        self._cuda.context = _CONTEXT + device
+
+    def memGetInfo(self) -> tuple[int, int]:
+        self._cuda.check("memGetInfo")
+        assert self._cuda.card >= 0
+        return self._cuda.memory - self._cuda.in_use(), self._cuda.memory
+
+    def malloc(self, size: int) -> int:
+        self._cuda.check("malloc")
+        assert self._cuda.card >= 0
+        if size > self._cuda.memory - self._cuda.in_use():
+            raise CUDARuntimeError(2)
+        room = (ctypes.c_uint8 * (size + 256))()
+        address = -(-ctypes.addressof(room) // 256) * 256
+        ctypes.memset(address, 0xA5, size)  # what was not written is no use to anybody
+        block = (ctypes.c_uint8 * size).from_buffer(room, address - ctypes.addressof(room))
+        self._cuda.blocks[address] = block
+        return address
+
+    def free(self, address: int) -> None:
+        self._cuda.check("free")
+        del self._cuda.blocks[address]
+
+    def hostAlloc(self, size: int, flags: int) -> int:
+        self._cuda.check("hostAlloc")
+        assert self._cuda.card >= 0
+        block = (ctypes.c_uint8 * size)()
+        self._cuda.locked[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
+
+    def freeHost(self, address: int) -> None:
+        self._cuda.check("freeHost")
+        del self._cuda.locked[address]
+
+    def pointerGetAttributes(self, address: int) -> Attributes:
+        self._cuda.check("pointerGetAttributes")
+        return Attributes(1 if self._cuda.is_locked(address) else 0, self._cuda.card)
+
+    def memcpyAsync(self, to: int, source: int, size: int, kind: int, stream: int) -> None:
+        self.memcpy2DAsync(to, size, source, size, size, 1, kind, stream)
+
+    def memcpy2DAsync(
+        self, to: int, pitch: int, source: int, step: int, width: int, rows: int, kind: int, stream: int
+    ) -> None:
+        self._cuda.check("memcpy2DAsync")
+        assert width <= pitch
+        assert width <= step
+        host = source if kind == _HOST_TO_CARD else to
+        assert not self._in_a_block(host), "memory on the card is no memory of the machine"
+        assert self._in_a_block(to if kind == _HOST_TO_CARD else source), "no memory on the card"
+
+        def copy() -> None:
+            for row in range(rows):
+                ctypes.memmove(to + row * pitch, source + row * step, width)
+
+        if kind == _HOST_TO_CARD and not self._cuda.is_locked(source):
+            held = [ctypes.string_at(source + row * step, width) for row in range(rows)]
+
+            def copy() -> None:
+                for row, data in enumerate(held):
+                    ctypes.memmove(to + row * pitch, data, width)
+
+        self._cuda.streams[stream].queue.append(copy)
+
+    def _in_a_block(self, address: int) -> bool:
+        return any(start <= address < start + ctypes.sizeof(b) for start, b in self._cuda.blocks.items())
+
+    def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
+        self._cuda.check("memsetAsync")
+        assert self._in_a_block(address)
+        self._cuda.streams[stream].queue.append(lambda: ctypes.memset(address, value, size) and None)
+
+    def streamCreateWithFlags(self, flags: int) -> int:
+        self._cuda.check("streamCreateWithFlags")
+        assert flags == 1, "a stream that waits for the default one"
+        handle = self._cuda.handle()
+        self._cuda.streams[handle] = FakeStream(self._cuda.card)
+        return handle
+
+    def streamDestroy(self, stream: int) -> None:
+        self._cuda.check("streamDestroy")
+        gone = self._cuda.streams.pop(stream)
+        gone.run(len(gone.queue))
+
+    def streamWaitEvent(self, stream: int, event: int) -> None:
+        self._cuda.check("streamWaitEvent")
+        waiting = self._cuda.events[event]
+        held = FakeEvent(waiting.card, waiting.stream, waiting.position)  # as it is now
+        self._cuda.streams[stream].queue.append(held.wait)
+
+    def eventCreateWithFlags(self, flags: int) -> int:
+        self._cuda.check("eventCreateWithFlags")
+        assert flags == 3
+        handle = self._cuda.handle()
+        self._cuda.events[handle] = FakeEvent(self._cuda.card)
+        return handle
+
+    def eventDestroy(self, event: int) -> None:
+        self._cuda.events.pop(event)
+
+    def eventRecord(self, event: int, stream: int) -> None:
+        self._cuda.check("eventRecord")
+        found, of = self._cuda.events[event], self._cuda.streams[stream]
+        assert found.card == of.card, "an event of another card"
+        found.stream, found.position = of, len(of.queue)
+
+    def eventSynchronize(self, event: int) -> None:
+        self._cuda.check("eventSynchronize")
+        self._cuda.events[event].wait()
+
+    def eventQuery(self, event: int) -> int:
+        if self._cuda.lost is not None:
+            return self._cuda.lost
+        return 0 if self._cuda.events[event].reached else 600
+
+    def check_status(self, status: int) -> None:
+        if status:
+            raise CUDARuntimeError(status)
+
+
+class FakeDriver:
+    def __init__(self, cuda: FakeCuda) -> None:
+        self._cuda = cuda
+
+    def ctxGetCurrent(self) -> int:
+        return self._cuda.context
+
+    def ctxSetCurrent(self, context: int) -> None:
+        self._cuda.context = context
+
+    def moduleLoadData(self, code: bytes) -> int:
+        self._cuda.check("moduleLoadData")
+        if code in self._cuda.refused or not code.startswith(_ELF):
+            raise CUDADriverError(300)
+        about = json.loads(code[len(_ELF) :])
+        major, minor = self._cuda.architecture
+        if about["target"] != f"sm_{major}{minor}":
+            raise CUDADriverError(209)
+        handle = self._cuda.handle()
+        self._cuda.modules[handle] = self._cuda.card, about["program"]
+        return handle
+
+    def moduleGetFunction(self, module: int, name: str) -> int:
+        card, program = self._cuda.modules[module]
+        if name not in kernel_names(program):
+            raise CUDADriverError(500)
+        handle = self._cuda.handle()
+        self._cuda.functions[handle] = card, program, name
+        return handle
+
+    def launchKernel(
+        self,
+        function: int,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        block_x: int,
+        block_y: int,
+        block_z: int,
+        shared: int,
+        stream: int,
+        parameters: int,
+        extra: int,
+    ) -> None:
+        self._cuda.check("launchKernel")
+        card, program, name = self._cuda.functions[function]
+        into = self._cuda.streams[stream]
+        assert card == into.card == self._cuda.card, "a kernel, its stream and the thread are of one card"
+        pointers = (ctypes.c_uint64 * count_of_parameters(program, name)).from_address(parameters)
+        values = [ctypes.string_at(pointer, 8) for pointer in pointers]  # CUDA has read them when it returns
+        shape = grid_x, grid_y, grid_z, block_x, block_y, block_z
+        self._cuda.launches.append((name, shape, values))
+        if self._cuda.computes:
+            into.queue.append(lambda: _emulate(program, name, shape, values))
+
+
+def _emulate(program: str, name: str, shape: tuple[int, ...], values: list[bytes]) -> None:
+    from emulated_card import compiled
+
+    held = [ctypes.create_string_buffer(value, 8) for value in values]
+    pointers = (ctypes.c_void_p * len(held))(*[ctypes.addressof(buffer) for buffer in held])
+    launch = getattr(compiled(program), f"emulate_{name}")
+    launch((ctypes.c_uint * 3)(*shape[:3]), (ctypes.c_uint * 3)(*shape[3:]), pointers)
+
+
+def count_of_parameters(program: str, name: str) -> int:
+    """How many parameters a kernel has."""
+    found = re.search(rf"\b{name}\(([^)]*)\)", kernel_source(program).split('extern "C"', 1)[1])
+    assert found is not None
+    return found[1].count(",") + 1
+
+
+class FakeNvrtc:
+    """Compiles nothing, but says what it would have compiled."""
+
+    def __init__(self, supported: tuple[int, ...] = (75, 80, 90, 100, 120)) -> None:
+        self.supported = supported
+        self.compiled: list[str] = []  # programs, with the targets
+        self.error: str | None = None
+        self._programs: dict[int, tuple[str, str, list[str]]] = {}
+        self._lock = threading.Lock()
+
+    def getVersion(self) -> tuple[int, int]:
+        return 13, 4
+
+    def getSupportedArchs(self) -> tuple[int, ...]:
+        return self.supported
+
+    def createProgram(self, source: str, name: str, headers: object, names: object) -> int:
+        with self._lock:
+            handle = len(self._programs) + 1
+            self._programs[handle] = name, source, []
+        return handle
+
+    def destroyProgram(self, program: int) -> None:
+        self._programs[program] = "", "", []
+
+    def compileProgram(self, program: int, options: Any) -> None:
+        if self.error is not None:
+            raise NVRTCError("NVRTC_ERROR_COMPILATION (6)")
+        assert "--fmad=false" in options
+        self._programs[program][2].extend(options)
+
+    def getProgramLog(self, program: int) -> str:
+        return self.error or ""
+
+    def _target(self, program: int) -> tuple[str, str]:
+        name, _, options = self._programs[program]
+        (target,) = [o.removeprefix("-arch=") for o in options if o.startswith("-arch=")]
+        self.compiled.append(f"{name} {target}")
+        return name.removesuffix(".cu"), target
+
+    def getCUBIN(self, program: int) -> bytes:
+        name, target = self._target(program)
+        assert target.startswith("sm_")
+        return _ELF + json.dumps({"program": name, "target": target}).encode()
+
+    def getPTX(self, program: int) -> bytes:
+        name, target = self._target(program)
+        return f".version 9.0 .target {target} // {name}".encode()
+
+
+def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> CupyCard:
+    """A card of that machine, started, whose kernels are cached in the folder."""
+    from acuity.devices.cuda.cards import Cards
+
+    return Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)

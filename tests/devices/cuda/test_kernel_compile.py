@@ -1,0 +1,95 @@
+"""NVRTC: what it is asked for, what its failures say, and the real one where CuPy is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from acuity.devices.cuda import compile as compile_module
+from acuity.devices.cuda.bindings import Nvrtc, load_bindings
+from acuity.devices.cuda.compile import NvrtcCompiler, target_for
+from acuity.devices.cuda.sources import kernel_names, kernel_source, programs
+from acuity.errors import BackendError
+from fake_cuda import FakeNvrtc
+
+KNOWN = (75, 80, 86, 89, 90, 100, 120)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "target"),
+    [
+        ("sm_75", "sm_75"),
+        ("sm_90", "sm_90"),
+        ("sm_87", "sm_86"),  # code for 8.6 runs on 8.7
+        ("sm_103", "sm_100"),
+        ("sm_121", "sm_120"),
+        ("sm_130", "compute_120"),  # the driver compiles it
+    ],
+)
+def test_targets(architecture: str, target: str) -> None:
+    assert target_for(architecture, KNOWN) == target
+
+
+def test_a_card_that_is_too_old() -> None:
+    with pytest.raises(BackendError, match=r"^the card's architecture is sm_61, and this CUDA needs sm_75"):
+        target_for("sm_61", KNOWN)
+
+
+def test_a_program_is_compiled_for_its_card() -> None:
+    nvrtc = FakeNvrtc()
+    compiler = NvrtcCompiler(lambda: nvrtc)
+    assert compiler.compile("probe", kernel_source("probe"), "sm_90").startswith(b"\x7fELF")
+    assert compiler.compile("probe", kernel_source("probe"), "sm_130").startswith(b".version")
+    assert nvrtc.compiled == ["probe.cu sm_90", "probe.cu compute_120"]
+
+
+def test_an_error_of_the_compiler_is_one_sentence() -> None:
+    nvrtc = FakeNvrtc()
+    nvrtc.error = "probe.cu(3): error: expected a ';'\n\n1 error detected\n" + "x" * 1000
+    with pytest.raises(BackendError) as caught:
+        NvrtcCompiler(lambda: nvrtc).compile("probe", "", "sm_90")
+    text = str(caught.value)
+    assert text.startswith(
+        "the kernels of 'probe' can't be compiled for sm_90 (probe.cu(3): error: expected a ';'"
+    )
+    assert text.endswith("), or pass backend='cpu'")
+    assert "\n" not in text
+    assert len(text) < 500
+
+
+def test_a_compiler_that_is_not_there() -> None:
+    def load() -> Nvrtc:
+        raise RuntimeError("CuPy failed to load libnvrtc.so.13: cannot open shared object file\nmore lines")
+
+    with pytest.raises(BackendError, match=r"^NVRTC.* can't be loaded \(CuPy failed .*file\): pip install"):
+        NvrtcCompiler(load).compile("probe", "", "sm_90")
+
+
+def test_the_identity_comes_from_the_package_and_else_from_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compile_module, "_package_version", lambda: "nvidia-cuda-nvrtc 13.4.92")
+    assert NvrtcCompiler(lambda: pytest.fail("loaded")).identity == "nvidia-cuda-nvrtc 13.4.92"
+    monkeypatch.setattr(compile_module, "_package_version", lambda: None)
+    assert NvrtcCompiler(FakeNvrtc).identity == "nvrtc 13.4"
+
+
+needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy is not installed here")
+
+
+@needs_cupy
+@pytest.mark.parametrize("program", programs())
+def test_nvrtc_compiles_every_program(program: str) -> None:
+    compiler = NvrtcCompiler(load_bindings().nvrtc)
+    code = compiler.compile(program, kernel_source(program), "sm_90")
+    assert code.startswith(b"\x7fELF")
+    for name in kernel_names(program):
+        assert name.encode() in code
+    assert compiler.identity
+
+
+@needs_cupy
+def test_what_nvrtc_refuses() -> None:
+    with pytest.raises(BackendError, match=r"'broken' can't be compiled for sm_90 \(broken.cu\(1\): error"):
+        NvrtcCompiler(load_bindings().nvrtc).compile("broken", "int main( {", "sm_90")
