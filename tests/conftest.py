@@ -20,6 +20,10 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime them
 # Pydantic would search all installed distributions for plugins, in each process that a test starts.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
+# Cards are for the tests that are about them, in processes that a test starts too; make test-cuda shows them.
+if "ACUITY_TEST_CUDA" not in os.environ:
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+
 # Text is wrapped where a width is set, in pipes too; a test that wants one sets it.
 os.environ.pop("COLUMNS", None)
 
@@ -81,3 +85,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} needs a program that is not {_MISSING}: see .ci/run"
     return report
+
+
+@pytest.fixture
+def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without CuPy and without a card, whatever this one has."""
+    monkeypatch.setattr("acuity.devices.cuda.cards.is_installed", lambda: False)
+    monkeypatch.setattr("acuity.devices.cuda.cards.has_traces", lambda: False)
+    monkeypatch.setattr("acuity.devices.cuda.bindings.is_installed", lambda: False)

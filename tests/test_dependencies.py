@@ -20,10 +20,12 @@ ENGINE: list[str] = PROJECT["dependencies"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What single functions ask for, and say how to install where it lacks.
 OPTIONAL: list[str] = [
-    entry for extra in ("pandas", "yaml", "tiny", "verify", "eval", "vlm") for entry in EXTRAS[extra]
+    entry for extra in ("pandas", "yaml", "tiny", "verify", "eval", "vlm", "cuda") for entry in EXTRAS[extra]
 ]
 SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *EXTRAS["otel"], *EXTRAS["cluster"]]
-DATA = {"ffmpeg-quality-metrics"}  # whose files are read and whose code is not run
+DATA = {"ffmpeg-quality-metrics", "nvidia-cuda-nvrtc"}  # whose files are read and whose code is not imported
+# Packages that are not among those of dev, because few machines have a use for them.
+ELSEWHERE = {"cupy_backends": ["cupy-cuda13x"]}
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -59,7 +61,7 @@ def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
     """Those that are installed, by the packages that they bring."""
-    return packages_distributions()
+    return {**ELSEWHERE, **packages_distributions()}
 
 
 def _undeclared(paths: Iterable[Path], requirements: Iterable[str]) -> set[tuple[str, str]]:

@@ -80,6 +80,7 @@ def score(
     threads: int | None = None,
     cpu: str | None = None,
     backend: str = "auto",
+    device: int | None = None,
     strict: bool = False,
     progress: ProgressCallback | None = None,
     serve: Serve | None = None,
@@ -129,10 +130,11 @@ def score(
 
     `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with
     the pairs done, how many there are in all (None: not known), and the mean score so far (None: no score
-    yet). `backend` is the device to compute on, `cpu` the instruction set, `threads` how many work; no
-    figure depends on them. `serve` lets agents watch and steer until this returns: 'sse:8723',
-    'http:8723' or 'uds:/path/of/socket', or a function that is given an EmbeddedServer before the first
-    frame and starts it where it likes, as in serve=lambda server: print(server.start_sse().url).
+    yet). `backend` is what computes ('auto', 'cpu' or 'cuda'), `device` the number of a graphics card,
+    `cpu` the instruction set, `threads` how many work; no figure depends on them. `serve` lets agents
+    watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket', or a function
+    that is given an EmbeddedServer before the first frame and starts it where it likes, as in
+    serve=lambda server: print(server.start_sse().url).
 
     Raises AcuityError.
     """
@@ -189,6 +191,7 @@ def score(
         threads=threads,
         cpu=cpu,
         backend=backend,
+        device=device,
     )
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     with ExitStack() as stack:

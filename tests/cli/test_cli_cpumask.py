@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from acuity.cli.vmaf import main as vmaf_main
-from acuity.cli.vmaf.specs import allowed
+from acuity.cli.vmaf.specs import allowed, forbidden_cards
+from acuity.devices import BACKENDS
 
 X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
 
@@ -28,8 +29,27 @@ def test_arm(mask: int, expected: str) -> None:
     assert allowed(["neon", "plain"], mask, "aarch64") == expected
 
 
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [(0, ()), (1, ("cuda:0",)), (2, ("cuda:1",)), (13, ("cuda:0", "cuda:2", "cuda:3")),
+     (0xFFFFFFFF, BACKENDS[1:])],
+)  # fmt: skip
+def test_cards(mask: int, expected: tuple[str, ...]) -> None:
+    assert forbidden_cards(mask) == expected
+
+
 def test_a_gpumask_excludes_gpus_by_name(clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m"), "--backend", "cuda", "--gpumask", "1"]
+    line = [
+        "-r",
+        str(clips / "ref.y4m"),
+        "-d",
+        str(clips / "dis.y4m"),
+        "--backend",
+        "cuda",
+        "--gpumask",
+        "-1",
+    ]
     assert vmaf_main(line) == 100
     assert "'cuda' can't start (it is excluded)" in capsys.readouterr().err
-    assert vmaf_main([*line[:4], "-q", "--gpumask", "1"]) == 0
+    for mask in ("1", "-1"):
+        assert vmaf_main([*line[:4], "-q", "--gpumask", mask]) == 0

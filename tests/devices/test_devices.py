@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 import acuity
-from acuity.devices import BACKENDS, Device, list_backends, start_backend, usable_instruction_sets
+from acuity.devices import (
+    BACKENDS,
+    Device,
+    are_spent,
+    describe_backend,
+    list_backends,
+    open_backend,
+    open_devices,
+    start_backend,
+    usable_instruction_sets,
+)
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.errors import BackendError
+from acuity.devices.cuda import cards, probe
+from acuity.devices.cuda.device import CudaDevice
+from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.features.vif import Vif
 from acuity.measure import Measurement
+from fake_cuda import FakeCuda
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
+
+pytestmark = pytest.mark.usefixtures("without_cuda")
 
 
 def test_every_backend_is_listed_once() -> None:
@@ -95,13 +110,153 @@ def test_a_device_that_has_nothing_to_compute_takes_no_frame() -> None:
     assert second.taken == []
 
 
+SIZE: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
+
+
+def grey_clip(folder: Path) -> Path:
+    clip = folder / f"clip_{WIDTH}x{HEIGHT}_gray.yuv"
+    clip.write_bytes(pair(0)[0].luma.tobytes())
+    return clip
+
+
 def test_the_backend_travels_from_the_request_to_the_report(tmp_path: Path) -> None:
-    planes = np.concatenate([picture.luma.ravel() for picture in pair(0)[:1]])
-    clip = tmp_path / f"clip_{WIDTH}x{HEIGHT}_gray.yuv"
-    clip.write_bytes(planes.tobytes())
-    size = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
-    about = acuity.score(clip, clip, backend="cpu", feature="psnr", **size).about()
+    clip = grey_clip(tmp_path)
+    about = acuity.score(clip, clip, backend="cpu", feature="psnr", **SIZE).about()
     assert about["backend"] == "cpu"
     assert about["computed_by"] == {"adm": "cpu", "motion": "cpu", "psnr": "cpu", "vif": "cpu"}
     with pytest.raises(BackendError, match="cuda"):
-        acuity.score(clip, clip, backend="cuda", **size)
+        acuity.score(clip, clip, backend="cuda", **SIZE)
+
+
+def fake_cards(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:
+    """Let this machine have these cards, on which every kernel runs."""
+    monkeypatch.delenv(cards.MASK, raising=False)
+    for name in ("is_installed", "has_traces"):
+        monkeypatch.setattr(cards, name, lambda: True)
+    monkeypatch.setattr(cards, "CARDS", cards.Cards(cuda.bindings))
+    monkeypatch.setattr(probe, "check_card", lambda card: None)
+
+
+def test_auto_takes_a_card_and_cpu_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_cards(monkeypatch, cuda := FakeCuda(2))
+    for backend, excluded in (("cpu", ()), ("auto", ("cuda",)), ("auto", BACKENDS[1:])):
+        assert open_backend(backend, excluded).devices[0].name == "cpu"
+    assert cuda.calls == []
+    opened = open_backend("auto")
+    assert [device.name for device in opened.devices] == ["cuda", "cpu"]
+    assert (opened.declined, opened.notes()) == (None, [])
+    assert opened.devices[0].describe()["card"] == "Fake 0"
+    assert start_backend("auto") == start_backend("cuda") == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "excluded", "number"),
+    [
+        ("cuda:1", None, (), 1),
+        ("cuda", 1, (), 1),
+        ("cuda:1", 1, (), 1),
+        ("auto", 1, (), 1),
+        ("auto", None, ("cuda:0",), 1),
+        ("cuda", None, ("cuda:0", "cuda:7", "sycl"), 1),
+    ],
+)
+def test_a_card_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, backend: str, device: int | None, excluded: tuple[str, ...], number: int
+) -> None:
+    fake_cards(monkeypatch, cuda := FakeCuda(2))
+    opened = open_backend(backend, excluded, device=device)
+    assert opened.devices[0].describe()["number"] == number
+    assert cuda.calls == [f"setDevice {number}"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "excluded", "sentence"),
+    [
+        ("cuda:2", None, (), "the backend 'cuda:2' can't start: there is no card 2: there are cards 0 to 1"),
+        ("auto", 5, (), "the backend 'auto' can't start: there is no card 5"),
+        ("cuda", None, ("cuda:0", "cuda:1"), "the backend 'cuda' can't start (it is excluded)"),
+        ("cuda:1", None, ("cuda:1",), "the backend 'cuda:1' can't start (it is excluded)"),
+        ("cuda:1", 0, (), "device=0 is no card of the backend 'cuda:1': leave out device"),
+        ("cpu", 0, (), "device=0 is no card of the backend 'cpu': leave out device"),
+        ("cpu:0", None, (), "'cpu:0' is no backend: name one, or one of its cards, as cuda:0"),
+        ("cuda:x", None, (), "'cuda:x' is no backend"),
+        ("cuda:", None, (), "'cuda:' is no backend"),
+        ("sycl:0", None, (), "the backend 'sycl:0' can't start (not in this version): use one of cpu, cuda"),
+    ],
+)
+def test_a_card_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+    backend: str,
+    device: int | None,
+    excluded: tuple[str, ...],
+    sentence: str,
+) -> None:
+    fake_cards(monkeypatch, FakeCuda(2))
+    with pytest.raises(BackendError) as caught:
+        open_backend(backend, excluded, device=device)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_auto_says_why_it_took_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert open_backend("auto").declined is None  # nobody expects a card here
+    fake_cards(monkeypatch, cuda := FakeCuda())
+    cuda.driver_version = 12040
+    clip = grey_clip(tmp_path)
+    report = acuity.score(clip, clip, **SIZE)
+    (note,) = [note for note in report.notes if note.code == "backend"]
+    assert note.text.startswith("computed on the CPU: NVIDIA's driver")
+    assert note.text.endswith("install cupy-cuda12x in place of cupy-cuda13x, or pass backend='cpu'")
+    assert report.about()["backend"] == "cpu"
+    quiet = acuity.score(clip, clip, backend="cpu", **SIZE)
+    assert [note for note in quiet.notes if note.code == "backend"] == []
+    assert open_backend("auto", ["cuda:0"]).declined is not None  # the driver fails before a card is excluded
+    cuda.driver_version = 13000
+    assert open_backend("auto", ["cuda:0"]).declined is None
+
+
+@pytest.mark.parametrize(
+    ("installed", "traces", "told"), [(True, False, "no NVIDIA driver"), (False, True, "CuPy")]
+)
+def test_auto_imports_nothing_where_it_can_tell_without(
+    monkeypatch: pytest.MonkeyPatch, installed: bool, traces: bool, told: str
+) -> None:
+    monkeypatch.setattr(cards, "is_installed", lambda: installed)
+    monkeypatch.setattr(cards, "has_traces", lambda: traces)
+    monkeypatch.setattr(cards, "CARDS", cards.Cards(lambda: pytest.fail("it was imported")))
+    opened = open_backend("auto")
+    assert told in str(opened.declined)
+    assert [device.name for device in opened.devices] == ["cpu"]
+
+
+def test_a_device_belongs_to_one_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_cards(monkeypatch, FakeCuda(2))
+    first, second = open_devices("cuda"), open_devices("cuda")
+    assert [devices[0].describe()["number"] for devices in (first, second)] == [0, 1]
+    del second
+    assert open_devices("cuda")[0].describe()["number"] == 1
+
+
+def test_a_lost_card_is_told_and_ends_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_cards(monkeypatch, cuda := FakeCuda())
+    assert not are_spent()
+    (device, _) = open_devices("cuda")
+    assert isinstance(device, CudaDevice)
+    cuda.lost = 719
+    with pytest.raises(CardLost):
+        device.card.allocate(1)
+    assert are_spent()
+    with pytest.raises(BackendError, match=r"the backend 'cuda' can't start: card 0 \(Fake 0\) failed"):
+        open_devices("cuda")
+    assert "failed while it computed" in str(open_backend("auto").declined)
+
+
+def test_the_list_of_backends_names_the_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_cards(monkeypatch, cuda := FakeCuda(2, 8 << 30))
+    (found,) = [backend for backend in list_backends() if backend.name == "cuda"]
+    assert (found.compiled, found.usable, found.init_status, len(found.cards)) == (True, True, "ok", 2)
+    assert cuda.calls == []
+    cuda.failures["setDevice"] = 46
+    probed = describe_backend("cuda", probe=True)
+    assert (probed.usable, probed.init_status) == (False, probed.cards[0]["problem"])
+    assert "another process has the card for itself" in probed.init_status
+    assert "backend=" not in probed.init_status

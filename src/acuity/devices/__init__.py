@@ -7,71 +7,229 @@ with an implementation of Device, and a line in DEVICES.
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
 from acuity.devices.cpu import CpuDevice, available_threads, describe_cpu, usable_instruction_sets
-from acuity.devices.device import Backend, Device, device_for
-from acuity.errors import BackendError
+from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, device_for
+from acuity.errors import BackendError, to_omit, to_set
 
 __all__ = [
     "BACKENDS",
+    "WORKER_VARIABLE",
     "Backend",
     "Device",
+    "Opened",
+    "Signs",
+    "are_spent",
     "available_threads",
+    "chosen_card",
+    "describe_backend",
     "describe_engine",
     "device_for",
     "list_backends",
+    "look_for",
+    "open_backend",
     "open_devices",
     "start_backend",
     "usable_instruction_sets",
 ]
 
+AUTO: Final = "auto"
+
+
+class Wish(NamedTuple):
+    """Which device of a backend is wanted."""
+
+    instruction_set: str | None  # of the CPU
+    number: int | None  # of a card; None: any
+    excluded: frozenset[int]  # numbers of cards
+
 
 class _Entry(NamedTuple):
-    """A device in the table."""
+    """A device in the table. Nothing is imported or started before its functions are called."""
 
-    describe: Callable[[], Backend]
-    open: Callable[[str | None], Device]  # called with the CPU's instruction set
+    look: Callable[[], Signs]
+    describe: Callable[[bool], Backend]  # called with whether to compute something on it
+    # Raises BackendError if the device can't start; None if every card is excluded.
+    open: Callable[[Wish], Device | None]
+    notes: Callable[[], list[str]] = list  # what makes it slower than it could be
+
+
+def _look_for_cuda() -> Signs:
+    from acuity.devices.cuda.cards import look
+
+    return look()
+
+
+def _describe_cuda(probe: bool) -> Backend:
+    from acuity.devices.cuda.backend import describe_cuda
+
+    return describe_cuda(probe=probe)
+
+
+def _open_cuda(wish: Wish) -> Device | None:
+    from acuity.devices.cuda.backend import open_cuda
+
+    return open_cuda(wish.number, wish.excluded)
+
+
+def _notes_of_cuda() -> list[str]:
+    from acuity.devices.cuda.cards import CARDS
+
+    return CARDS.notes()
 
 
 DEVICES: Final[dict[str, _Entry]] = {
-    "cpu": _Entry(describe_cpu, CpuDevice),
+    "cpu": _Entry(
+        lambda: Signs(True, True, None),
+        lambda _: describe_cpu(),
+        lambda wish: CpuDevice(wish.instruction_set),
+    ),
+    "cuda": _Entry(_look_for_cuda, _describe_cuda, _open_cuda, _notes_of_cuda),
 }
+# The devices that 'auto' tries, the fastest first.
+_PREFERRED: Final = ("cuda", "cpu")
 
 # All backends by name, also those of other VMAF tools that this version lacks.
 BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
+_EXCLUDED: Final = "it is excluded"
 
 
-def list_backends() -> list[Backend]:
-    """All backends by name, those of this version first."""
-    there = [entry.describe() for entry in DEVICES.values()]
-    missing = [Backend(n, False, False, "not in this version") for n in BACKENDS if n not in DEVICES]
-    return [*there, *missing]
+class Opened(NamedTuple):
+    """The devices of one measurement, and why there is none that 'auto' would have preferred."""
+
+    devices: list[Device]  # the preferred one first
+    declined: BackendError | None = None
+
+    def notes(self) -> list[str]:
+        """What makes the devices slower than they could be."""
+        return [note for device in self.devices for note in _notes_of(device)]
+
+
+def _notes_of(device: Device) -> list[str]:
+    entry = DEVICES.get(device.name)
+    return [] if entry is None else entry.notes()
+
+
+def look_for(name: str) -> Signs:
+    """What is known of a backend without starting it."""
+    if (entry := DEVICES.get(name)) is not None:
+        return entry.look()
+    return Signs(False, False, BackendError(f"the backend '{name}' is {_absence(name)}"))
+
+
+def _absence(name: str) -> str:
+    return "not in this version" if name in BACKENDS else "unknown"
+
+
+def list_backends(*, probe: bool = False) -> list[Backend]:
+    """All backends by name, those of this version first; `probe` computes something on each."""
+    return [describe_backend(name, probe=probe) for name in BACKENDS]
+
+
+def describe_backend(name: str, *, probe: bool = False) -> Backend:
+    """A backend by name; `probe` computes something on it."""
+    entry = DEVICES.get(name)
+    return Backend(name, False, False, _absence(name)) if entry is None else entry.describe(probe)
 
 
 def start_backend(wanted: str, excluded: Collection[str] = ()) -> str:
-    """The backend to use; raises BackendError if the wanted one can't start, without falling back."""
-    candidates = [b for b in list_backends() if b.name == wanted or wanted == "auto"]
-    usable = [b.name for b in candidates if b.usable and b.name not in excluded]
-    if usable:
-        return usable[0]
-    left_out = bool(candidates) and wanted in excluded
-    why = "it is excluded" if left_out else candidates[0].init_status if candidates else "unknown"
-    there = ", ".join(b.name for b in list_backends() if b.usable)
-    raise BackendError(f"the backend '{wanted}' can't start ({why}): use one of {there}")
+    """The backend that is used; raises BackendError if the wanted one can't start, without falling back."""
+    return open_backend(wanted, excluded).devices[0].name
 
 
 def open_devices(
     backend: str, excluded: Collection[str] = (), instruction_set: str | None = None
 ) -> list[Device]:
-    """The devices of one measurement, the preferred one first.
+    """The devices of one measurement, the preferred one first; raises BackendError."""
+    return open_backend(backend, excluded, instruction_set).devices
 
-    The last is always the CPU: it computes what the others lack, and the report names the device of each.
+
+def open_backend(
+    backend: str,
+    excluded: Collection[str] = (),
+    instruction_set: str | None = None,
+    device: int | None = None,
+) -> Opened:
+    """The devices of one measurement; raises BackendError, and never takes another backend than a named one.
+
+    A backend is 'auto' or a name, and a card may be named with it: 'cuda:1', or by its number `device`. Also
+    single cards may be excluded: 'cuda:0'. The last device is always the CPU: it computes what the others
+    lack, and the report names the device of each.
     """
-    chosen = start_backend(backend, excluded)
-    names = [chosen] if chosen == "cpu" else [chosen, "cpu"]
-    return [DEVICES[name].open(instruction_set) for name in names]
+    name, number = chosen_card(backend, device)
+    wish = Wish(instruction_set, number, _excluded_cards(name, excluded))
+    if name == AUTO:
+        return _open_any(wish, excluded)
+    if (entry := DEVICES.get(name)) is None or name in excluded:
+        raise _cannot_start(backend, _EXCLUDED if entry is not None else _absence(name))
+    try:
+        opened = entry.open(wish)
+    except BackendError as error:
+        raise BackendError(f"the backend '{backend}' can't start: ", *error.args) from error
+    if opened is None:
+        raise _cannot_start(backend, _EXCLUDED)
+    return Opened([opened] if name == "cpu" else [opened, CpuDevice(instruction_set)])
+
+
+def _open_any(wish: Wish, excluded: Collection[str]) -> Opened:
+    """The fastest devices that work; those that somebody may have expected are told of."""
+    declined = None
+    for name in (name for name in _PREFERRED if name not in excluded):
+        signs = DEVICES[name].look()
+        if not signs.expected:
+            continue
+        try:
+            if signs.problem is not None:
+                raise signs.problem
+            opened = DEVICES[name].open(wish._replace(excluded=_excluded_cards(name, excluded)))
+        except BackendError as error:
+            if name == "cpu":
+                raise
+            declined = error
+            continue
+        if opened is not None:
+            others = [] if name == "cpu" else [CpuDevice(wish.instruction_set)]
+            return Opened([opened, *others], declined)
+    raise _cannot_start(AUTO, _EXCLUDED)
+
+
+def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | None]:
+    """The name of a backend and the number of its card, of 'cuda:1' or of 'cuda' and 1.
+
+    A number says that a card is wanted, also with 'auto'.
+    """
+    name, colon, text = backend.partition(":")
+    if colon and (name == "cpu" or not (text.isascii() and text.isdigit())):
+        raise BackendError(f"'{backend}' is no backend: name one, or one of its cards, as cuda:0")
+    number = int(text) if colon else device
+    if device is not None and (number != device or name == "cpu"):
+        raise BackendError(
+            to_set("device", str(device)), f" is no card of the backend '{backend}': ", to_omit("device")
+        )
+    return "cuda" if name == AUTO and number is not None else name, number
+
+
+def _excluded_cards(name: str, excluded: Collection[str]) -> frozenset[int]:
+    """The numbers of this backend's cards that must not be used."""
+    return frozenset(
+        number
+        for entry in excluded
+        if ":" in entry and (card := chosen_card(entry))[0] == name and (number := card[1]) is not None
+    )
+
+
+def _cannot_start(backend: str, why: str) -> BackendError:
+    there = ", ".join(name for name in DEVICES if look_for(name).problem is None)
+    return BackendError(f"the backend '{backend}' can't start ({why}): use one of {there}")
+
+
+def are_spent() -> bool:
+    """Whether a device failed in a way after which only a new process can use it."""
+    cards = sys.modules.get("acuity.devices.cuda.cards")
+    return cards is not None and cards.CARDS.are_spent()
 
 
 def describe_engine() -> dict[str, Any]:

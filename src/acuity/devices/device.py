@@ -8,7 +8,11 @@ opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from acuity.errors import BackendError
+
+WORKER_VARIABLE: Final = "ACUITY_WORKER"  # the number of a process among those that work side by side
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Frame, Geometry
@@ -116,6 +120,15 @@ class Backend(NamedTuple):
     init_status: str  # "ok", or why it can't be used
     instruction_sets: Sequence[dict[str, object]] = ()
     threads: int = 0
+    cards: Sequence[dict[str, object]] = ()  # of a GPU: what each is, and its problem if it has one
+
+
+class Signs(NamedTuple):
+    """What is known of a device without starting it."""
+
+    installed: bool  # this installation has what it needs
+    expected: bool  # this installation or machine suggests that it can be used
+    problem: BackendError | None  # why it certainly can't be used
 
 
 def device_for(devices: Sequence[Device], kind: type[Extractor]) -> Device:

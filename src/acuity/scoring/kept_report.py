@@ -33,6 +33,7 @@ def packed(report: ScoreReport) -> tuple[str, bytes]:
     results = report.results
     head = {
         **{name: getattr(report, name) for name in _PLAIN},
+        "card": report.card,
         "choice": report.choice,
         "timeline": report.timeline.to_document(),
         "notes": [[note.level, note.code, note.text, _pieces(note)] for note in report.notes],
@@ -74,6 +75,7 @@ def unpacked(request: Request, head: str, arrays: bytes) -> ScoreReport:
         notes=[_note(*entry) for entry in about["notes"]],
         timeline=Timeline.from_document(about["timeline"]),
         **{name: about[name] for name in _PLAIN},
+        card=about.get("card"),  # earlier entries have none
     )
 
 

@@ -53,6 +53,7 @@ class ScoreReport:
     seconds: float  # of wall time, for decoding and scoring
     backend: str = "cpu"  # the preferred device
     computed_by: dict[str, str] = field(default_factory=dict)  # which device computed each extractor
+    card: str | None = None  # the name of the graphics card, if one was used
     headlines: list[Headline] = field(default_factory=list)  # of the metrics asked for, in order
     restored: int = 0  # frames whose figures come from the partial report of an earlier run
     partial: Partial | None = None  # the part of the clip that was measured, if the run was interrupted
@@ -258,6 +259,7 @@ class ScoreReport:
                 "subsample": self.subsample,
                 "notes": [note.to_dict(spell) for note in self.notes],
                 "backend": self.backend,
+                **({} if self.card is None else {"card": self.card}),
                 "computed_by": self.computed_by,
                 "instruction_set": self.instruction_set,
                 "threads": self.threads,

@@ -222,7 +222,9 @@ class Request:
     backend: str = _set(
         "auto", "string", "what computes; refused if {backends} lacks it",
         WORK, choices=("auto", *BACKENDS))
-    excluded_backends: Collection[str] = ()  # that 'auto' must not choose
+    device: int | None = _set(
+        None, "integer", "the card that computes, by its number from 0; any unless given", WORK, minimum=0)
+    excluded_backends: Collection[str] = ()  # that must not be chosen: names, or cards as in 'cuda:0'
     sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from acuity.devices import open_devices
+from acuity.devices import open_backend
 from acuity.errors import ModelError, to_give, to_omit, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
@@ -26,6 +26,7 @@ from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_as
 
 if TYPE_CHECKING:
+    from acuity.devices import Opened
     from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
@@ -64,16 +65,16 @@ def run_request(
     shares with others.
     """
     try:
-        devices = open_devices(request.backend, request.excluded_backends, request.cpu)
+        opened = open_backend(request.backend, request.excluded_backends, request.cpu, request.device)
         with Measurement(
             request.threads,
             request.subsample,
-            backend=devices,
+            backend=opened.devices,
             alone=request.no_reference,
             crew=None if beside is None else beside.crew,
         ) as measurement:
             telling = _Telling(progress, running_mean, every, started, attach, watch)
-            return _run(request, measurement, telling, beside)
+            return _run(request, measurement, telling, opened, beside)
     finally:
         for video in (request.reference, request.distorted):
             if video is not None and not isinstance(video, str | os.PathLike):
@@ -139,7 +140,11 @@ class Wanted(NamedTuple):
 
 
 def _run(
-    request: Request, measurement: Measurement, telling: _Telling, beside: Beside | None = None
+    request: Request,
+    measurement: Measurement,
+    telling: _Telling,
+    opened: Opened,
+    beside: Beside | None = None,
 ) -> ScoreReport:
     files = files_of(request)
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
@@ -202,6 +207,7 @@ def _run(
                 *_remarks(pairing, measurement),
                 *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
+                *_about_devices(opened),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
@@ -210,6 +216,7 @@ def _run(
             instruction_set=measurement.instruction_set,
             backend=measurement.backend,
             computed_by=measurement.computed_by,
+            card=opened.devices[0].describe().get("card"),
             seconds=time.monotonic() - begin,
             restored=measurement.restored,
             partial=partial,
@@ -333,6 +340,14 @@ def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
             f"{tiny.name} reads the encoder's preset, and takes medium for it where none is given: ",
             to_give("tiny_preset"),
         )
+
+
+def _about_devices(opened: Opened) -> Iterator[Note]:
+    """Notes about a device that can't be used, or works more slowly than it could."""
+    if opened.declined is not None:
+        yield notes.info("backend", "computed on the CPU: ", *opened.declined.args)
+    for text in opened.notes():
+        yield notes.info("kernel-cache", text)
 
 
 def _about_figures(results: Results, pairs: int) -> Iterator[Note]:

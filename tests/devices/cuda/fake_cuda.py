@@ -420,4 +420,6 @@ def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> CupyCard:
     """A card of that machine, started, whose kernels are cached in the folder."""
     from acuity.devices.cuda.cards import Cards
 
-    return Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)
+    card = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)
+    assert card is not None
+    return card

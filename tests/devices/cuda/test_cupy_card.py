@@ -151,6 +151,7 @@ def test_memory_that_is_short(cuda: FakeCuda, card: CupyCard) -> None:
 def test_a_card_that_is_lost_midway(cuda: FakeCuda, tmp_path: Path, status: int) -> None:
     cards = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(tmp_path), architecture))
     card = cards.open(0)
+    assert card is not None
     memory, stream = card.allocate(64), card.stream()
     event = stream.mark()
     cuda.lost = status

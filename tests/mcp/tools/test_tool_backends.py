@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.devices import BACKENDS, Backend, list_backends, usable_instruction_sets
+from acuity.devices import BACKENDS, usable_instruction_sets
+from acuity.devices.cuda import cards, probe
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
 from acuity.mcp.tools import backends
+from fake_cuda import FakeCuda
 from info_server import Asked, InlineJobs, check_tools
 from vmaf_binary import make_binary
+
+pytestmark = pytest.mark.usefixtures("without_cuda")
 
 OWN = {"cpu": True, "cuda": False, "sycl": False, "hip": False, "metal": False}
 BINARY = {"cpu": True, "cuda": True, "sycl": True, "hip": False, "metal": False}
@@ -75,6 +79,7 @@ def test_the_cpu_scores_a_grey_pair() -> None:
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_a_backend_that_was_not_built_in_is_an_answer_without_work(backend: str) -> None:
     jobs = InlineJobs()
+    without = "CuPy is not installed: pip install 'acuity[cuda]', or pass backend='cpu'"
     found = Asked(backends.tools, jobs).ask("probe_backend", backend=backend)
     assert found == {
         "backend": backend,
@@ -82,20 +87,50 @@ def test_a_backend_that_was_not_built_in_is_an_answer_without_work(backend: str)
         "runtime_healthy": False,
         "latency_ms": None,
         "score": None,
-        "error": f"the backend '{backend}' is not in this version",
+        "error": without if backend == "cuda" else f"the backend '{backend}' is not in this version",
     }
     assert jobs.specs == []
 
 
 def test_compiled_in_but_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker refuses to start it; nothing else stands in for it."""
-    broken = Backend("cuda", True, False, "no driver")
-    listed = [broken if b.name == "cuda" else b for b in list_backends()]
-    for module in (backends, acuity.devices):
-        monkeypatch.setattr(module, "list_backends", lambda: listed)
+    fake(monkeypatch, FakeCuda(0))
     found = Asked(backends.tools).ask("probe_backend", backend="cuda")
     assert (found["compiled_in"], found["runtime_healthy"], found["score"]) == (True, False, None)
-    assert "no driver" in found["error"]
+    assert "the backend 'cuda' can't start: NVIDIA's driver finds no card" in found["error"]
+    listed = Asked(backends.tools).ask("list_backends")
+    assert {name: listed[name] for name in BACKENDS} == {**OWN, "cuda": True}
+    assert (listed["cards"], listed["cards_error"][:27]) == ([], "NVIDIA's driver finds no ca")
+
+
+def fake(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:
+    """Let this machine have these cards, on which every kernel runs."""
+    monkeypatch.delenv(cards.MASK, raising=False)
+    for name in ("is_installed", "has_traces"):
+        monkeypatch.setattr(cards, name, lambda: True)
+    monkeypatch.setattr(cards, "CARDS", cards.Cards(cuda.bindings))
+    monkeypatch.setattr(probe, "check_card", lambda card: None)
+
+
+def test_cards_are_named_with_driver_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(monkeypatch, cuda := FakeCuda(2, 8 << 30))
+    found = Asked(backends.tools).ask("list_backends")
+    assert [(card["backend"], card["number"], card["name"]) for card in found["cards"]] == [
+        ("cuda", 0, "Fake 0"),
+        ("cuda", 1, "Fake 1"),
+    ]
+    assert {card["memory"] for card in found["cards"]} == {8 << 30}
+    assert {card["problem"] for card in found["cards"]} == {None}
+    assert cuda.calls == ["setDevice 0", "setDevice 1"]
+
+
+def test_a_card_that_does_not_start_has_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(monkeypatch, cuda := FakeCuda())
+    cuda.failures["setDevice"] = 46
+    (card,) = Asked(backends.tools).ask("list_backends")["cards"]
+    assert card["problem"].startswith("card 0 (Fake 0) can't start (cudaError46")
+    found = Asked(backends.tools, InlineJobs(JobFailed("no worker"))).ask("list_backends")
+    assert (found["cards"], found["cards_error"]) == ([], "no worker")
 
 
 @pytest.mark.parametrize(

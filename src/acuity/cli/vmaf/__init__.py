@@ -115,13 +115,12 @@ _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends"
 
 
 def _request(settings: Settings, specs: Specs) -> Request:
-    from acuity.cli.vmaf.specs import allowed
-    from acuity.devices import BACKENDS, usable_instruction_sets
+    from acuity.cli.vmaf.specs import allowed, forbidden_cards
+    from acuity.devices import usable_instruction_sets
     from acuity.scoring.request import Request
 
-    gpus = BACKENDS[1:] if settings.gpumask else ()  # as in libvmaf, any bit of the mask turns GPUs off
     asked = {**settings.request, "models": specs.models, "features": specs.features}
-    asked["excluded_backends"] = (*settings.excluded, *gpus)
+    asked["excluded_backends"] = (*settings.excluded, *forbidden_cards(settings.gpumask))
     if not asked.get("no_reference"):
         asked.setdefault("align", "warn")  # libvmaf scores whatever frames it gets
         asked.setdefault("colour", "as-libvmaf")

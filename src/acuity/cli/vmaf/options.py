@@ -78,6 +78,14 @@ def _crf(text: str) -> int:
     return number
 
 
+def _backend(text: str) -> str:
+    name, colon, number = text.partition(":")
+    one_of("auto", *BACKENDS)(name)
+    if colon and not (name in BACKENDS[1:] and number.isascii() and number.isdigit()):
+        raise ValueError("should be a name, or a name and the number of a card, as cuda:1")
+    return text
+
+
 def _choice(name: str) -> Callable[[str], str]:
     """A parser of a setting's words, which are looked up when one is given."""
     return lambda text: one_of(*map(str, SETTINGS[name].choices))(text)
@@ -143,12 +151,14 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
          section=_WORK),
     Flag("subsample", _help("subsample"), "", "N", unsigned, section=_WORK),
-    Flag("backend", "auto, cpu, cuda, sycl, hip or metal; exit 100 if it can't start", "", "NAME",
-         one_of("auto", *BACKENDS), section=_WORK),
+    Flag("backend", "auto, cpu, cuda, sycl, hip or metal, or a card, as cuda:1; exit 100 if it can't start",
+         "", "NAME", _backend, section=_WORK),
+    Flag("device", _help("device"), "", "N", unsigned, section=_WORK),
     *(Flag(f"no_{name}", f"leave {name} out of 'auto'", section=_WORK) for name in BACKENDS[1:]),
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
          "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),
-    Flag("gpumask", "anything but 0 keeps 'auto' off GPUs", "", "BITS", wrapped, section=_WORK),
+    Flag("gpumask", "forbid cards: 1 the first, 2 the second, 4 the third, and so on; -1: every GPU", "",
+         "BITS", wrapped, section=_WORK),
     *(Flag(option.name, option.help, "", option.value, option.parse, _WORK, option.bare)
       for option in embedded.OPTIONS),
     Flag("quiet", "no frame meter, no notes but warnings; with -o, no score on stderr either", "q",

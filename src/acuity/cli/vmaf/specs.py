@@ -4,7 +4,7 @@ libvmaf silently ignores options of extractors that the model doesn't use, and o
 doesn't have. Scripts rely on it: Netflix's own runner gives every model the options of every extractor it
 might use. They are ignored here too, but a warning names them, because one may be a typing error.
 
-`allowed` reads `--cpumask`: bits that forbid instruction sets.
+`allowed` reads `--cpumask`: bits that forbid instruction sets; `forbidden_cards` reads `--gpumask`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.getopt import UsageError
+from acuity.devices import BACKENDS
 from acuity.errors import FeatureError, ModelError
 from acuity.features import get_extractor, parse_feature
 from acuity.text import shortened
@@ -72,3 +73,16 @@ def allowed(available: Sequence[str], mask: int, machine: str | None = None) -> 
         if not mask & bits.get(name, 0):
             return name
     return "plain"
+
+
+_EVERY_CARD: Final = 0xFFFFFFFF
+
+
+def forbidden_cards(mask: int) -> tuple[str, ...]:
+    """The backends that the mask forbids: each bit a card, and all bits every GPU.
+
+    libvmaf has one card, which any bit forbids. Here it is the first one.
+    """
+    if mask == _EVERY_CARD:
+        return BACKENDS[1:]
+    return tuple(f"cuda:{number}" for number in range(mask.bit_length()) if mask >> number & 1)

@@ -1,6 +1,6 @@
 """The cards of this machine: whether there are any, what they are, and which one a measurement takes.
 
-Looking costs as little as it can. `missing()` imports nothing, `find()` starts the driver, and only `open()`
+Looking costs as little as it can. `look()` imports nothing, `find()` starts the driver, and only `open()`
 starts a card and runs a kernel on it.
 """
 
@@ -10,13 +10,14 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from acuity.devices.cuda.bindings import INSTALL, Bindings, is_installed, load_bindings
 from acuity.devices.cuda.card import Properties
 from acuity.devices.cuda.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
+from acuity.devices.device import WORKER_VARIABLE, Signs
 from acuity.errors import BackendError
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from acuity.devices.cuda.cupy_card import CupyCard
 
 MASK: Final = "CUDA_VISIBLE_DEVICES"
-WORKER_VARIABLE: Final = "ACUITY_WORKER"  # the number of this process among those that work side by side
 
 # One of these is there if a driver is: on a PC or server, in WSL, on a Jetson.
 _TRACES: Final = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvmap")
@@ -39,14 +39,20 @@ def has_traces(paths: Collection[str] = _TRACES) -> bool:
     return any(os.path.exists(path) for path in paths)
 
 
-def missing() -> BackendError | None:
-    """The reason why no card can be used, if it can be told without starting anything."""
-    if not is_installed():
-        card = "there is a card, and " if has_traces() else ""
-        return BackendError(f"{card}CuPy is not installed: {INSTALL}", *INSTEAD)
-    if not has_traces():
-        return BackendError("there is no NVIDIA driver on this machine: install it", *INSTEAD)
-    return None
+def look() -> Signs:
+    """What is known of cards without starting anything."""
+    installed, traces = is_installed(), has_traces()
+    problem = None
+    if not installed:
+        card = "there is a card, and " if traces else ""
+        problem = BackendError(f"{card}CuPy is not installed: {INSTALL}", *INSTEAD)
+    elif not traces:
+        problem = no_driver()
+    return Signs(installed, installed or traces, problem)
+
+
+def no_driver() -> BackendError:
+    return BackendError("there is no NVIDIA driver on this machine: install one", *INSTEAD)
 
 
 class Cards:
@@ -76,18 +82,20 @@ class Cards:
             self._found = _find(self._bindings)
         return self._found
 
-    def open(self, number: int | None = None, excluded: Collection[int] = ()) -> CupyCard:
-        """A card that works: the one of that number, or the least used one that isn't excluded.
+    def open(self, number: int | None = None, excluded: Collection[int] = ()) -> CupyCard | None:
+        """A card that works: the one of that number, or the least used one; None if it is excluded.
 
         Raises BackendError. Whoever is given a card gives it back with release().
         """
         with self._lock:
             found = self.find()
-            number = self._least_used(len(found), excluded) if number is None else number
-            if not 0 <= number < len(found):
+            if number is not None and not 0 <= number < len(found):
                 raise _no_such_card(number, len(found))
-            if number in excluded:
-                raise BackendError(f"card {number} is excluded: choose another one", *INSTEAD)
+            wanted = range(len(found)) if number is None else [number]
+            allowed = [number for number in wanted if number not in excluded]
+            if not allowed:
+                return None
+            number = self._least_used(allowed)
             card = self._open.get(number) or self._start(found[number])
             if card.lost is not None:
                 raise card.lost
@@ -98,6 +106,14 @@ class Cards:
         """A measurement on this card has ended."""
         with self._lock:
             self._users[number] -= 1
+
+    def are_spent(self) -> bool:
+        """Whether a card was lost, which this process can't use any more."""
+        return any(card.lost is not None for card in self._open.values())
+
+    def notes(self) -> list[str]:
+        """What makes the cards that are open start more slowly than they could."""
+        return list(dict.fromkeys(note for card in self._open.values() for note in card.builder.notes))
 
     def _start(self, properties: Properties) -> CupyCard:
         from acuity.devices.cuda.cupy_card import CupyCard
@@ -110,15 +126,17 @@ class Cards:
         self._open[properties.number] = card
         return card
 
-    def _least_used(self, count: int, excluded: Collection[int]) -> int:
+    def _least_used(self, allowed: Sequence[int]) -> int:
         """The card with the fewest measurements; processes side by side begin with different ones."""
-        allowed = [number for number in range(count) if number not in excluded]
-        if not allowed:
-            raise BackendError("every card is excluded: allow one", *INSTEAD)
         worker = os.environ.get(WORKER_VARIABLE, "0")
         first = int(worker) if worker.isdigit() else 0
         places = {number: (place - first) % len(allowed) for place, number in enumerate(allowed)}
-        return min(allowed, key=lambda number: (self._users[number], places[number]))
+
+        def burden(number: int) -> tuple[bool, int, int]:
+            card = self._open.get(number)
+            return card is not None and card.lost is not None, self._users[number], places[number]
+
+        return min(allowed, key=burden)
 
 
 def _builder(bindings: Bindings, architecture: str) -> KernelBuilder:
@@ -138,7 +156,7 @@ def _find(bindings: Bindings) -> list[Properties]:
     try:
         supported, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
         if not supported:
-            raise BackendError("there is no NVIDIA driver on this machine: install it", *INSTEAD)
+            raise no_driver()
         if supported // 1000 < needed // 1000:
             raise _old_driver(supported, needed)
         count = runtime.getDeviceCount()
@@ -197,7 +215,7 @@ def _no_card() -> BackendError:
 
 
 def _no_such_card(number: int, count: int) -> BackendError:
-    there = "only card 0" if count == 1 else f"cards 0 to {count - 1}"
+    there = "is only card 0" if count == 1 else f"are cards 0 to {count - 1}"
     mask = os.environ.get(MASK)
     hidden = "" if mask is None else f", because {MASK} is {mask!r}"
-    return BackendError(f"there is no card {number}: there is {there}{hidden}; choose one of these", *INSTEAD)
+    return BackendError(f"there is no card {number}: there {there}{hidden}; choose one of these", *INSTEAD)

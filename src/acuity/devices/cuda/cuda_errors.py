@@ -32,9 +32,9 @@ _REMEDIES: Final[dict[int, str]] = {
 _LOST: Final = frozenset({4, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 720, 999})
 
 
-def status_of(error: Exception) -> int:
-    """CUDA's number of a failure; -1 if it has none."""
-    status = getattr(error, "status", -1)
+def status_of(error: BaseException) -> int:
+    """CUDA's number of a failure, also behind a sentence about it; -1 if it has none."""
+    status = getattr(error.__cause__ or error, "status", -1)
     return status if isinstance(status, int) else -1
 
 

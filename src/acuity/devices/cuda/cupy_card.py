@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from acuity.devices.cuda.bindings import Bindings
 from acuity.devices.cuda.build import KernelBuilder
-from acuity.devices.cuda.card import Argument, Bytes, Event, Properties, Shape, Stream
+from acuity.devices.cuda.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
 from acuity.devices.cuda.card_context import CardContext
 from acuity.devices.cuda.cuda_errors import (
     CODE_REFUSED,
@@ -199,7 +199,7 @@ class CupyCard:
         try:
             return CupyMemory(self._context, self._bindings, size)
         except BackendError as error:
-            if status_of(error.__cause__ or error) != OUT_OF_MEMORY:
+            if status_of(error) != OUT_OF_MEMORY:
                 raise
             raise memory_failure(self._context.name, size, self.free_memory()) from error
 
@@ -212,7 +212,7 @@ class CupyCard:
         try:
             address = self._context.call(runtime.hostAlloc, max(size, 1), _PORTABLE)
         except BackendError as error:
-            if status_of(error.__cause__ or error) != OUT_OF_MEMORY:
+            if status_of(error) != OUT_OF_MEMORY:
                 raise
             raise BackendError(
                 f"this machine has no {in_gib(size)} of memory left that can be page-locked for uploads: end "
@@ -220,7 +220,7 @@ class CupyCard:
             ) from error
         block = (ctypes.c_uint8 * max(size, 1)).from_address(address)
         weakref.finalize(block, self._context.give_back, runtime.freeHost, address).atexit = False
-        return np.frombuffer(block, np.uint8, size)
+        return np.frombuffer(memoryview(block), np.uint8, size)
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         if not array.nbytes:
@@ -234,7 +234,7 @@ class CupyCard:
     def prefetch(self, programs: Sequence[str]) -> None:
         self.builder.prefetch(programs)
 
-    def kernels(self, program: str, names: Sequence[str]) -> list[CupyKernel]:
+    def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
         module = self._module(program)
         found = [self._context.call(self._bindings.driver.moduleGetFunction, module, name) for name in names]
         return [CupyKernel(self._context, self._bindings, function) for function in found]
@@ -251,7 +251,7 @@ class CupyCard:
         try:
             return self._context.call(load, code)
         except BackendError as error:
-            if status_of(error.__cause__ or error) not in CODE_REFUSED:
+            if status_of(error) not in CODE_REFUSED:
                 raise
             # Cached by a compiler that was newer than the driver is now.
             return self._context.call(load, self.builder.rebuild(program))

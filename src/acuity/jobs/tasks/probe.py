@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from acuity.devices import describe_backend
 from acuity.jobs.job import Progress
 from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine
 from acuity.jobs.tasks.fixtures import GreyClip
@@ -20,4 +21,6 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         engine = ExternalEngine(payload["binary"], payload["backend"], tuple(payload["options"]))
     with engine.open(GreyClip(SIZE, SIZE, 1)) as score:
         done = score(lambda frames: report(Progress(frames, 1, f"probing {engine.backend}")))
-    return {"latency_ms": round(done.seconds * 1000, 3), "score": done.scores[0] if done.scores else None}
+    found = {"latency_ms": round(done.seconds * 1000, 3), "score": done.scores[0] if done.scores else None}
+    cards = () if isinstance(engine, ExternalEngine) else describe_backend(engine.backend, probe=True).cards
+    return {**found, "cards": list(cards)} if cards else found

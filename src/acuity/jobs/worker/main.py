@@ -28,6 +28,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from acuity.devices import are_spent
 from acuity.errors import AcuityError, Remedy
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.reporting import Reporter
@@ -74,6 +75,8 @@ def main(descriptor: int) -> NoReturn:
         order = orders.get().value()
         channel.send(encode(Kind.STARTED, {}))
         channel.send(_work(order, table, channel.send))
+        if are_spent():  # a new process can use the card again
+            end_group()
 
 
 def _restrict_files(roots: list[str], private: list[str]) -> None:

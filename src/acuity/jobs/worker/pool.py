@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from typing import Final
 
@@ -68,7 +69,9 @@ class Pool:
                 logger.warning("%d worker processes were killed but have not ended yet", len(stuck))
 
     def _start(self) -> WorkerProcess:
-        worker = WorkerProcess(self._config, self._gone)
+        taken = {worker.number for worker in self._all}
+        number = next(number for number in itertools.count() if number not in taken)
+        worker = WorkerProcess(self._config, self._gone, number)
         self._all.add(worker)
         self.started += 1
         return worker

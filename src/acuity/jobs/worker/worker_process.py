@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from acuity.devices import WORKER_VARIABLE
 from acuity.errors import JobError, JobFailed, Remedy
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
@@ -42,13 +43,16 @@ class _CurrentJob:
 class WorkerProcess:
     """One long-lived worker. It accepts a job at once, while its process still starts in the background."""
 
-    def __init__(self, config: JobsConfig, on_gone: Callable[[WorkerProcess], None]) -> None:
+    def __init__(self, config: JobsConfig, on_gone: Callable[[WorkerProcess], None], number: int = 0) -> None:
+        """`number` tells apart the workers of a pool, so that they take different graphics cards."""
         self._config = config
+        self.number = number
         self._current: _CurrentJob | None = None
         self._violation: WireError | None = None
         ours, theirs = socket.socketpair()
         command = (*_COMMAND, str(theirs.fileno()))
-        self._process = SupervisedProcess(command, lambda: on_gone(self), environment=_ENVIRONMENT)
+        environment = {**_ENVIRONMENT, WORKER_VARIABLE: str(number)}
+        self._process = SupervisedProcess(command, lambda: on_gone(self), environment=environment)
         self._channel = Channel(self._receive, self._closed)
         self.ready = False  # its imports are done
         self.worked = False  # has taken a job

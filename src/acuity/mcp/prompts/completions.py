@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.devices import list_backends
+from acuity.devices import BACKENDS, look_for
 from acuity.features import EXTRACTORS, Option
 from acuity.mcp.prompts.bitrate import CODECS
 from acuity.mcp.prompts.geometry import COMMON, known_geometry, known_size, spelled
@@ -128,7 +128,7 @@ async def _features(typed: str, _: Mapping[str, str]) -> list[str]:
 
 
 async def _backends(_: str, __: Mapping[str, str]) -> list[str]:
-    return ["auto", *(backend.name for backend in list_backends() if backend.usable)]
+    return ["auto", *(name for name in BACKENDS if look_for(name).problem is None)]
 
 
 async def _geometries(_: str, settled: Mapping[str, str]) -> list[str]:

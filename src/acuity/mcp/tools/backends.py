@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import shutil
 import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices import BACKENDS, describe_engine, list_backends
+from acuity.devices import BACKENDS, describe_engine, look_for
 from acuity.errors import AcuityError, BackendError, JobError
 from acuity.jobs.job import JobSpec
 from acuity.mcp.catalog import Call, Tool
@@ -23,16 +24,18 @@ if TYPE_CHECKING:
 _LIST: Final = """\
 Which backends the engine that scores was built with: true means compiled in, not that it works on this \
 machine. Call probe_backend for the one you want before you pass it as `backend` to vmaf_score or \
-vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. Where the \
-operator has set VMAF_BIN, that binary scores: the booleans are its own, `external` has its path, and `own` \
-those of Acuity's engine, which then stands by."""
+vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. `cards` has \
+the graphics cards, if there are any, with name, driver, memory in bytes, and the `problem` of one on which \
+a kernel didn't run. Where the operator has set VMAF_BIN, that binary scores: the booleans are its own, \
+`external` has its path, and `own` those of Acuity's engine, which then stands by."""
 
 _PROBE: Final = """\
 Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \
 in from one whose driver is there and healthy. Call it once before the first score with a backend other \
 than auto or cpu, or when scores fail. An unhealthy backend is an answer, not a failure of this tool: \
-runtime_healthy is false and `error` says why. Where VMAF_BIN is set, that binary is probed, `external` has \
-the same with its path, and `own` is the probe of Acuity's engine."""
+runtime_healthy is false and `error` says why. `cards` has the graphics cards that it knows. Where VMAF_BIN \
+is set, that binary is probed, `external` has the same with its path, and `own` is the probe of Acuity's \
+engine."""
 
 _VERSION: Final = """\
 What does the scoring: the vmaf command, its version and the backends it was built with, and Acuity's own \
@@ -41,6 +44,7 @@ reproduce. Where the operator has set VMAF_BIN, binary_path, version and build_f
 `error` says what is wrong with it."""
 
 _PROBE_SECONDS: Final = 60.0
+_CARDS_SECONDS: Final = 20.0  # that a list of backends waits for the cards
 
 
 def tools(services: Services) -> list[Tool]:
@@ -78,13 +82,36 @@ def tools(services: Services) -> list[Tool]:
 class _BackendTools:
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._found: list[dict[str, Any]] | None = None  # the cards, once all have worked
 
-    async def list(self, _: Call) -> dict[str, Any]:
+    async def list(self, call: Call) -> dict[str, Any]:
         binary, own = self._services.settings.binary, _compiled()
+        cards = await self._cards(call)
         if binary is None:
-            return dict(own)
+            return {**own, **cards}
         found = await _describe(binary)
-        return {**found["backends"], "external": found, "own": own}
+        return {**found["backends"], "external": found, "own": own, **cards}
+
+    async def _cards(self, call: Call) -> dict[str, Any]:
+        """The graphics cards, if there may be any: a worker runs a kernel on each, once."""
+        if look_for("cuda").problem is not None:
+            return {}
+        if self._found is None:
+            spec = JobSpec(
+                "cards", {"backend": "cuda"}, call.tool.name, "cards of this machine", _PROBE_SECONDS
+            )
+            asked = self._services.jobs.run(spec, client=call.client)
+            try:
+                outcome = await asyncio.wait_for(asked, _CARDS_SECONDS)
+            except JobError as error:
+                return {"cards": [], "cards_error": str(error)}
+            except TimeoutError:
+                return {"cards": [], "cards_error": "no worker was free to look for cards: ask again later"}
+            found, error = outcome.document["cards"], outcome.document["error"]
+            if error is not None or any(card["problem"] for card in found):
+                return {"cards": found, **({} if error is None else {"cards_error": error})}
+            self._found = found
+        return {"cards": self._found}
 
     async def version(self, _: Call) -> dict[str, Any]:
         binary, engine = self._services.settings.binary, describe_engine()
@@ -112,9 +139,9 @@ class _BackendTools:
         return {"backend": name, **health, "external": found, "own": own}
 
     async def _probe_own(self, call: Call, name: str) -> dict[str, Any]:
-        status = next(backend for backend in list_backends() if backend.name == name)
-        if not status.compiled:
-            return _unhealthy(f"the backend '{name}' is {status.init_status}", compiled=False)
+        signs = look_for(name)
+        if not signs.installed:
+            return _unhealthy(str(signs.problem), compiled=False)
         return await self._run(call, {"backend": name})
 
     async def _probe_binary(self, call: Call, binary: str) -> dict[str, Any]:
@@ -148,11 +175,12 @@ class _BackendTools:
             "latency_ms": latency,
             "score": score if healthy else None,
             "error": None if healthy else f"the backend ran but gave no finite score ({score})",
+            **({"cards": outcome.document["cards"]} if "cards" in outcome.document else {}),
         }
 
 
 def _compiled() -> dict[str, bool]:
-    return {backend.name: backend.compiled for backend in list_backends()}
+    return {name: look_for(name).installed for name in BACKENDS}
 
 
 def _command() -> str:
@@ -184,8 +212,8 @@ async def _describe(binary: str) -> dict[str, Any]:
     }
 
 
-_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object"}
-_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), _SOMETIMES)
+_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object", "cards": "array"}
+_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), {**_SOMETIMES, "cards_error": "string"})
 
 _PROBE_OUTPUT: Final = outline(
     {

@@ -224,13 +224,19 @@ _DEFAULTS: Final[dict[str, Any]] = {
 
 
 def refuse_missing_device(request: Request) -> None:
-    """Refuse a backend that this machine lacks; raises BackendError."""
-    from acuity.devices import list_backends
+    """Refuse a backend that this machine lacks; raises BackendError.
 
+    Nothing is started here: what else is wrong with a card is for the worker to say.
+    """
+    from acuity.devices import BACKENDS, DEVICES, chosen_card, look_for
+
+    name, _ = chosen_card(request.backend, request.device)
+    problems = {backend: look_for(backend).problem for backend in BACKENDS}
+    reason = problems.get(name)
     _refuse_missing(
-        request.backend,
-        tuple(backend.name for backend in list_backends() if backend.usable),
-        "this server does not have it",
+        name,
+        tuple(backend for backend, problem in problems.items() if problem is None),
+        "this server does not have it" + (f": {reason.args[0]}" if reason and name in DEVICES else ""),
         "Pass backend='auto' to let Acuity pick.",
     )
 

@@ -137,7 +137,7 @@ def _frames(source: ReportSource, about: Mapping[str, Any]) -> str:
 
 
 def _machine(about: Mapping[str, Any]) -> str:
-    parts = [str(about[key]) for key in ("backend", "instruction_set") if about.get(key)]
+    parts = [str(about[key]) for key in ("backend", "card", "instruction_set") if about.get(key)]
     if about.get("threads"):
         parts.append(f"{about['threads']} threads")
     if isinstance(about.get("seconds"), int | float):
