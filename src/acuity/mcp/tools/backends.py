@@ -107,9 +107,9 @@ class _BackendTools:
                 return {"cards": [], "cards_error": str(error)}
             except TimeoutError:
                 return {"cards": [], "cards_error": "no worker was free to look for cards: ask again later"}
-            found, error = outcome.document["cards"], outcome.document["error"]
-            if error is not None or any(card["problem"] for card in found):
-                return {"cards": found, **({} if error is None else {"cards_error": error})}
+            found, reason = outcome.document["cards"], outcome.document["error"]
+            if reason is not None or any(card["problem"] for card in found):
+                return {"cards": found, **({} if reason is None else {"cards_error": reason})}
             self._found = found
         return {"cards": self._found}
 
