@@ -51,6 +51,12 @@ def test_sizes(width: int, height: int, layout: str) -> None:
         same(name, frames)
 
 
+@pytest.mark.parametrize("size", [(1040, 2300), (16560, 83)], ids=["high", "wide"])
+def test_planes_larger_than_a_tile(size: tuple[int, int]) -> None:
+    found = same("speed_temporal", random_frames(2, *size, 8))
+    assert found[-1]["speed_temporal"] > 0
+
+
 def test_batches_that_are_not_full() -> None:
     frames = random_frames(4, 230, 210, 8, layout="444")
     for name in TWINS:

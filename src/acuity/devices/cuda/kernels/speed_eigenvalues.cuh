@@ -9,15 +9,17 @@ __device__ __forceinline__ float hypotenuse(float a, float b) { return sqrtf(a *
 
 // 1 / sqrt(x) for x between 1 and 2: both steps in double precision, then rounded.
 //
-// Newton's way is a few units of a double off, which seldom changes the float; where it may, both steps are taken.
+// Newton's way in two floats is as good, unless it comes close to the middle between two floats.
 __device__ __forceinline__ float reciprocal_root(float x) {
-    constexpr i64 kBelow = (i64(1) << 29) - 1, kTie = i64(1) << 28, kNear = 64;  // of what a float leaves out
-    const double wide = static_cast<double>(x), guess = static_cast<double>(rsqrtf(x));
-    const double error = __fma_rn(-wide, guess * guess, 1.0);
-    const double root = __fma_rn(guess * error, __fma_rn(0.375, error, 0.5), guess);
-    const i64 from_tie = (__double_as_longlong(root) & kBelow) - kTie;
-    if (from_tie < -kNear || from_tie > kNear) return static_cast<float>(root);
-    return static_cast<float>(1.0 / sqrt(wide));
+    constexpr float kTie = 0x1p-25f, kNear = 0x1p-40f;  // results are between 1/2 and 1
+    const float guess = rsqrtf(x);
+    const float square = guess * guess;
+    const float error = __fmaf_rn(-x, __fmaf_rn(guess, guess, -square), __fmaf_rn(-x, square, 1.0f));
+    const float correction = guess * (0.5f * error);
+    const float root = guess + correction;
+    const float rest = fabsf(correction - (root - guess));
+    if (fabsf(rest - kTie) > kNear) return root;
+    return static_cast<float>(1.0 / sqrt(static_cast<double>(x)));
 }
 
 // A matrix that becomes tridiagonal: its diagonal and what is beside it.
@@ -97,14 +99,11 @@ __device__ void sweep(float* d, float* b, int size) {
     for (int k = 0; k + 1 < size; ++k) {
         const bool last = k + 2 == size;
         const float next_beside = last ? 0.0f : b[k + 1], next_second = last ? 0.0f : d[k + 2];
-        float c = 1.0f, s = 0.0f;
-        if (z != 0) {
-            const bool steep = fabsf(z) > fabsf(x);
-            const float t = steep ? -x / z : -z / x;
-            const float scale = reciprocal_root(1 + t * t);
-            c = steep ? scale * t : scale;
-            s = steep ? scale : scale * t;
-        }
+        const bool steep = fabsf(z) > fabsf(x), turns = z != 0;
+        const float t = -(steep ? x : z) / (steep ? z : x);
+        const float scale = reciprocal_root(1 + t * t);
+        const float c = !turns ? 1.0f : steep ? scale * t : scale;
+        const float s = !turns ? 0.0f : steep ? scale : scale * t;
         if (k > 0) b[k - 1] = c * x - s * z;
         const float down = s * first + c * between, right = s * between + c * second;
         const float turned = c * (c * first - s * between) + s * (s * second - c * between);

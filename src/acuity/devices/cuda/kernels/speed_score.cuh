@@ -12,10 +12,6 @@ __device__ __forceinline__ double speed_log2(double x) {
                                   0.3205988979753252,  0.2623081892525388,  0.22195308321368667, 0.19235933878519512,
                                   0.16972882833987804, 0.15186263588304877, 0.1373995277037108};
     const u64 bits = static_cast<u64>(__double_as_longlong(x));
-    if (!(x > 0.0) || bits >= 0x7ff0000000000000ull) {  // not above 0, infinite, or no number
-        if (x == 0.0) return __longlong_as_double(0xfff0000000000000ll);
-        return x < 0.0 ? __longlong_as_double(0x7ff8000000000000ll) : x;
-    }
     // x = 2^exponent * m, where m is between the roots of 1/2 and of 2.
     const u64 biased = (bits + (kOne - kRootHalf)) >> 52;
     const double exponent = __longlong_as_double(static_cast<i64>(biased | kTwo52)) - (4503599627370496.0 + 1023.0);
@@ -24,7 +20,11 @@ __device__ __forceinline__ double speed_log2(double x) {
     double sum = z * kSeries[10] + kSeries[9];
 #pragma unroll
     for (int k = 8; k >= 0; --k) sum = sum * z + kSeries[k];
-    return exponent + s * sum;
+    const double edge = x < 0.0 ? __longlong_as_double(0x7ff8000000000000ll)
+                      : x == 0.0 ? __longlong_as_double(static_cast<i64>(0xfff0000000000000ull))
+                                 : x;
+    const bool usual = x > 0.0 && x < __longlong_as_double(0x7ff0000000000000ll);
+    return usual ? exponent + s * sum : edge;
 }
 
 // ---- variances and entropies ------------------------------------------------------------------
@@ -85,6 +85,7 @@ __device__ void describe_blocks(const Frame* frames, const SpeedPlan& plan) {
     plan.variances[side * count + b] = variance;
     for (int noise = 0; noise < plan.noise_count; ++noise) {
         float entropy = 0;
+#pragma unroll 5
         for (int i = 0; i < kCells; ++i) {
             const float energy = energies[i] * variance + plan.noises[noise];
             const double bits = speed_log2(static_cast<double>(energy)) + kLog2Of2PiE;

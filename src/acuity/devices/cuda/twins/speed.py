@@ -47,7 +47,8 @@ PLAN: Final = np.dtype(
 _CELLS: Final = 25
 _REDUCE: Final = 128, 32  # threads of a block, and its outputs
 _CENTRE: Final = 256
-_COVARIANCE: Final = 128, 3  # threads of a block, and blocks a side
+_MEANS: Final = 256
+_COVARIANCE: Final = 96, 6  # threads of a block, and blocks a side
 _SOLVE: Final = 256, 2
 _BLOCKS: Final = 64
 _SCORES: Final = 256
@@ -113,7 +114,7 @@ class SpeedTwin:
         self._score_grid = self._weighings, pairs
         steps = (
             (-(-area // _CENTRE), _CENTRE),
-            (1, 32),
+            (1, _MEANS),
             _COVARIANCE[::-1],
             _SOLVE[::-1],
             (-(-blocks // _BLOCKS), _BLOCKS),
