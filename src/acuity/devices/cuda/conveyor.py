@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cpu import check_depths, check_layouts
+from acuity.devices.cpu import check_layouts
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
 from acuity.devices.cuda.card import Card, Event, Memory
 from acuity.devices.cuda.pictures import Key, Pictures, Resident, Staging
+from acuity.devices.cuda.samples import SampleCheck, may_be_deeper
 from acuity.devices.cuda.table import TWINS
 from acuity.features.extractor import REACH
 
@@ -105,9 +106,9 @@ class _Stage:
         self._stream = card.stream()
         self._staging = Staging(card)
         self._twins: dict[Group, Twin] = {}
+        self._checks: dict[int | None, SampleCheck] = {}  # by the number of planes
         self._tables = _Buffer(card)
         self._sums = _Buffer(card)
-        self._planes: int | None = None
         self._residents: list[Resident] = []
         # Of the batch under way: each twin, the positions of its frames, and where its sums start.
         self._work: list[tuple[Twin, Sequence[int], int]] = []
@@ -120,29 +121,31 @@ class _Stage:
         planes: int | None,
         work: Sequence[tuple[Group, Sequence[int]]],
     ) -> None:
-        self.frames, self._planes = frames, planes
+        self.frames = frames
         self._staging.clear()
         self._residents = []
         records = self._upload(pictures)
-        work = [(group, positions) for group, positions in work if len(positions)]
         self._twins = {group: self._twins.get(group) or self._make(group) for group, _ in work}
-        starts, words = [], 0
-        for group, positions in work:
-            starts.append(words)
-            words += self._twins[group].words * len(positions)
+        twins = [(self._twins[group], positions) for group, positions in work if len(positions)]
+        if may_be_deeper(self._geometry.depth):
+            twins.insert(0, (self._sample_check(planes), range(len(frames))))
+        self._work, words = [], 0
+        for twin, positions in twins:
+            self._work.append((twin, positions, words))
+            words += twin.words * len(positions)
         self._sums.reserve(words * _WORD)
         self._stream.clear(self._sums.address, words * _WORD)
-        places = self._upload_tables(records, [positions for _, positions in work])
-        self._work = []
-        for (group, positions), start in zip(work, starts, strict=True):
-            twin = self._twins[group]
+        places = self._upload_tables(records, [positions for _, positions in twins])
+        for twin, positions, start in self._work:
             batch = Batch(self._stream, places[tuple(positions)], len(positions))
             twin.launch(batch, self._sums.address + start * _WORD)
-            self._work.append((twin, positions, start))
         self._stream.download(self._sums.host[: words * _WORD], self._sums.address)
         self._done = self._stream.mark()
-        for resident in self._residents:
-            resident.uploaded = resident.uploaded or self._done
+
+    def _sample_check(self, planes: int | None) -> SampleCheck:
+        if planes not in self._checks:
+            self._checks[planes] = SampleCheck(self._geometry, planes, self._bench)
+        return self._checks[planes]
 
     def _make(self, group: Group) -> Twin:
         twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
@@ -170,6 +173,9 @@ class _Stage:
             record["ref"] = place(pictures.upload, frame.index, "ref", frame.ref)
             alone = frame.dis is frame.ref
             record["dis"] = record["ref"] if alone else place(pictures.upload, frame.index, "dis", frame.dis)
+        uploaded = self._stream.mark()  # later batches wait for this, not for the kernels
+        for resident in self._residents:
+            resident.uploaded = resident.uploaded or uploaded
         return records
 
     def _upload_tables(
@@ -197,8 +203,6 @@ class _Stage:
         self.wait()
         found: list[dict[str, float]] = [{} for _ in self.frames]
         words = self._sums.host.view(np.int64)
-        for frame in self.frames:
-            check_depths(frame, self._planes)
         for twin, positions, start in self._work:
             for number, position in enumerate(positions):
                 begin = start + number * twin.words

@@ -44,6 +44,7 @@ _PACKED: Final[dict[type, str]] = {
     np.uint64: "Q",
     np.float32: "f4x",
     np.float64: "d",
+    np.ndarray: "8x",
 }
 
 
@@ -139,8 +140,8 @@ class _Parameters:
         self.slots = ctypes.create_string_buffer(_MOST_ARGUMENTS * _SLOT)
         start = ctypes.addressof(self.slots)
         addresses = range(start, start + _MOST_ARGUMENTS * _SLOT, _SLOT)
-        self._pointers = (ctypes.c_uint64 * _MOST_ARGUMENTS)(*addresses)
-        self.address = ctypes.addressof(self._pointers)
+        self.pointers = (ctypes.c_uint64 * _MOST_ARGUMENTS)(*addresses)
+        self.address = ctypes.addressof(self.pointers)
 
 
 class CupyKernel:
@@ -161,7 +162,10 @@ class CupyKernel:
             parameters = self._idle.pop()
         except IndexError:
             parameters = _Parameters()
-        packing.pack_into(parameters.slots, 0, *arguments)
+        packing.pack_into(parameters.slots, 0, *[a for a in arguments if not isinstance(a, np.ndarray)])
+        for number, kind in enumerate(types):
+            if kind is np.ndarray:  # a structure, which CUDA copies when it is told where it lies
+                parameters.pointers[number] = arguments[number].ctypes.data  # type: ignore[union-attr]
         place = *grid, *block, 0, stream.handle, parameters.address, 0
         self._context.call(self._launch, self._function, *place)
         self._idle.append(parameters)

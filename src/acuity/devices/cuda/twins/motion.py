@@ -12,7 +12,7 @@ from acuity.devices.cuda.batch import Batch, Bench
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
 
-_TILE: Final = 64, 16  # columns and rows of a block
+_TILE: Final = 124, 32  # columns and rows of a block
 _BLOCK: Final = (256, 1, 1)
 
 
