@@ -248,6 +248,29 @@ T atomicOr(T* at, U value) {
     return old;
 }
 
+// Adds the product of byte matrices, in parts as mma.m16n8k32 lays them out in a warp.
+inline void multiply_bytes(const unsigned (&a)[4], unsigned b0, unsigned b1, const unsigned (&c)[4], unsigned (&d)[4]) {
+    struct Shown {
+        unsigned char a[4][4], b[2][4];
+    };
+    static Shown shown[2][1024];  // of two calls: some lanes may be in the next one already
+    static unsigned char calls[1024];
+    const int me = emulator::current, lane = me % 32, first = me - lane;
+    Shown* of = shown[calls[me] ^= 1];
+    const unsigned b[2] = {b0, b1};
+    std::memcpy(of[me].a, a, sizeof a);
+    std::memcpy(of[me].b, b, sizeof b);
+    emulator::yield(emulator::State::kAtWarp);
+    for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4, half = i / 2, column = 2 * (lane % 4) + i % 2;
+        unsigned sum = c[i];
+        for (int k = 0; k < 8; ++k)
+            for (int n = 0; n < 4; ++n)
+                sum += of[first + 4 * row + k % 4].a[half + k / 4 * 2][n] * of[first + 4 * column + k % 4].b[k / 4][n];
+        d[i] = sum;
+    }
+}
+
 template <class T>
 T __ldg(const T* at) {
     return *at;
@@ -297,6 +320,11 @@ inline float __int_as_float(int v) { return std::bit_cast<float>(v); }
 inline int __float_as_int(float v) { return std::bit_cast<int>(v); }
 inline unsigned __float_as_uint(float v) { return std::bit_cast<unsigned>(v); }
 inline float __uint_as_float(unsigned v) { return std::bit_cast<float>(v); }
+inline double __hiloint2double(int high, int low) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low));
+}
+inline int __double2hiint(double v) { return static_cast<int>(std::bit_cast<std::uint64_t>(v) >> 32); }
+inline int __double2loint(double v) { return static_cast<int>(std::bit_cast<std::uint64_t>(v)); }
 inline double __longlong_as_double(long long v) { return std::bit_cast<double>(v); }
 inline long long __double_as_longlong(double v) { return std::bit_cast<long long>(v); }
 inline float __fadd_rn(float a, float b) { return a + b; }
@@ -305,6 +333,10 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
+inline double __dadd_rz(double a, double b) {
+    const double sum = a + b, part = sum - a, lost = (a - (sum - part)) + (b - part);  // what rounding left out
+    return lost != 0 && std::signbit(lost) != std::signbit(sum) ? std::nextafter(sum, 0.0) : sum;
+}
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }

@@ -66,18 +66,25 @@ def on_cpu(members: Sequence[Extractor], frames: Sequence[Frame]) -> list[dict[s
 
 
 def on_card(
-    twin: type[Any], members: Sequence[Extractor], frames: Sequence[Frame], most: int = 3
+    twin: type[Any],
+    members: Sequence[Extractor],
+    frames: Sequence[Frame],
+    most: int = 3,
+    *,
+    packed: bool = False,
 ) -> list[dict[str, float]]:
-    """The figures of batches of `most` frames each."""
+    """The figures of batches of `most` frames each; with `packed`, of planes that are aligned to nothing."""
     card = EmulatedCard()
     made: Twin = twin(members, geometry_of(frames[0]), Bench(card, most))
     found = []
     for start in range(0, len(frames), most):
-        found += _one_batch(card, made, frames[start : start + most])
+        found += _one_batch(card, made, frames[start : start + most], packed)
     return found
 
 
-def _one_batch(card: EmulatedCard, twin: Twin, frames: Sequence[Frame]) -> list[dict[str, float]]:
+def _one_batch(
+    card: EmulatedCard, twin: Twin, frames: Sequence[Frame], packed: bool
+) -> list[dict[str, float]]:
     stream = card.stream()
     held: list[Any] = []
     known: dict[int, NDArray[Any]] = {}
@@ -86,10 +93,12 @@ def _one_batch(card: EmulatedCard, twin: Twin, frames: Sequence[Frame]) -> list[
         if id(shown) not in known:
             entry = np.zeros((), FRAME["ref"])
             for number, plane in enumerate(shown.planes):
-                pitch = -(-plane.shape[1] * plane.itemsize // 256) * 256
-                memory = card.allocate(pitch * plane.shape[0])
-                stream.upload(memory.address, pitch, plane)
-                entry["plane"][number], entry["pitch"][number] = memory.address, pitch
+                width = plane.shape[1] * plane.itemsize
+                pitch = width if packed else -(-width // 256) * 256
+                memory = card.allocate(pitch * plane.shape[0] + plane.itemsize)
+                address = memory.address + (plane.itemsize if packed else 0)
+                stream.upload(address, pitch, plane)
+                entry["plane"][number], entry["pitch"][number] = address, pitch
                 held.append(memory)
             known[id(shown)] = entry
         return known[id(shown)]

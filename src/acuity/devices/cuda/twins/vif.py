@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Argument, Card, Memory
+from acuity.devices.cuda.card import Card, Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
 from acuity.features.vif import Vif, VifMembers
 
-_TILE: Final = 32, 8  # columns and rows of a block
-_BLOCK: Final = (256, 1, 1)
+_STRIP: Final = 16  # rows of a block
+_STEP: Final = 128  # columns that a block filters at a time
+_HALO: Final = 16  # more columns than it measures
+_STEPS: Final = (4, 4, 2, 1)  # of a block at each scale: small pictures want many blocks
+_BLOCK: Final = (128, 1, 1)
 _MOST_GAINS: Final = 4  # that one pass serves
 _SHARED: Final = 3  # words of a scale that all gain limits share
-_LOG2_BASE: Final = 8 * 30720  # of the least entry of the table of logarithms
 
 
 class _Level(NamedTuple):
@@ -36,49 +38,50 @@ class VifTwin:
     def __init__(self, members: Sequence[Vif], geometry: Geometry, bench: Bench) -> None:
         self._members = VifMembers(members)
         self._depth = geometry.depth
-        names = [f"{step}_{bits}" for bits in (8, 16) for step in ("vif_statistic", "vif_halve")]
-        kernels = bench.card.kernels("vif", names)
-        first = kernels[:2] if geometry.depth == 8 else kernels[2:]
-        self._kernels = [first, *[kernels[2:]] * (len(SCALES) - 1)]
+        first, other = bench.card.kernels("vif", ["vif_8" if geometry.depth == 8 else "vif_16", "vif_16"])
+        self._kernels = (first, other, other, other)
         self._levels, self._stride = _levels(geometry)
-        self._planes = bench.card.allocate(max(self._stride * bench.most, 1))
+        self._planes = bench.card.allocate(self._stride * bench.most)
         self._steps = _log2_steps(bench.card)
         self.words = len(SCALES) * (_SHARED + len(self._members.gains))
 
     def launch(self, batch: Batch, sums: int) -> None:
-        for scale, (level, (statistic, halve)) in enumerate(zip(self._levels, self._kernels, strict=True)):
-            source: tuple[Argument, ...] = (
-                batch.frames,
-                self._planes.address + level.offset,
-                np.int64(self._stride),
-                *map(np.int32, (level.pitch, level.width, level.height, scale, self._depth)),
-            )
-            at = sums + scale * 8 * self.words // len(SCALES)
-            if scale > 0 or not self._members.skip_scale0:
-                for first in range(0, len(self._members.gains), _MOST_GAINS):
-                    gains = self._members.gains[first : first + _MOST_GAINS]
-                    statistic(
-                        batch.stream,
-                        (*_tiles(level.width, level.height), batch.count),
-                        _BLOCK,
-                        *source,
-                        self._steps.address,
-                        *map(np.float64, gains + [0.0] * (_MOST_GAINS - len(gains))),
-                        np.int32(len(gains)),
-                        np.int32(first),
-                        at,
-                        np.int32(self.words),
-                    )
-            if scale + 1 < len(SCALES):
-                after = self._levels[scale + 1]
-                halve(
-                    batch.stream,
-                    (*_tiles(after.width, after.height), 2 * batch.count),
-                    _BLOCK,
-                    *source,
-                    self._planes.address + after.offset,
-                    np.int32(after.pitch),
-                )
+        gains = self._members.gains
+        for scale in SCALES:
+            limits = [] if scale == 0 and self._members.skip_scale0 else gains
+            self._measure(batch, scale, limits[:_MOST_GAINS], 0, sums, self._levels[scale + 1 : scale + 2])
+            for first in range(_MOST_GAINS, len(limits), _MOST_GAINS):
+                self._measure(batch, scale, limits[first : first + _MOST_GAINS], first, sums, [])
+
+    def _measure(
+        self,
+        batch: Batch,
+        scale: int,
+        limits: Sequence[float],
+        first: int,
+        sums: int,
+        halved: Sequence[_Level],
+    ) -> None:
+        """Add a scale's sums for some gain limits, and halve the pictures if there is a level for them."""
+        level = self._levels[scale]
+        columns = _STEP * _STEPS[scale] - _HALO
+        self._kernels[scale](
+            batch.stream,
+            (-(-level.width // columns), -(-level.height // _STRIP), batch.count),
+            _BLOCK,
+            batch.frames,
+            self._planes.address + level.offset,
+            np.int64(self._stride),
+            *map(np.int32, (level.pitch, level.width, level.height, scale, self._depth, _STEPS[scale])),
+            self._planes.address + halved[0].offset if halved else 0,
+            np.int32(halved[0].pitch if halved else 0),
+            self._steps.address,
+            *map(np.float64, [*limits, *[0.0] * (_MOST_GAINS - len(limits))]),
+            np.int32(len(limits)),
+            np.int32(first),
+            sums + scale * 8 * self.words // len(SCALES),
+            np.int32(self.words),
+        )
 
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
         from acuity import _native
@@ -87,10 +90,6 @@ class VifTwin:
         return members.figures(
             _native.vif_outputs(sums, gains=len(members.gains), skip_scale0=members.skip_scale0)
         )
-
-
-def _tiles(width: int, height: int) -> tuple[int, int]:
-    return -(-width // _TILE[0]), -(-height // _TILE[1])
 
 
 def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
@@ -108,9 +107,10 @@ def _log2_steps(card: Card) -> Memory:
     """The table of logarithms on the card, as words of 16 bits."""
     from acuity import _native
 
-    steps = np.asarray(_native.vif_log2_steps()) - _LOG2_BASE
+    steps = np.asarray(_native.vif_log2_steps())
     held = card.pinned(2 * len(steps))
-    held.view(np.uint16)[:] = steps
+    # In 1/16 and less the mantissa's own bits, because kernels add those to an entry.
+    held.view(np.uint16)[:] = 16 * (steps // 8 - 15 * 2048) + 8 + steps % 8 - 8 * np.arange(len(steps))
     memory = card.allocate(held.nbytes)
     stream = card.stream()
     stream.upload(memory.address, held.nbytes, held.reshape(1, -1))
