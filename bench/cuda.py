@@ -2,7 +2,7 @@
 
     python bench/cuda.py                      # everything
     python bench/cuda.py check                # figures of every extractor and model, compared bit for bit
-    python bench/cuda.py pinned kernels       # speed from page-locked memory; time of each extractor's kernels
+    python bench/cuda.py pinned kernels       # speed from page-locked memory; kernels' times
 
 Speeds are frames a second of a measurement whose pictures lie in page-locked memory already, from its first
 frame to its last figure, after one that warmed everything up.
@@ -11,16 +11,14 @@ frame to its last figure, after one that warmed everything up.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-
-sys.path = [
-    place for place in sys.path if not place.endswith("bench")
-]  # CuPy needs another `cuda` than this file
 
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.batch import FRAME, Batch, Bench
@@ -203,7 +201,7 @@ def kernels(card: CudaDevice) -> None:
             try:
                 twin = entry.twin()([get_extractor(kind.name)()], geometry, Bench(card.card, most))
                 sums = card.card.allocate(max(8, most * twin.words * 8))
-                took = _time(stream, lambda: twin.launch(Batch(stream, records.address, most), sums.address))
+                took = _time(stream, partial(twin.launch, Batch(stream, records.address, most), sums.address))
                 print(
                     f"kernels {size} {depth:2} bit {kind.name:16} {took / most * 1e6:9.1f} us a frame",
                     flush=True,
@@ -234,6 +232,8 @@ def main() -> int:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help="all, unless some are named")
     parts = parser.parse_args().parts or list(PARTS)
+    # This file would hide the package of that name, which CuPy imports.
+    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
     start = time.perf_counter()
     card = CARDS.open(0)
     assert card is not None
