@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import statistics
@@ -224,8 +225,8 @@ def profile(reference: Path, encodes: list[Path], settings: dict[str, Any]) -> N
         runner = lane.runner(get_extractor(name), [get_extractor(name)()])
         parts[f"{name}{' (shared)' if name == 'motion' else ''}"] = timed(lambda run=runner: run.run(frame))
     parts["signature of the reference (shared)"] = timed(lambda: sign(ref))
-    look = Look(info, full_range=False)
-    parts["look for bars and range"] = timed(lambda: look.see(ref), 64)
+    look, numbers = Look(info, full_range=False), itertools.count()
+    parts["look for bars and range"] = timed(lambda: look.see(ref, next(numbers)), 64)
     whole = sum(parts.values())
     shared = sum(value for name, value in parts.items() if "(shared)" in name)
     for name, value in parts.items():

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
+# Returns so many bytes of memory, or more, that are freed with the array. A device has a function of its own
+# for memory that it copies from faster.
+Allocate = Callable[[int], Bytes]
 
-# More idle buffers than this are given back to the system.
-_KEEP: Final = 16
+# Buffers that weren't needed for so many pictures are given back to the system.
+_NOT_NEEDED: Final = 256
+# Buffers that are looked through for an idle one. Who keeps more pictures at once than this keeps them all.
+_MOST: Final = 512
+_ALIGNED: Final = 64  # bytes: a line of the cache, and the widest vector
 
 
-def _first_idle(buffers: list[Bytes], idle_count: int) -> Bytes | None:
-    for buffer in buffers:
+def allocate(size: int) -> Bytes:
+    """Memory of the process, aligned for the kernels."""
+    room = np.empty(size + _ALIGNED, np.uint8)
+    start = -room.ctypes.data % _ALIGNED
+    return room[start : start + size]
+
+
+def _first_idle(buffers: list[Bytes], idle_count: int) -> int | None:
+    """The position of the first buffer that only the list holds."""
+    for position, buffer in enumerate(buffers):
         if sys.getrefcount(buffer) <= idle_count:
-            return buffer
+            return position
     return None
 
 
@@ -36,22 +52,45 @@ _IDLE: Final = _idle_count()
 
 
 class BufferPool:
-    """Hands out byte buffers of one size.
+    """Hands out byte buffers of one size to any thread: as many as there are pictures at once.
 
-    Planes are numpy views into a buffer, and a view keeps a reference to the array that owns its
-    memory. So a buffer whose only reference is the pool's own list has no picture left on it.
+    Planes are numpy views into a buffer, and a view keeps a reference to it. So a buffer whose only reference
+    is the pool's own list has no picture left on it.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, allocate: Allocate = allocate) -> None:
         self._size = size
+        self._allocate = allocate
         self._buffers: list[Bytes] = []
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._needed = 0  # buffers at the list's start, since it was looked at last
 
     def take(self) -> Bytes:
-        if _IDLE is not None:
-            idle = _first_idle(self._buffers, _IDLE)
-            if idle is not None:
-                return idle
-        fresh = np.empty(self._size, np.uint8)
-        if _IDLE is not None and len(self._buffers) < _KEEP:
-            self._buffers.append(fresh)
+        if _IDLE is None:
+            return self._fresh()
+        with self._lock:
+            position = _first_idle(self._buffers, _IDLE)
+            if position is not None:
+                taken = self._buffers[position]
+                self._note(position + 1)
+                return taken
+        fresh = self._fresh()  # which may take a while, so not under the lock
+        with self._lock:
+            if len(self._buffers) < _MOST:
+                self._buffers.append(fresh)
+                self._note(len(self._buffers))
         return fresh
+
+    def _note(self, needed: int) -> None:
+        """Note how much of the list was needed, and now and then let go of the rest."""
+        self._taken += 1
+        self._needed = max(self._needed, needed)
+        if self._taken % _NOT_NEEDED == 0:
+            del self._buffers[self._needed :]
+            self._needed = 0
+
+    def _fresh(self) -> Bytes:
+        # Through a memoryview: a view of a view refers to the array that owns the memory, and not to the one
+        # that the pool counts references of.
+        return np.frombuffer(self._allocate(self._size).data, np.uint8, self._size)

@@ -26,7 +26,8 @@ _WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 class Source:
     """One open input. `size` is None if it can't seek.
 
-    Another thread may call close(), which makes a read in progress fail and waits for it.
+    Another thread may call close(), which makes a read in progress fail and waits for it; where several
+    threads read at once, the last one to finish closes the file.
     """
 
     def __init__(self, path: str, size: int | None) -> None:
@@ -46,6 +47,11 @@ class Source:
         return self.seekable
 
     @property
+    def concurrent(self) -> bool:
+        """Whether several threads may call read_at() at once."""
+        return False
+
+    @property
     def identity(self) -> tuple[int, ...] | None:
         """What stays the same as long as the file does; None if that isn't known."""
         return None
@@ -62,6 +68,11 @@ class Source:
         while done < len(view) and (count := self.readinto_some(view[done:])):
             done += count
         return done
+
+    def read_at(self, position: int, view: memoryview) -> int:
+        """Fill `view` with the bytes from there on; fewer only at the end of the input."""
+        self.seek(position)
+        return self.readinto(view)
 
     def readinto_some(self, view: memoryview) -> int:
         """Put the bytes that are there into `view`; waits for the first one, and 0 is the end."""
@@ -139,11 +150,16 @@ class _LocalSource(Source):
         super().__init__(path, size)
         self._fd = fd
         self._named = named  # whether `path` leads to it, so that it can be opened again
+        self._reading = 0  # threads in read_at()
         self._poll = _poller(fd) if size is None else None
 
     @property
     def reopenable(self) -> bool:
         return self.seekable and self._named
+
+    @property
+    def concurrent(self) -> bool:
+        return self.seekable
 
     @property
     def identity(self) -> tuple[int, ...] | None:
@@ -154,6 +170,25 @@ class _LocalSource(Source):
             status = os.fstat(self._fd)
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
+    def read_at(self, position: int, view: memoryview) -> int:
+        if not self.concurrent:
+            return super().read_at(position, view)
+        with self._lock:
+            self._check_open()
+            self._reading += 1
+        try:
+            done = 0
+            while done < len(view) and (count := os.preadv(self._fd, [view[done:]], position + done)):
+                done += count
+            return done
+        except OSError as error:
+            raise self._broken(error) from error
+        finally:
+            with self._lock:
+                self._reading -= 1
+                if self._closed:
+                    self._release()
+
     def _receive(self, view: memoryview) -> int:
         # Poll, so that a reader that waits for a slow writer can still be closed.
         while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
@@ -162,7 +197,10 @@ class _LocalSource(Source):
         try:
             return os.readv(self._fd, [view])
         except OSError as error:
-            raise InputError(f"cannot read '{self.path}': {error.strerror}") from error
+            raise self._broken(error) from error
+
+    def _broken(self, error: OSError) -> InputError:
+        return InputError(f"cannot read '{self.path}': {error.strerror}")
 
     def _open_again(self) -> Source:
         return open_source(self.path)
@@ -171,7 +209,7 @@ class _LocalSource(Source):
         os.lseek(self._fd, position, os.SEEK_SET)
 
     def _release(self) -> None:
-        if self._fd >= 0:
+        if self._fd >= 0 and not self._reading:
             os.close(self._fd)
             self._fd = -1
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch
+from acuity.video.readers.prefetch import Prefetch, Reading
 
 
-def pictures(count: int, error: Exception | None = None) -> Callable[[], Picture | None]:
+def pictures(count: int, error: Exception | None = None) -> Callable[[int], Picture | None]:
     numbers = iter(range(count))
 
-    def produce() -> Picture | None:
+    def produce(_: int) -> Picture | None:
         number = next(numbers, None)
         if number is None:
             if error is not None:
@@ -35,14 +35,14 @@ def take_all(prefetch: Prefetch) -> list[int]:
 
 @pytest.mark.parametrize("ahead", [1, 3, 100])
 def test_everything_comes_in_order(ahead: int) -> None:
-    prefetch = Prefetch(pictures(50), ahead=ahead, name="test")
+    prefetch = Prefetch(pictures(50), Reading(ahead), name="test")
     assert take_all(prefetch) == list(range(50))
     assert prefetch.take() is None
     prefetch.join()
 
 
 def test_an_error_comes_after_the_pictures_before_it() -> None:
-    prefetch = Prefetch(pictures(5, KeyError("broken")), ahead=2, name="test")
+    prefetch = Prefetch(pictures(5, KeyError("broken")), Reading(2), name="test")
     assert [int(prefetch.take().luma[0, 0]) for _ in range(5)] == list(range(5))  # type: ignore[union-attr]
     for _ in range(2):
         with pytest.raises(KeyError, match="broken"):
@@ -55,13 +55,13 @@ def test_no_more_than_asked_for_is_read_ahead() -> None:
     made = 0
     produce = pictures(100)
 
-    def counting() -> Picture | None:
+    def counting(number: int) -> Picture | None:
         nonlocal made
         made += 1
         produced.release()
-        return produce()
+        return produce(number)
 
-    prefetch = Prefetch(counting, ahead=3, name="test")
+    prefetch = Prefetch(counting, Reading(3), name="test")
     for _ in range(3):
         assert produced.acquire(timeout=5)
     for taken in range(1, 20):
@@ -74,7 +74,7 @@ def test_no_more_than_asked_for_is_read_ahead() -> None:
 
 
 def test_stopping_ends_a_thread_that_waits_for_room() -> None:
-    prefetch = Prefetch(pictures(100), ahead=2, name="stopped")
+    prefetch = Prefetch(pictures(100), Reading(2), name="stopped")
     prefetch.take()
     prefetch.stop()
     prefetch.join()
@@ -86,11 +86,11 @@ def test_whether_a_picture_is_there_can_be_asked() -> None:
     let = threading.Semaphore(0)
     produce = pictures(2)
 
-    def slowly() -> Picture | None:
+    def slowly(number: int) -> Picture | None:
         let.acquire()
-        return produce()
+        return produce(number)
 
-    prefetch = Prefetch(slowly, ahead=1, name="test")
+    prefetch = Prefetch(slowly, Reading(1), name="test")
     assert not prefetch.ready(0.0)
     let.release()
     assert prefetch.ready(30.0)

@@ -7,6 +7,7 @@ those of the two videos.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,22 +56,21 @@ _SIDES: Final = ("left", "right", "above", "below")
 
 
 class Look:
-    """Figures of the pictures of one video."""
+    """Figures of the pictures of one video, which several threads may look at, in any order."""
 
     def __init__(self, info: VideoInfo, *, full_range: bool, exact: bool = False) -> None:
         self._info = info
         self._full_range = full_range
         self._exact = exact  # to the pixel, not to a few of them
         self._step = _STEP if min(info.width, info.height) > _SMALL else 1
-        self._count = 0
+        self._lock = threading.Lock()
         self._lines: tuple[Any, ...] | None = None  # means of columns and of rows, the highest so far
         self._blocks = 0
         self._outside = 0
 
-    def see(self, picture: Picture) -> None:
-        """Take in the next picture; most are passed over, since bars don't come and go."""
-        self._count += 1
-        if self._count % _EVERY == 1:
+    def see(self, picture: Picture, number: int) -> None:
+        """Take in the picture of this number; most are passed over, since bars don't come and go."""
+        if number % _EVERY == 0:
             self.study(picture)
 
     def study(self, picture: Picture) -> None:
@@ -83,14 +83,20 @@ class Look:
             part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
             for axis, part in enumerate((luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few))
         )
-        before = self._lines
-        self._lines = means if before is None else tuple(map(np.maximum, before, means))
         side = _BLOCK // self._step
         rows, columns = (size // side for size in few.shape)
-        cut = few[: rows * side, : columns * side].reshape(rows, side, columns, side)
-        blocks = cut.sum(axis=(1, 3), dtype=np.uint32) / (side**2 << (picture.format.depth - 8))
-        self._blocks += blocks.size
-        self._outside += int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
+        # Rows first, then columns as whole rows of sums: much faster than short sums in both directions.
+        strips = few[: rows * side].reshape(rows, side, few.shape[1]).sum(axis=1, dtype=np.uint32)
+        sums = np.zeros((rows, columns), np.uint32)
+        for column in range(side):
+            sums += strips[:, column : columns * side : side]
+        blocks = sums / (side**2 << (picture.format.depth - 8))
+        outside = int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
+        with self._lock:
+            before = self._lines
+            self._lines = means if before is None else tuple(map(np.maximum, before, means))
+            self._blocks += blocks.size
+            self._outside += outside
 
     @property
     def seen(self) -> bool:

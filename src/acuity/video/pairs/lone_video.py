@@ -20,7 +20,7 @@ from acuity.video.pairs.producer import Producer
 from acuity.video.pairs.samples import match_samples
 from acuity.video.pairs.shape import crop, upright
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch, how_far_ahead
+from acuity.video.readers.prefetch import Prefetch
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -125,10 +125,9 @@ class LoneVideo:
     def _reading(self) -> Prefetch:
         """The thread that reads ahead; started at the first call."""
         if not self._prefetch:
-            produce = Producer(self._reader, self._plan.dis, self.options.skip_dis)
+            producer = Producer(self._reader, self._plan.dis, self.options.skip_dis)
             frame_bytes = self.format.frame_bytes(self.width, self.height)
-            ahead = self.options.ahead or how_far_ahead(frame_bytes)
-            self._prefetch.append(Prefetch(produce, ahead=ahead, name="dis"))
+            self._prefetch.append(producer.start(frame_bytes, self.options.ahead, "dis"))
         return self._prefetch[0]
 
     def _length(self) -> int | None:

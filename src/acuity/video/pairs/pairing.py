@@ -20,7 +20,7 @@ from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch, how_far_ahead
+from acuity.video.readers.prefetch import Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -232,11 +232,11 @@ class Pairing:
         if self.options.align != "auto":
             return None
         if self._survey is None:
-            self._survey = Prefetch(self._look_through, ahead=1, name="survey")
+            self._survey = Prefetch(self._look_through, Reading(ahead=1), name="survey")
             self._prefetches.append(self._survey)
         return self._survey
 
-    def _look_through(self) -> None:
+    def _look_through(self, _: int) -> None:
         survey = Survey(self._plan)
         readers = self._start_reading()
         try:
@@ -250,15 +250,14 @@ class Pairing:
         self.length, self.length_exact = survey.pairs, True
 
     def _start_reading(self, *, again: bool = False) -> list[Prefetch]:
-        ahead = self.options.ahead
-        if ahead is None:
-            ahead = how_far_ahead(self.format.frame_bytes(self.width, self.height))
+        frame_bytes = self.format.frame_bytes(self.width, self.height)
         signed = self.options.align != "off" and not again
         parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
         started = []
         for reader, side, look, skip, name in zip(*parts, strict=True):
-            produce = Producer(reader, side, skip, look=None if again else look, signed=signed, again=again)
-            started.append(Prefetch(produce, ahead=ahead, name=name))
+            seeing = None if again else look
+            producer = Producer(reader, side, skip, look=seeing, signed=signed, again=again)
+            started.append(producer.start(frame_bytes, self.options.ahead, name))
         return started
 
     def _range(self) -> str | None:

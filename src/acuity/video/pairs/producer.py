@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 from acuity.errors import NoFramesError
@@ -9,6 +10,7 @@ from acuity.video.alignment.signature import sign
 from acuity.video.pairs.content import Look
 from acuity.video.pairs.pair_plan import Side
 from acuity.video.picture import Picture
+from acuity.video.readers.prefetch import Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoReader
 
 
@@ -32,10 +34,19 @@ class Producer:
         self._signed = signed  # whether the pictures get signatures
         self._again = again  # whether the video was read before
         self._pictures: Iterator[Picture] | None = None
+        self._converting = threading.Lock()  # because some conversions reuse memory
         # Tells conversions apart: the steps are dataclasses that show all they depend on.
         self._way = (signed, tuple(map(repr, side.steps)))
 
-    def __call__(self) -> Picture | None:
+    def start(self, frame_bytes: int, ahead: int | None, name: str) -> Prefetch:
+        """Begin to read ahead, in several threads if the reader can and the pictures are large."""
+        reader, alone = self._reader, self._side.deinterlace is None  # which needs the frames around it
+        concurrent = alone and isinstance(reader, BaseReader) and reader.concurrent
+        reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent)
+        return Prefetch(self.at if reading.threads > 1 else self.next, reading, name=name)
+
+    def next(self, number: int) -> Picture | None:
+        """The next picture, which has this number; None after the last one."""
         if self._pictures is None:
             self._pictures = self._open()
             leave_out = 0
@@ -45,17 +56,26 @@ class Producer:
             if next(self._pictures, None) is None:
                 return None
         picture = next(self._pictures, None)
-        if picture is None:
-            return None
+        return None if picture is None else self._prepare(picture, number)
+
+    def at(self, number: int) -> Picture | None:
+        """The picture of this number, of a reader that is concurrent; None after the last one."""
+        assert isinstance(self._reader, BaseReader)
+        picture = self._reader.picture_at(self._skip + number * self._side.stride)
+        return None if picture is None else self._prepare(picture, number)
+
+    def _prepare(self, picture: Picture, number: int) -> Picture:
         if self._look is not None:
-            self._look.see(picture)
+            self._look.see(picture, number)
         if isinstance(self._reader, BaseReader):
             return self._reader.once(picture, self._way, self._convert)
         return self._convert(picture)
 
     def _convert(self, picture: Picture) -> Picture:
-        for step in self._side.steps:
-            picture = step(picture)
+        if self._side.steps:
+            with self._converting:
+                for step in self._side.steps:
+                    picture = step(picture)
         if self._signed:
             picture.signature = sign(picture)
         return picture

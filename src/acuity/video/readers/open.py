@@ -15,6 +15,7 @@ from acuity.errors import (
     NoFramesError,
     to_give,
 )
+from acuity.video.buffers import Allocate, allocate
 from acuity.video.local_file import local_size, restricted
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
@@ -78,6 +79,7 @@ class OpenOptions:
     allow_damaged: bool = False
     stream: int | None = None
     allow_network: bool = False
+    allocate: Allocate = allocate  # memory that raw video and Y4M are read into
 
 
 def open_video(
@@ -245,6 +247,7 @@ def _open_raw(path: Place, geometry: RawFormat, options: OpenOptions) -> RawRead
         geometry.format,
         rate=options.fps,
         luma_only=options.luma_only,
+        allocate=options.allocate,
     )
 
 
@@ -252,7 +255,7 @@ def _open_y4m(path: Place, options: OpenOptions) -> BaseReader:
     _check_stream(path, options)
     from acuity.video.readers.y4m import Y4mReader
 
-    return Y4mReader(path, luma_only=options.luma_only)
+    return Y4mReader(path, luma_only=options.luma_only, allocate=options.allocate)
 
 
 def _check_stream(path: Place, options: OpenOptions) -> None:

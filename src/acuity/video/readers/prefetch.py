@@ -1,98 +1,154 @@
-"""Reads ahead in a thread, by a bounded number of pictures."""
+"""Reads ahead in threads, by a bounded number of pictures."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.video.picture import Picture
 
-Produce = Callable[[], Picture | None]
+# Returns a picture by its number, or None after the last one. One thread asks for them in order; of several,
+# each asks for the next number that no other has asked for.
+Produce = Callable[[int], Picture | None]
 
-# Pictures read ahead for one video: enough to keep the scorer busy, little enough for 2160p.
+# Pictures of one video read ahead: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
 _AHEAD_BYTES: Final = 32 << 20
+# And by several threads, which read as fast as many cores score.
+_MOST_THREADS: Final = 4
+_SHARED_AHEAD: Final = 8
+_SHARED_BYTES: Final = 64 << 20
+_SMALL: Final = 1 << 16  # bytes of a picture that is read faster than it is handed from thread to thread
 
 
-def how_far_ahead(frame_bytes: int) -> int:
-    """How many pictures of so many bytes to read ahead."""
-    return max(1, min(_MOST_AHEAD, _AHEAD_BYTES // frame_bytes))
+class Reading(NamedTuple):
+    """How one video is read ahead."""
+
+    ahead: int  # pictures
+    threads: int = 1
+
+    @classmethod
+    def of(cls, frame_bytes: int, *, ahead: int | None = None, concurrent: bool = False) -> Reading:
+        """For pictures of so many bytes; `ahead` is what the caller wants, None: let their size decide."""
+        shared = concurrent and frame_bytes >= _SMALL
+        if ahead is None:
+            most, room = (_SHARED_AHEAD, _SHARED_BYTES) if shared else (_MOST_AHEAD, _AHEAD_BYTES)
+            ahead = max(1, min(most, room // frame_bytes))
+        return cls(ahead, min(_MOST_THREADS, ahead) if shared else 1)
 
 
 class _Queue:
-    """The pictures between the two threads. The producing thread refers to this, not to the Prefetch."""
+    """The pictures between the threads. The producing threads refer to this, not to the Prefetch."""
 
     def __init__(self, ahead: int) -> None:
         self.ahead = ahead
-        self.changed = threading.Condition()
-        self.pictures: deque[Picture] = deque()
-        self.error: BaseException | None = None
-        self.ended = False
+        lock = threading.Lock()
+        self.room = threading.Condition(lock)  # a picture was taken: wakes one of the producing threads
+        self.news = threading.Condition(lock)  # the next picture is there, or none will come
+        self.pictures: dict[int, Picture] = {}  # by number
+        self.first = 0  # the number of the next to be taken
+        self.next = 0  # and of the next to be produced
+        self.end: int | None = None  # the number of the first that couldn't be produced
+        self.error: BaseException | None = None  # why not; None: it is after the last one
         self.stopped = False
 
     def fill(self, produce: Produce) -> None:
-        try:
-            while self._has_room():
-                picture = produce()
-                if picture is None:
-                    break
-                with self.changed:
-                    if not self.stopped:
-                        self.pictures.append(picture)
-                    self.changed.notify_all()
-                del picture  # or the buffer stays in use while this thread waits
-        except BaseException as error:
-            self.error = error
-        with self.changed:
-            self.ended = True
-            self.changed.notify_all()
+        while (number := self._claim()) is not None:
+            try:
+                picture = produce(number)
+            except BaseException as error:
+                self._finish(number, error)
+                break
+            if picture is None:
+                self._finish(number, None)
+                break
+            with self.news:
+                if not self.stopped:
+                    self.pictures[number] = picture
+                if number == self.first:
+                    self.news.notify()
+            del picture  # or the buffer stays in use while this thread waits
 
     def has_news(self) -> bool:
-        """Whether there is a picture, or none will come."""
-        return bool(self.pictures) or self.ended or self.stopped
+        """Whether the next picture is there, or none will come."""
+        return self.first in self.pictures or self.first == self.end or self.stopped
 
-    def _has_room(self) -> bool:
-        with self.changed:
-            self.changed.wait_for(lambda: self.stopped or len(self.pictures) < self.ahead)
-            return not self.stopped
+    def _claim(self) -> int | None:
+        """The number of a picture to produce, as soon as there is room for it; None: no more are wanted."""
+        with self.room:
+            while not self._over and self.next >= self.first + self.ahead:
+                self.room.wait()
+            if self._over:
+                return None
+            self.next += 1
+            return self.next - 1
+
+    @property
+    def _over(self) -> bool:
+        return self.stopped or self.end is not None
+
+    def _finish(self, number: int, error: BaseException | None) -> None:
+        with self.news:
+            if self.end is None or number < self.end:
+                self.end, self.error = number, error
+            self.news.notify()
+            self.room.notify_all()
 
 
 class Prefetch:
-    """Calls `produce` in a thread until it returns None; take() returns the pictures in order."""
+    """Calls `produce` in threads until it returns None; take() returns the pictures in order.
 
-    def __init__(self, produce: Produce, *, ahead: int, name: str) -> None:
-        self._queue = _Queue(ahead)
-        self._thread = threading.Thread(
-            target=self._queue.fill, args=(produce,), name=f"acuity-read-{name}", daemon=True
-        )
-        self._thread.start()
+    One thread takes them.
+    """
+
+    def __init__(self, produce: Produce, reading: Reading, *, name: str) -> None:
+        self._queue = _Queue(reading.ahead)
+        self._threads: list[threading.Thread] = []
+        for number in range(reading.threads):
+            thread = threading.Thread(
+                target=self._queue.fill, args=(produce,), name=f"acuity-read-{name}-{number}", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # the system's limit; the threads that it allows do it too
+                if not self._threads:
+                    raise
+                break
+            self._threads.append(thread)
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether take() need not wait."""
         queue = self._queue
-        with queue.changed:
-            return queue.changed.wait_for(queue.has_news, seconds)
+        if queue.has_news():
+            return True
+        with queue.news:
+            return queue.news.wait_for(queue.has_news, seconds)
 
     def take(self) -> Picture | None:
         """The next picture, None at the end; an error is raised after the pictures before it."""
         queue = self._queue
-        with queue.changed:
-            queue.changed.wait_for(queue.has_news)
-            if queue.pictures:
-                queue.changed.notify_all()
-                return queue.pictures.popleft()
+        with queue.news:
+            while not queue.has_news():
+                queue.news.wait()
+            picture = queue.pictures.pop(queue.first, None)
+            if picture is not None:
+                queue.first += 1
+                queue.room.notify()
+                return picture
         if queue.error is not None and not queue.stopped:
             raise queue.error
         return None
 
     def stop(self) -> None:
-        """Ask the thread to end; join() waits for it."""
-        with self._queue.changed:
-            self._queue.stopped = True
-            self._queue.pictures.clear()
-            self._queue.changed.notify_all()
+        """Ask the threads to end; join() waits for them."""
+        queue = self._queue
+        with queue.news:
+            queue.stopped = True
+            queue.pictures.clear()
+            queue.news.notify_all()
+            queue.room.notify_all()
 
     def join(self) -> None:
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acuity.errors import NoFramesError, TruncatedError
-from acuity.video.buffers import BufferPool
+from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
 from acuity.video.frame_layout import FrameLayout, check_size
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RawReader(BaseReader):
-    """Reads a raw file or pipe; one read call and no copy for each frame."""
+    """Reads a raw file or pipe; one read call and no copy for each frame, and from a file several at once."""
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class RawReader(BaseReader):
         *,
         rate: Fraction | None = None,
         luma_only: bool = False,
+        allocate: Allocate = allocate,
     ) -> None:
         super().__init__()
         check_size(name_of(path), width, height)
@@ -51,27 +52,39 @@ class RawReader(BaseReader):
         self._skip_chroma = luma_only and self._source.seekable
         self._luma_only = luma_only
         self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._layout.frame_bytes
-        self._pool = BufferPool(self._wanted)
+        self._pool = BufferPool(self._wanted, allocate)
         self._next = 0
 
+    @property
+    def concurrent(self) -> bool:
+        return self._source.concurrent
+
     def read(self) -> Picture | None:
-        if self.info.frames is not None and self._next >= self.info.frames:
+        picture = self.picture_at(self._next)
+        self._next += picture is not None
+        return picture
+
+    def picture_at(self, frame: int) -> Picture | None:
+        """Picture number `frame`; of a pipe, the next one."""
+        if self.info.frames is not None and frame >= self.info.frames:
             return None
-        if self._skip_chroma:
-            self._source.seek(self._next * self._layout.frame_bytes)
         buffer = self._pool.take()
-        count = self._source.readinto(buffer.data)
+        count = self._fill(buffer, frame)
         if count == 0 and self.info.frames is None:
-            if self._next == 0:
+            if frame == 0:
                 raise NoFramesError(f"'{self.info.path}' is empty: there is no frame to score")
             return None
         if count < self._wanted:
             raise TruncatedError(
-                f"'{self.info.path}' ends in the middle of frame {self._next}: {count} of"
+                f"'{self.info.path}' ends in the middle of frame {frame}: {count} of"
                 f" {self._wanted} bytes are there, so check the file, or the size and format given"
             )
-        self._next += 1
         return Picture(self._layout.planes(buffer, luma_only=self._luma_only), self.info.format)
+
+    def _fill(self, buffer: Bytes, frame: int) -> int:
+        if self._source.concurrent or self._skip_chroma:
+            return self._source.read_at(frame * self._layout.frame_bytes, buffer.data)
+        return self._source.readinto(buffer.data)
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)

@@ -103,7 +103,7 @@ class VideoReader(Protocol):
 class BaseReader:
     """The base of open_video()'s readers: a VideoReader and context manager with `notes`.
 
-    One thread uses a reader at a time; only close() may be called from another.
+    One thread uses a reader at a time; only close() and picture_at() may be called from others.
     """
 
     info: VideoInfo
@@ -117,6 +117,15 @@ class BaseReader:
 
     def read(self) -> Picture | None:
         """The next picture, or None after the last one."""
+        raise NotImplementedError
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether there is picture_at(), which several threads may call at once."""
+        return False
+
+    def picture_at(self, frame: int) -> Picture | None:
+        """Picture number `frame`, or None after the last one; what read() returns next stays the same."""
         raise NotImplementedError
 
     def seek(self, frame: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from acuity.errors import FormatError, NoFramesError, TruncatedError
-from acuity.video.buffers import BufferPool
+from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
 from acuity.video.frame_layout import FrameLayout
 from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
@@ -19,9 +19,12 @@ _ROOM: Final = 64
 
 
 class Y4mReader(BaseReader):
-    """Reads a Y4M file or pipe; one read call and no copy for each frame with a plain line."""
+    """Reads a Y4M file or pipe; one read call and no copy for each frame with a plain line.
 
-    def __init__(self, path: Place, *, luma_only: bool = False) -> None:
+    From a file in which all lines are plain, several frames are read at once.
+    """
+
+    def __init__(self, path: Place, *, luma_only: bool = False, allocate: Allocate = allocate) -> None:
         super().__init__()
         self._source = open_source(path)
         self._next = 0
@@ -41,27 +44,49 @@ class Y4mReader(BaseReader):
         # If all frames have the same length, unused chroma is skipped.
         self._skip_chroma = luma_only and self._plain
         self._wanted = self._layout.luma_bytes() if self._skip_chroma else self._payload
-        self._pool = BufferPool(_ROOM + self._wanted)
+        self._pool = BufferPool(_ROOM + self._wanted, allocate)
+
+    @property
+    def concurrent(self) -> bool:
+        return self._plain and self._source.concurrent
 
     def read(self) -> Picture | None:
-        if self._skip_chroma:
-            self._source.seek(self._offset(self._next))
+        picture = self.picture_at(self._next) if self._skip_chroma else self._read_on()
+        self._next += picture is not None
+        return picture
+
+    def picture_at(self, frame: int) -> Picture | None:
         buffer = self._pool.take()
-        view = buffer.data[_ROOM - len(_LINE) :]
+        view, position = _line_and_samples(buffer), self._offset(frame)
+        count = self._source.read_at(position, view)
+        if count and bytes(view[: len(_LINE)]) != _LINE:
+            start = bytearray(MAX_LINE)
+            seen = bytes(start[: self._source.read_at(position, memoryview(start))])
+            length = frame_line_length(seen, self._where(frame))
+            if length is None:
+                raise self._truncated(frame)
+            count = len(_LINE) + self._source.read_at(position + length, view[len(_LINE) :])
+        return self._picture(buffer, count, frame)
+
+    def _read_on(self) -> Picture | None:
+        """The picture at the present position."""
+        buffer = self._pool.take()
+        view = _line_and_samples(buffer)
         count = self._source.readinto(view)
-        if count == 0:
-            if self._next == 0:
-                raise _empty(self._source)
-            return None
-        if bytes(view[: len(_LINE)]) == _LINE:
-            have = count - len(_LINE)
-        else:
+        if count and bytes(view[: len(_LINE)]) != _LINE:
             self._source.unread(bytes(view[:count]))
             self._skip_line()
-            have = self._source.readinto(view[len(_LINE) :])
-        if have < self._wanted:
-            raise self._truncated()
-        self._next += 1
+            count = len(_LINE) + self._source.readinto(view[len(_LINE) :])
+        return self._picture(buffer, count, self._next)
+
+    def _picture(self, buffer: Bytes, count: int, frame: int) -> Picture | None:
+        """The picture in a buffer that got so many bytes, its line among them."""
+        if count == 0:
+            if frame == 0:
+                raise _empty(self._source)
+            return None
+        if count < len(_LINE) + self._wanted:
+            raise self._truncated(frame)
         return Picture(self._layout.planes(buffer, _ROOM, luma_only=self._luma_only), self.info.format)
 
     def seek(self, frame: int) -> None:
@@ -82,12 +107,11 @@ class Y4mReader(BaseReader):
 
     def _skip_line(self) -> int:
         """Read the FRAME line at the present position; returns its length."""
-        where = f"frame {self._next} of '{self._source.path}'"
         seen = self._source.read(len(_LINE))
-        while (length := frame_line_length(seen, where)) is None:
+        while (length := frame_line_length(seen, self._where(self._next))) is None:
             more = self._source.read(len(_LINE) * 8)
             if not more:
-                raise self._truncated()
+                raise self._truncated(self._next)
             seen += more
         self._source.unread(seen[length:])
         return length
@@ -108,7 +132,7 @@ class Y4mReader(BaseReader):
             self._source.seek(position)
             position += self._skip_line() + self._payload
             if position > size:
-                raise self._truncated()
+                raise self._truncated(self._next)
             self._next += 1
         frames, self._next = self._next, 0
         self._source.seek(self._start)
@@ -118,11 +142,19 @@ class Y4mReader(BaseReader):
         self._source.seek(position)
         return self._source.read(len(_LINE))
 
-    def _truncated(self) -> TruncatedError:
+    def _where(self, frame: int) -> str:
+        return f"frame {frame} of '{self._source.path}'"
+
+    def _truncated(self, frame: int) -> TruncatedError:
         return TruncatedError(
-            f"'{self._source.path}' ends in the middle of frame {self._next}, which takes {self._payload}"
+            f"'{self._source.path}' ends in the middle of frame {frame}, which takes {self._payload}"
             " bytes: the file is incomplete, so copy or encode it again"
         )
+
+
+def _line_and_samples(buffer: Bytes) -> memoryview:
+    """The part of a buffer for a plain line and the samples after it."""
+    return buffer.data[_ROOM - len(_LINE) :]
 
 
 def _empty(source: Source) -> NoFramesError:
