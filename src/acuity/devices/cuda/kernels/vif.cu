@@ -23,7 +23,7 @@ constexpr u32 kFilter[kScales][17] = {
     {3571, 16004, 26386, 16004, 3571},
     {10904, 43728, 10904}};
 
-constexpr u32 tap_byte(int scale, int i, int byte) {
+__device__ constexpr u32 tap_byte(int scale, int i, int byte) {
     return i >= 0 && i < kTaps[scale] ? kFilter[scale][i] >> (8 * byte) & 255 : 0;
 }
 
@@ -33,7 +33,7 @@ struct Bands {
     u32 at[12][32];
 };
 
-constexpr Bands make_bands(int scale) {
+__device__ constexpr Bands make_bands(int scale) {
     Bands bands{};
     for (int r = 0; r < 12; ++r)
         for (int lane = 0; lane < 32; ++lane)
