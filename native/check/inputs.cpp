@@ -122,7 +122,8 @@ std::vector<Size> sizes(int smallest, const Options& options, std::mt19937& rand
                              {127, 34},
                              {129, 66},
                              {160, 90},
-                             {263, 47}};
+                             {263, 47},
+                             {517, smallest + 2}};  // the last strip of 512 is narrower than a filter
     for (int i = 0; i < 4 * options.rounds; ++i)
         all.push_back({smallest + static_cast<int>(random() % 180), smallest + static_cast<int>(random() % 60)});
     return all;

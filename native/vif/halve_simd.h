@@ -47,7 +47,7 @@ inline void halve_strip(const Plane& in, int shift, int x0, int x1, HalveScratch
         }
         for (int q = 0; q < kQuad && y + q + 1 < in.height; q += 2) {
             std::uint16_t* row = s.rows[q];
-            mirror_edges(row + kPad, R::half, x0 == 0, x1 == in.width, x1 - x0);
+            mirror_edges(row + kPad, R::half, x0 == 0, c1 == in.width, c1 - x0);
             auto* dst = reinterpret_cast<std::uint16_t*>(reinterpret_cast<char*>(out) +
                                                          (y + q) / 2 * out_stride) + x0 / 2;
             const int n = (x1 - x0) / 2;

@@ -223,9 +223,9 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
         filter_quad<T, Taps>(QuadPairs(s.ring, first, R::pairs), c1 - c0, shift_mu, shift_sq,
                              kPad + c0 - x0, s.rows);
         for (int q = 0; q < kQuad && y + q < height; ++q) {
-            const bool left = x0 == 0, right = x1 == width;
-            for (auto& mean : s.rows[q].mean) mirror_edges(mean + kPad, R::half, left, right, x1 - x0);
-            for (auto& m : s.rows[q].moment) m.mirror(kPad, R::half, left, right, x1 - x0);
+            const bool left = x0 == 0, right = c1 == width;  // the next strip may be narrower than the halo
+            for (auto& mean : s.rows[q].mean) mirror_edges(mean + kPad, R::half, left, right, c1 - x0);
+            for (auto& m : s.rows[q].moment) m.mirror(kPad, R::half, left, right, c1 - x0);
             find_sigmas<Taps>(s.rows[q], x1 - x0, s.sigmas);
             add_row(s.sigmas, padded, gains, n_gains, lanes);
             lanes.den_flat -= padded - (x1 - x0);  // lanes after the last column look flat

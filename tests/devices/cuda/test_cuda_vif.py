@@ -36,7 +36,7 @@ def test_the_same_digits(size: tuple[int, int], depth: int, extreme: bool) -> No
 
 
 @pytest.mark.parametrize("depth", [8, 10])
-@pytest.mark.parametrize("size", [(503, 17), (113, 49), (1001, 16)])
+@pytest.mark.parametrize("size", [(503, 17), (113, 49), (1025, 16)])
 def test_several_steps_and_blocks(size: tuple[int, int], depth: int) -> None:
     compare(size, depth, {"debug": True})
 
