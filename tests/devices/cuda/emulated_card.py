@@ -124,7 +124,7 @@ class EmulatedCard:
     def stream(self) -> EmulatedStream:
         return EmulatedStream()
 
-    def prefetch(self, programs: Sequence[str]) -> None:
+    def prefetch(self, program: str, names: Sequence[str]) -> None:
         pass
 
     def kernels(self, program: str, names: Sequence[str]) -> list[EmulatedKernel]:

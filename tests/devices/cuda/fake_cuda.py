@@ -404,7 +404,7 @@ class FakeNvrtc:
         name, _, options = self._programs[program]
         (target,) = [o.removeprefix("-arch=") for o in options if o.startswith("-arch=")]
         self.compiled.append(f"{name} {target}")
-        return name.removesuffix(".cu"), target
+        return name.partition(".")[0], target
 
     def getCUBIN(self, program: int) -> bytes:
         name, target = self._target(program)

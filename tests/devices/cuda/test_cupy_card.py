@@ -212,22 +212,38 @@ def test_kernels_get_their_arguments(cuda: FakeCuda, card: CupyCard) -> None:
         kernel(stream, (1, 1, 1), (1, 1, 1), *[1] * 65)
 
 
-def test_programs_are_loaded_once(cuda: FakeCuda, card: CupyCard) -> None:
-    card.prefetch(["probe", "motion"])
+def test_kernels_are_loaded_once_and_when_they_are_launched(cuda: FakeCuda, card: CupyCard) -> None:
+    cuda.computes = False
+    card.prefetch("motion", ["motion_16"])
+    stream = card.stream()
     for _ in range(3):
-        card.kernels("motion", ["motion_8", "motion_16"])
-    assert len(cuda.modules) == 1
-    assert sorted(cuda.nvrtc.compiled) == ["motion.cu sm_90", "probe.cu sm_90"]
+        (kernel,) = card.kernels("motion", ["motion_8"])
+        assert len(cuda.modules) <= 1
+        for _ in range(2):
+            kernel(stream, (1, 1, 1), (32, 1, 1), *[1] * 7)
+    assert len(cuda.modules) == len(cuda.functions) == 1
+    card.builder.code("motion", "motion_16")
+    wanted = ["motion.motion_16.cu sm_90", "motion.motion_8.cu sm_90"]
+    assert sorted(name for name in cuda.nvrtc.compiled if "probe" not in name) == wanted
+    (unknown,) = card.kernels("motion", ["no_such_kernel"])
     with pytest.raises(BackendError, match=r"card 0 .* can't be used .*500"):
-        card.kernels("motion", ["no_such_kernel"])
+        unknown(stream, (1, 1, 1), (32, 1, 1))
+
+
+def test_a_kernel_that_can_not_be_compiled_says_so_at_its_launch(cuda: FakeCuda, card: CupyCard) -> None:
+    card.builder.code("probe", "probe")
+    cuda.nvrtc.error = "motion.motion_8.cu(7): error: no"
+    (kernel,) = card.kernels("motion", ["motion_8"])
+    with pytest.raises(BackendError, match=r"the kernel 'motion\.motion_8' can't be compiled for sm_90"):
+        kernel(card.stream(), (1, 1, 1), (32, 1, 1))
 
 
 def test_cached_code_that_the_driver_refuses_is_compiled_anew(cuda: FakeCuda, card: CupyCard) -> None:
-    code = card.builder.code("motion")
-    cuda.refused.add(code)
+    cuda.refused.add(card.builder.code("motion", "motion_8"))
+    (kernel,) = card.kernels("motion", ["motion_8"])
     with pytest.raises(BackendError, match="can't be used"):  # compiled anew, it is the same here
-        card.kernels("motion", ["motion_8"])
-    assert cuda.nvrtc.compiled == ["motion.cu sm_90"] * 2
+        kernel(card.stream(), (1, 1, 1), (32, 1, 1))
+    assert cuda.nvrtc.compiled.count("motion.motion_8.cu sm_90") == 2
 
 
 def test_several_threads_launch_at_once(cuda: FakeCuda, card: CupyCard) -> None:

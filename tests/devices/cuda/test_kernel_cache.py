@@ -27,17 +27,17 @@ class CountingCompiler:
         self.failure: BackendError | None = None
         self.meeting: threading.Barrier | None = None
 
-    def compile(self, program: str, source: str, architecture: str) -> bytes:
-        self.compiled.append(program)
+    def compile(self, name: str, source: str, architecture: str) -> bytes:
+        self.compiled.append(name)
         if self.meeting is not None:
             self.meeting.wait(20)
         if self.failure is not None:
             raise self.failure
-        return f"{program} {source} {architecture} {self.identity}".encode()
+        return f"{name} {source} {architecture} {self.identity}".encode()
 
 
 def builder(
-    folder: Path, compiler: CountingCompiler, architecture: str = "sm_90", text: str = "text of {}"
+    folder: Path, compiler: CountingCompiler, architecture: str = "sm_90", text: str = "text of {} in {}"
 ) -> KernelBuilder:
     return KernelBuilder(architecture, compiler, KernelCache(str(folder)), text.format)
 
@@ -70,7 +70,7 @@ def test_what_was_kept_is_found(tmp_path: Path) -> None:
 )
 def test_what_is_no_kernel_of_ours_is_replaced(tmp_path: Path, damage: str) -> None:
     compiler = CountingCompiler()
-    good = builder(tmp_path, compiler).code("vif")
+    good = builder(tmp_path, compiler).code("vif", "k")
     path = the_file(tmp_path)
     data = path.read_bytes()
     if damage in ("folder", "fifo"):
@@ -90,13 +90,13 @@ def test_what_is_no_kernel_of_ours_is_replaced(tmp_path: Path, damage: str) -> N
             }[damage]
         )
     again = builder(tmp_path, compiler)
-    assert again.code("vif") == good
-    assert compiler.compiled == ["vif", "vif"]
+    assert again.code("vif", "k") == good
+    assert compiler.compiled == ["vif.k", "vif.k"]
     if damage == "folder":
         assert "can't be kept" in again.notes[0]
     else:
-        assert builder(tmp_path, compiler).code("vif") == good
-        assert compiler.compiled == ["vif", "vif"]
+        assert builder(tmp_path, compiler).code("vif", "k") == good
+        assert compiler.compiled == ["vif.k", "vif.k"]
         assert path.read_bytes() == data
 
 
@@ -110,10 +110,10 @@ def test_a_file_of_somebody_else_is_not_loaded(tmp_path: Path, monkeypatch: pyte
 
 def test_source_compiler_and_architecture_are_in_the_key(tmp_path: Path) -> None:
     compiler, newer = CountingCompiler(), CountingCompiler("nvrtc 13.1")
-    assert builder(tmp_path, compiler).code("vif") == builder(tmp_path, compiler).code("vif")
-    builder(tmp_path, compiler, "sm_80").code("vif")
-    builder(tmp_path, compiler, text="changed {}").code("vif")
-    builder(tmp_path, newer).code("vif")
+    assert builder(tmp_path, compiler).code("vif", "k") == builder(tmp_path, compiler).code("vif", "k")
+    builder(tmp_path, compiler, "sm_80").code("vif", "k")
+    builder(tmp_path, compiler, text="changed {} {}").code("vif", "k")
+    builder(tmp_path, newer).code("vif", "k")
     assert (len(compiler.compiled), len(newer.compiled)) == (3, 1)
     assert len([*tmp_path.iterdir()]) == 4
 
@@ -146,9 +146,9 @@ def test_without_a_folder_everything_is_compiled_and_a_note_says_so(tmp_path: Pa
     (tmp_path / "file").write_text("no folder")
     compiler = CountingCompiler()
     found = builder(tmp_path / "file" / "kernels", compiler)
-    assert found.code("vif") == found.code("vif")
-    found.code("adm")
-    assert compiler.compiled == ["vif", "adm"]
+    assert found.code("vif", "k") == found.code("vif", "k")
+    found.code("adm", "k")
+    assert compiler.compiled == ["vif.k", "adm.k"]
     (note,) = found.notes
     assert note.startswith(f"compiled kernels can't be kept in '{tmp_path}/file/kernels' (Not a directory)")
     assert note.endswith("set ACUITY_CACHE to a folder that can be written")
@@ -198,24 +198,22 @@ def test_programs_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch
     compiler = CountingCompiler()
     compiler.meeting = threading.Barrier(3)  # nobody goes on before three compile at once
     found = builder(tmp_path, compiler)
-    found.prefetch(["vif", "adm", "motion"])
-    found.prefetch(["motion"])
-    assert [found.code(program).split()[0] for program in ("vif", "adm", "motion")] == [
-        b"vif",
-        b"adm",
-        b"motion",
-    ]
-    assert sorted(compiler.compiled) == ["adm", "motion", "vif"]
+    found.prefetch("vif", ["first", "second"])
+    found.prefetch("adm", ["third"])
+    found.prefetch("adm", ["third"])
+    for program, name in (("vif", "first"), ("vif", "second"), ("adm", "third")):
+        assert found.code(program, name).startswith(f"{program}.{name} text of {program} in {name}".encode())
+    assert sorted(compiler.compiled) == ["adm.third", "vif.first", "vif.second"]
 
 
 def test_a_failure_reaches_whoever_asks(tmp_path: Path) -> None:
     compiler = CountingCompiler()
     compiler.failure = BackendError("no such instruction")
     found = builder(tmp_path, compiler)
-    found.prefetch(["vif"])
+    found.prefetch("vif", ["k"])
     for _ in range(2):
         with pytest.raises(BackendError, match="no such instruction"):
-            found.code("vif")
+            found.code("vif", "k")
     assert [*tmp_path.iterdir()] == []
     compiler.failure = None
-    assert found.rebuild("vif").startswith(b"vif")
+    assert found.rebuild("vif", "k").startswith(b"vif")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from acuity.devices.cuda import compile as compile_module
 from acuity.devices.cuda.bindings import Nvrtc, load_bindings
 from acuity.devices.cuda.compile import NvrtcCompiler, target_for
-from acuity.devices.cuda.sources import kernel_names, kernel_source, programs
+from acuity.devices.cuda.sources import kernel_names, kernel_source, programs, single_kernel
 from acuity.errors import BackendError
 from fake_cuda import FakeNvrtc
 
@@ -51,7 +52,7 @@ def test_an_error_of_the_compiler_is_one_sentence() -> None:
         NvrtcCompiler(lambda: nvrtc).compile("probe", "", "sm_90")
     text = str(caught.value)
     assert text.startswith(
-        "the kernels of 'probe' can't be compiled for sm_90 (probe.cu(3): error: expected a ';'"
+        "the kernel 'probe' can't be compiled for sm_90 (probe.cu(3): error: expected a ';'"
     )
     assert text.endswith("), or pass backend='cpu'")
     assert "\n" not in text
@@ -78,15 +79,43 @@ def test_the_identity_comes_from_the_package_and_else_from_the_library(
 needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy is not installed here")
 
 
+KERNELS = [(program, name) for program in programs() for name in kernel_names(program)]
+
+
+@pytest.mark.parametrize(("program", "name"), KERNELS)
+def test_a_kernel_alone(program: str, name: str) -> None:
+    whole, alone = kernel_source(program), single_kernel(program, name)
+    assert alone.count('extern "C" __global__') == 1
+    assert alone.count("\n") == whole.count("\n")
+    assert alone.count("{") == alone.count("}")
+    heads = [re.search(rf"\b{name}\(", text) for text in (whole, alone)]
+    lines = [
+        text.count("\n", 0, head.start()) for text, head in zip((whole, alone), heads, strict=True) if head
+    ]
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+
+
+def test_braces_in_comments_and_texts_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        'extern "C" __global__ void a(int x) { if (x) { /* } */ say("}\\"}"); } // }\n}\n'
+        'extern "C" __global__ void b() {\n}\nint after;'
+    )
+    monkeypatch.setattr("acuity.devices.cuda.sources.kernel_source", lambda _: text)
+    single_kernel.cache_clear()
+    try:
+        assert single_kernel("x", "b") == '\n\nextern "C" __global__ void b() {\n}\nint after;'
+        assert single_kernel("x", "a").endswith("}\n\n\nint after;")
+    finally:
+        single_kernel.cache_clear()
+
+
 @needs_cupy
-@pytest.mark.parametrize("program", programs())
-def test_nvrtc_compiles_every_program(program: str) -> None:
-    compiler = NvrtcCompiler(load_bindings().nvrtc)
-    code = compiler.compile(program, kernel_source(program), "sm_90")
+@pytest.mark.parametrize(("program", "name"), KERNELS)
+def test_nvrtc_compiles_every_kernel(program: str, name: str) -> None:
+    code = NvrtcCompiler(load_bindings().nvrtc).compile(name, single_kernel(program, name), "sm_90")
     assert code.startswith(b"\x7fELF")
-    for name in kernel_names(program):
-        assert name.encode() in code
-    assert compiler.identity
+    assert name.encode() in code
 
 
 @needs_cupy

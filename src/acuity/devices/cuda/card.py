@@ -110,10 +110,13 @@ class Card(Protocol):
 
     def stream(self) -> Stream: ...
 
-    def prefetch(self, programs: Sequence[str]) -> None:
-        """Begin to compile programs that will be needed; returns at once."""
+    def prefetch(self, program: str, names: Sequence[str]) -> None:
+        """Begin to compile kernels that will be needed; returns at once."""
         ...
 
     def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
-        """Kernels of a program in the folder kernels/, by its name without .cu; compiled once."""
+        """Kernels of a program in the folder kernels/, by its name without .cu; each is compiled once.
+
+        Returns at once: the first launch of a kernel waits until it is compiled, beside the others.
+        """
         ...

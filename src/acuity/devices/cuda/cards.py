@@ -117,10 +117,11 @@ class Cards:
 
     def _start(self, properties: Properties) -> CupyCard:
         from acuity.devices.cuda.cupy_card import CupyCard
-        from acuity.devices.cuda.probe import check_card
+        from acuity.devices.cuda.probe import KERNEL, PROGRAM, check_card
 
         assert self._bindings is not None
         builder = self._make_builder(self._bindings, properties.architecture)
+        builder.prefetch(PROGRAM, [KERNEL])  # while the card starts
         card = CupyCard(self._bindings, properties, builder)
         check_card(card)
         self._open[properties.number] = card

@@ -24,7 +24,7 @@ class Compiler(Protocol):
         """Names the compiler and its version; cached code of another one isn't used."""
         ...
 
-    def compile(self, program: str, source: str, architecture: str) -> bytes:
+    def compile(self, name: str, source: str, architecture: str) -> bytes:
         """The code for an architecture such as sm_90; raises BackendError. Any thread may call it."""
         ...
 
@@ -58,17 +58,17 @@ class NvrtcCompiler:
             ) from error
         return nvrtc
 
-    def compile(self, program: str, source: str, architecture: str) -> bytes:
+    def compile(self, name: str, source: str, architecture: str) -> bytes:
         nvrtc = self._nvrtc()
         target = target_for(architecture, nvrtc.getSupportedArchs())
-        handle = nvrtc.createProgram(source, f"{program}.cu", (), ())
+        handle = nvrtc.createProgram(source, f"{name}.cu", (), ())
         try:
             nvrtc.compileProgram(handle, (*OPTIONS, f"-arch={target}"))
             return nvrtc.getCUBIN(handle) if target.startswith("sm_") else nvrtc.getPTX(handle)
         except RuntimeError as error:
             log = " ".join(nvrtc.getProgramLog(handle).split())[:_LONGEST_LOG]
             raise BackendError(
-                f"the kernels of '{program}' can't be compiled for {architecture} ({log or error})", *INSTEAD
+                f"the kernel '{name}' can't be compiled for {architecture} ({log or error})", *INSTEAD
             ) from error
         finally:
             nvrtc.destroyProgram(handle)

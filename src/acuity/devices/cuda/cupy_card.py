@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from struct import Struct
 from typing import Any, Final
 
@@ -145,17 +146,20 @@ class _Parameters:
 
 
 class CupyKernel:
-    """A kernel of a loaded program."""
+    """A kernel. It is loaded at its first launch, so that all those of a measurement are compiled at once."""
 
-    def __init__(self, context: CardContext, bindings: Bindings, function: int) -> None:
+    def __init__(self, context: CardContext, bindings: Bindings, load: Callable[[], int]) -> None:
         self._context = context
         self._launch = bindings.driver.launchKernel
-        self._function = function
+        self._load = load
+        self._function: int | None = None
         self._packings: dict[tuple[type, ...], Struct] = {}  # by the types of the arguments
         self._idle: list[_Parameters] = []  # several threads may launch at once
 
     def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         assert isinstance(stream, CupyStream)
+        if self._function is None:
+            self._function = self._load()
         types = tuple(map(type, arguments))
         packing = self._packings.get(types) or self._packings.setdefault(types, _packing(types))
         try:
@@ -191,7 +195,7 @@ class CupyCard:
         self._bindings = bindings
         self._context = CardContext(bindings, properties.number, name)
         self._events: list[int] = []  # handles of events that are not used now
-        self._modules: dict[str, int] = {}
+        self._functions: dict[tuple[str, str], int] = {}
         self._loading = threading.Lock()
 
     @property
@@ -235,22 +239,27 @@ class CupyCard:
     def stream(self) -> CupyStream:
         return CupyStream(self._context, self._bindings, self._events)
 
-    def prefetch(self, programs: Sequence[str]) -> None:
-        self.builder.prefetch(programs)
+    def prefetch(self, program: str, names: Sequence[str]) -> None:
+        self.builder.prefetch(program, names)
 
     def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
-        module = self._module(program)
-        found = [self._context.call(self._bindings.driver.moduleGetFunction, module, name) for name in names]
-        return [CupyKernel(self._context, self._bindings, function) for function in found]
+        self.builder.prefetch(program, names)
+        return [
+            CupyKernel(self._context, self._bindings, partial(self._function, program, name))
+            for name in names
+        ]
 
-    def _module(self, program: str) -> int:
-        code = self.builder.code(program)  # other programs may be loaded meanwhile
+    def _function(self, program: str, name: str) -> int:
+        """The loaded kernel; waits until it is compiled, and raises BackendError if that fails."""
+        code = self.builder.code(program, name)
         with self._loading:
-            if (module := self._modules.get(program)) is None:
-                module = self._modules[program] = self._load(program, code)
-            return module
+            if (function := self._functions.get((program, name))) is None:
+                module = self._module(program, name, code)
+                function = self._context.call(self._bindings.driver.moduleGetFunction, module, name)
+                self._functions[program, name] = function
+            return function
 
-    def _load(self, program: str, code: bytes) -> int:
+    def _module(self, program: str, name: str, code: bytes) -> int:
         load = self._bindings.driver.moduleLoadData
         try:
             return self._context.call(load, code)
@@ -258,4 +267,4 @@ class CupyCard:
             if status_of(error) not in CODE_REFUSED:
                 raise
             # Cached by a compiler that was newer than the driver is now.
-            return self._context.call(load, self.builder.rebuild(program))
+            return self._context.call(load, self.builder.rebuild(program, name))

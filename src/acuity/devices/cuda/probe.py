@@ -10,6 +10,9 @@ from acuity.devices.cuda.card import Card
 from acuity.devices.cuda.cuda_errors import INSTEAD
 from acuity.errors import BackendError
 
+PROGRAM: Final = "probe"
+KERNEL: Final = "probe"
+
 _SEED: Final = 12345
 _BLOCKS, _THREADS = 64, 256
 # 4097 squared takes 25 bits, and a float has 24: rounded before the sum it gives 2, fused with it 3.
@@ -19,7 +22,7 @@ _BYTES: Final = 16  # a sum, a float, and nothing
 
 def check_card(card: Card) -> None:
     """Compile, upload, run and download; raises BackendError if anything fails or the answer is wrong."""
-    (probe,) = card.kernels("probe", ["probe"])
+    (probe,) = card.kernels(PROGRAM, [KERNEL])
     memory, stream, answer = card.allocate(_BYTES), card.stream(), card.pinned(_BYTES)
     answer[:] = 0
     stream.upload(memory.address, _BYTES, answer.reshape(1, -1))

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 _INCLUDE: Final = re.compile(r'^#include "([a-z0-9_]+\.cuh)"$', re.MULTILINE)
+_BRACE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|([{}])', re.DOTALL)
 _KERNEL: Final = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 
 
@@ -28,6 +29,30 @@ def kernel_source(program: str) -> str:
         return text(name)
 
     return text(f"{program}.cu")
+
+
+@cache
+def single_kernel(program: str, kernel: str) -> str:
+    """The text of a program with one of its kernels alone: each is compiled by itself, beside the others."""
+    source = kernel_source(program)
+    kept, end = [], 0
+    for found in _KERNEL.finditer(source):
+        if found[1] != kernel:
+            after = _end_of_body(source, found.end())
+            # As many lines as before, so that messages of the compiler name the right one.
+            kept += [source[end : found.start()], "\n" * source.count("\n", found.start(), after)]
+            end = after
+    return "".join([*kept, source[end:]])
+
+
+def _end_of_body(source: str, start: int) -> int:
+    """Where the function ends whose parameters start there."""
+    depth = 0
+    for found in _BRACE.finditer(source, start):
+        depth += {"{": 1, "}": -1}.get(found[1], 0)
+        if found[1] == "}" and depth == 0:
+            return found.end()
+    raise ValueError("a function without an end")
 
 
 def programs() -> list[str]:
