@@ -12,13 +12,17 @@ NATIVE := CMakeLists.txt $(shell find native -type f)
 SOURCES := pyproject.toml $(NATIVE) \
 	$(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
+.PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
 test: $(INSTALLED) asan tsan  ## the native code under sanitizers, if it has changed since, then every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20
+
+test-cuda: $(INSTALLED)  ## the tests that need an NVIDIA card, on this machine's
+	$(BIN)/pip install --quiet --no-build-isolation '.[cuda]'
+	ACUITY_TEST_CUDA=1 $(BIN)/python -m pytest tests/devices -rs
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

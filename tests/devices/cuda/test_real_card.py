@@ -1,0 +1,185 @@
+"""A real card: copies, events, memory, failures and digits. `make test-cuda` shows it to these tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.devices import describe_backend, open_backend
+from acuity.devices.cuda.bindings import load_bindings
+from acuity.devices.cuda.cards import Cards
+from acuity.devices.cuda.cupy_card import CupyCard
+from acuity.devices.cuda.probe import check_card
+from acuity.errors import BackendError, CardMemoryError
+from moving_pictures import equal, measure
+
+
+def _why_not() -> str | None:
+    if "ACUITY_TEST_CUDA" not in os.environ:
+        return "make test-cuda runs this"
+    try:
+        Cards().find()
+    except BackendError as error:
+        return str(error)
+    return None
+
+
+WHY_NOT = _why_not()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+
+@pytest.fixture(scope="module")
+def card() -> CupyCard:
+    found = Cards().open(0)
+    assert found is not None
+    return found
+
+
+def test_what_it_is(card: CupyCard) -> None:
+    about = describe_backend("cuda", probe=True)
+    assert (about.compiled, about.usable, about.init_status) == (True, True, "ok")
+    assert card.properties.memory >= card.free_memory() > 1 << 28
+    assert card.properties.architecture.startswith("sm_")
+    assert "CUDA" in card.properties.driver
+    check_card(card)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("locked", [False, True])
+def test_planes_go_there_and_back(card: CupyCard, dtype: Any, locked: bool) -> None:
+    rows, columns, pitch = 1081, 1917, 4096
+    source = np.random.default_rng(1).integers(0, 255, (rows, columns + 5)).astype(dtype)
+    if locked:
+        held = card.pinned(source.nbytes).view(dtype).reshape(source.shape)
+        held[:] = source
+        source = held
+    plane = source[:, :columns]
+    assert card.is_pinned(plane) == locked
+    memory, stream = card.allocate(pitch * rows), card.stream()
+    assert memory.address % 256 == 0
+    stream.clear(memory.address, pitch * rows)
+    stream.upload(memory.address, pitch, plane)
+    other = card.stream()
+    other.after(stream.mark())
+    back = card.pinned(pitch * rows)
+    other.download(back, memory.address)
+    event = other.mark()
+    event.wait()
+    assert event.reached()
+    found = back.reshape(rows, pitch)
+    width = columns * plane.itemsize
+    assert found[:, :width].tobytes() == plane.tobytes()
+    assert not found[:, width:].any()
+
+
+def test_memory_is_short_and_given_back(card: CupyCard) -> None:
+    free = card.free_memory()
+    with pytest.raises(CardMemoryError) as caught:
+        card.allocate(1 << 46)
+    assert caught.value.free <= free
+    held = card.allocate(1 << 28)
+    assert card.free_memory() <= free - (1 << 27)
+    del held
+    assert card.free_memory() >= free - (1 << 27)
+    check_card(card)  # it goes on
+
+
+def test_other_threads_keep_what_they_have(card: CupyCard) -> None:
+    driver = load_bindings().driver
+    found: list[int] = []
+
+    def use() -> None:
+        driver.ctxSetCurrent(0)
+        found.append(driver.ctxGetCurrent())
+        check_card(card)
+        found.append(driver.ctxGetCurrent())
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert found[0] == 0
+    assert found[1] == (0 if card.properties.number else card._context._handle)
+
+
+def test_scores_are_those_of_the_cpu() -> None:
+    opened = open_backend("auto")
+    assert (opened.devices[0].name, opened.declined) == ("cuda", None)
+    found = measure(30, "vmaf_v0.6.1", "vmaf_v0.6.1neg", backend="cuda")
+    assert equal(found, measure(30, "vmaf_v0.6.1", "vmaf_v0.6.1neg", backend="cpu"))
+
+
+_RUN = """
+import sys
+from acuity.devices.cuda.cards import Cards
+from acuity.errors import AcuityError
+import numpy as np
+card = Cards().open(0)
+try:
+{}
+except AcuityError as error:
+    print(type(error).__name__, error)
+"""
+_BAD_KERNEL = """
+    (kernel,) = card.kernels("probe", ["probe"])
+    stream = card.stream()
+    kernel(stream, (1, 1, 1), (256, 1, 1), np.uint32(1), *[np.float32(1)] * 3, 8)
+    stream.mark().wait()
+"""
+_FORK = """
+    import os
+    child = os.fork()
+    if child == 0:
+        Cards().open(0)
+    os.waitpid(child, 0)
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    command = [sys.executable, "-c", _RUN.format(code)]
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_card_that_is_lost() -> None:
+    told = run(_BAD_KERNEL)
+    assert told.startswith("CardLost card 0 (")
+    assert "failed while it computed" in told
+
+
+def test_a_forked_process() -> None:
+    assert "start it with 'spawn'" in run(_FORK)
+
+
+def test_first_use_and_cache(tmp_path: Path) -> None:
+    """Prints how long it takes from nothing to a known answer, without and with compiled kernels."""
+    for turn in ("cold", "cached"):
+        begin = time.monotonic()
+        assert run("    pass", ACUITY_CACHE=str(tmp_path)) == ""
+        print(f"{turn}: {time.monotonic() - begin:.2f} s")
+    assert len([*(tmp_path / "kernels").iterdir()]) == 1
+
+
+def test_a_launch_takes_microseconds(card: CupyCard) -> None:
+    (kernel,) = card.kernels("probe", ["probe"])
+    memory, stream = card.allocate(16), card.stream()
+    arguments = np.uint32(1), *[np.float32(1)] * 3, memory.address
+    kernel(stream, (1, 1, 1), (256, 1, 1), *arguments)
+    stream.mark().wait()
+    begin = time.perf_counter()
+    for _ in range(1000):
+        kernel(stream, (1, 1, 1), (256, 1, 1), *arguments)
+    each = (time.perf_counter() - begin) / 1000
+    stream.mark().wait()
+    print(f"a launch: {each * 1e6:.1f} µs")
+    assert each < 1e-4
