@@ -5,7 +5,6 @@
 struct AdmRows {
     i32 before, first, last;  // rows of finer scales; rows summed, to before the last
     i32 shift, den_shift;
-    i32 unused;
     u64 add[3], den_add;
 };
 

@@ -2,18 +2,17 @@
 #pragma once
 #include "adm_plan.cuh"
 
-// 2^30 / m rounded down, for m from 2^14 to 2^15: what single precision may lack is put back.
-__device__ __forceinline__ u32 reciprocal(u32 m) {
-    const u32 quotient = static_cast<u32>(__fdividef(1073740800.0f, static_cast<float>(m)));
-    return quotient + ((1u << 30) - quotient * m >= m ? 1 : 0);
-}
-
-template <int kScale>
 struct AdmCoarse {
-    template <int>
-    static constexpr int kSquareShift = 30;
+    static constexpr int kStraightShift = 30;
 
     // As in AdmFine. The share is computed with ref's 15 leading bits; it is 1 where dis is clearly larger.
+    template <int kCount>
+    static __device__ __forceinline__ void find_left(const u32 (&size)[kCount], const u32 (&along)[kCount],
+                                                     const i32 (&sign)[kCount], u32 (&left)[kCount]) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) left[i] = left_of(size[i], along[i], sign[i]);
+    }
+
     static __device__ __forceinline__ u32 left_of(u32 size, u32 along, i32 sign) {
         const int shift = max(17 - __clz(static_cast<i32>(size)), 0);
         const u32 leading = (size + ((1u << shift) >> 1)) >> shift;
@@ -33,7 +32,7 @@ struct AdmCoarse {
     }
 
     static __device__ __forceinline__ u64 den_cube(u32 size, const AdmPlan& plan) {
-        constexpr int shift = kScale == 2 ? 30 : 31;
+        const int shift = plan.scale == 2 ? 30 : 31;
         const u32 square = static_cast<u32>((static_cast<u64>(size) * size + (u64(1) << shift)) >> shift);
         return (static_cast<u64>(square) * size + plan.den_add) >> plan.den_shift;
     }
@@ -61,8 +60,11 @@ struct AdmCoarse {
         }
     }
 
-    template <int>
-    static __device__ __forceinline__ i32 excess(u32 signal, u32 mask, const AdmPlan&) {
-        return max(static_cast<i32>(signal - mask), 0);
+    // As in AdmFine; a signal may be 2^31 at most.
+    static __device__ __forceinline__ void excess(const u32 (&signal)[3], u32 mask, bool counted, const AdmPlan&,
+                                                  i32 (&out)[3]) {
+        const u32 threshold = counted ? mask : 1u << 31;
+#pragma unroll
+        for (int b = 0; b < 3; ++b) out[b] = max(static_cast<i32>(signal[b] - threshold), 0);
     }
 };

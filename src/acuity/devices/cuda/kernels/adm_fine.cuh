@@ -7,16 +7,26 @@
 #include "adm_plan.cuh"
 
 struct AdmFine {
-    template <int kBand>
-    static constexpr int kSquareShift = kBand < 2 ? 29 : 30;
+    static constexpr int kStraightShift = 29;  // off the squares of bands h and v; off those of d it is 30
 
     // The part of |ref| that is left in the distorted picture, where `along` is dis along ref's sign and not
     // below 0. For sizes up to 2^14 the definition's rounded share comes to the smaller of both.
-    static __device__ __forceinline__ u32 left_of(u32 size, u32 along, i32 sign) {
-        const u32 left = min(along, size);
-        if (size <= 16384 || along > size) return left;
-        const u32 share = ((1u << 30) / size * along + 16384) >> 15;
-        return (share * size + 16384 + sign) >> 15;
+    template <int kCount>
+    static __device__ __forceinline__ void find_left(const u32 (&size)[kCount], const u32 (&along)[kCount],
+                                                     const i32 (&sign)[kCount], u32 (&left)[kCount]) {
+        u32 largest = 0;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+            left[i] = min(along[i], size[i]);
+            largest = max(largest, size[i]);
+        }
+        if (largest <= 16384) return;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+            const u32 share = (reciprocal(size[i]) * along[i] + 16384) >> 15;
+            const u32 rounded = (share * size[i] + 16384 + sign[i]) >> 15;
+            if (size[i] > 16384 && along[i] < size[i]) left[i] = rounded;
+        }
     }
 
     static __device__ __forceinline__ bool parallel_of(i32 rh, i32 rv, i32 dh, i32 dv, float cos_squared) {
@@ -37,16 +47,19 @@ struct AdmFine {
         around = own = 0;
 #pragma unroll
         for (int b = 0; b < 3; ++b) {
-            const i32 product = x[b] * static_cast<i32>(plan.factor[b]);
-            const u32 weighted = magnitude(b < 2 ? (2 * product + 32768) >> 16 : (product + 65535) >> 17);
+            const i32 factor = static_cast<i32>(plan.factor[b]);
+            const u32 weighted = magnitude(b < 2 ? (x[b] * (2 * factor) + 32768) >> 16 : (x[b] * factor + 65535) >> 17);
             around += static_cast<u32>(static_cast<i32>(weighted * (16 * 4369) + 32768) >> 16);
             own += static_cast<u32>(static_cast<i32>(weighted * (16 * 8738) + 32768) >> 16);
         }
     }
 
-    // How far a signal stands out of its masking; 0 if it doesn't.
-    template <int kBand>
-    static __device__ __forceinline__ i32 excess(u32 signal, u32 mask, const AdmPlan& plan) {
-        return max(static_cast<i32>(signal * plan.factor[kBand] - (mask << (kBand < 2 ? 10 : 12))), 0);
+    // How far signals stand out of their masking; 0 if they don't or aren't counted. No signal reaches 2^31.
+    static __device__ __forceinline__ void excess(const u32 (&signal)[3], u32 mask, bool counted, const AdmPlan& plan,
+                                                  i32 (&out)[3]) {
+        const u32 straight = counted ? mask << 10 : 1u << 31, diagonal = counted ? mask << 12 : 1u << 31;
+#pragma unroll
+        for (int b = 0; b < 3; ++b)
+            out[b] = max(static_cast<i32>(signal[b] * plan.factor[b] - (b < 2 ? straight : diagonal)), 0);
     }
 };

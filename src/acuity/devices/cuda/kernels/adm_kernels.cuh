@@ -33,7 +33,7 @@ __device__ __forceinline__ void coarse(const u8* in, const AdmPlan& plan, u8* lo
     const auto input = [&](const u8* rows) {
         return AdmInput{rows, plan.input_pitch, plan.input_width, plan.input_height};
     };
-    adm_segment<kScale, T, AdmCoarse<kScale>, kGains, kAim>(input(ref), input(ref + plan.input_size), plan,
+    adm_segment<kScale, T, AdmCoarse, kGains, kAim>(input(ref), input(ref + plan.input_size), plan,
                                                             low_of(low, plan), rows_of(row_sums, plan));
 }
 
@@ -57,9 +57,4 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     adm_scale2(const u8* in, AdmPlan plan, u8* low, u64* row_sums) {
     coarse<2, i32>(in, plan, low, row_sums);
-}
-
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    adm_scale3(const u8* in, AdmPlan plan, u8* low, u64* row_sums) {
-    coarse<3, i32>(in, plan, low, row_sums);
 }

@@ -2,7 +2,8 @@
 #pragma once
 #include "pictures.cuh"
 
-// A limit of gain. Whole ones, the usual case, multiply as integers; a size above `most` would overflow.
+// A limit of gain. Whole ones, the usual case, multiply as integers. What grows from sizes above `most` needs
+// more than 32 bits, and is cut off anyway.
 struct AdmGain {
     double value;
     u32 times, most;  // times is 0 if the limit isn't whole
@@ -15,7 +16,7 @@ struct AdmPlan {
     i32 width, height;              // of the bands
     i32 first_row, last_row, first_column, last_column;  // summed: to before the last
     i32 segment;                    // rows that a warp makes
-    i32 depth;
+    i32 scale, depth;
     u32 factor[3];
     float cos_squared;
     i32 cube_shift[3], den_shift;
@@ -25,7 +26,6 @@ struct AdmPlan {
     i32 row_words, rows_a_frame, rows_before;  // of the sums of rows: rows_before are those of finer scales
     i32 first_word;                 // of the maskings of this pass
     i32 first_pass;                 // which adds denominators and keeps low-pass bands
-    i32 unused;
     AdmGain gain[2];
 };
 
@@ -59,15 +59,27 @@ __device__ __forceinline__ bool surely_parallel(float dot, float ref, float dis,
 // roundings may amount to, one part in 2^19; then `exactly()` does.
 template <class Exactly>
 __device__ __forceinline__ bool parallel(float rh, float rv, float dh, float dv, float cos_squared, Exactly exactly) {
-    const float dot = rh * dh + rv * dv, product = (rh * rh + rv * rv) * (dh * dh + dv * dv);
+    const float dot = fmaf(rh, dh, rv * dv), product = fmaf(rh, rh, rv * rv) * fmaf(dh, dh, dv * dv);
     const float square = dot * fabsf(dot);
     const bool yes = square >= product * (cos_squared * (1 + 1.0f / (1 << 19)));
     const bool maybe = square >= product * (cos_squared * (1 - 1.0f / (1 << 19)));
     return yes == maybe ? yes : exactly();
 }
 
-// min(size * gain, most), rounded down.
-__device__ __forceinline__ u32 gained(u32 size, u32 most, const AdmGain& gain) {
-    if (gain.times != 0) return min(min(size, gain.most) * gain.times, most);
-    return static_cast<u32>(min(size * gain.value, static_cast<double>(most)));
+// Sizes times a limit of gain, rounded down.
+template <int kCount>
+__device__ __forceinline__ void grow(const u32 (&sizes)[kCount], const AdmGain& gain, u32 (&out)[kCount]) {
+    if (gain.times != 0) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) out[i] = min(sizes[i], gain.most) * gain.times;
+    } else {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) out[i] = static_cast<u32>(min(sizes[i], gain.most) * gain.value);
+    }
+}
+
+// 2^30 / m rounded down, for m from 2^14 to 2^15: what single precision may lack is put back.
+__device__ __forceinline__ u32 reciprocal(u32 m) {
+    const u32 quotient = static_cast<u32>(__fdividef(1073740800.0f, static_cast<float>(m)));
+    return quotient + ((1u << 30) - quotient * m >= m ? 1 : 0);
 }

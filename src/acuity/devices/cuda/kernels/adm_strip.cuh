@@ -5,9 +5,46 @@
 #pragma once
 #include "adm_coarse.cuh"
 #include "adm_fine.cuh"
+#include "adm_sums.cuh"
 #include "adm_wavelet.cuh"
 
 constexpr int kStrip = 60;  // columns of the bands that a warp sums
+
+// ---- decoupling -------------------------------------------------------------------------------
+
+// A row of a lane's two columns, decoupled: band b of column c is at 3 * c + b.
+struct Decoupled {
+    i32 dis[6], sign[6];
+    u32 size[6], along[6], left[6];
+    bool enhanced[2];
+
+    template <class Arithmetic>
+    __device__ __forceinline__ void set(const i32 (&r)[6], const i32 (&d)[6], const AdmPlan& plan, Arithmetic) {
+#pragma unroll
+        for (int i = 0; i < 6; ++i) {
+            dis[i] = d[i];
+            sign[i] = r[i] >> 31;
+            size[i] = magnitude(r[i]);
+            along[i] = static_cast<u32>(max(flip(d[i], sign[i]), 0));
+        }
+        Arithmetic::find_left(size, along, sign, left);
+#pragma unroll
+        for (int c = 0; c < 2; ++c)
+            enhanced[c] = Arithmetic::parallel_of(r[3 * c], r[3 * c + 1], d[3 * c], d[3 * c + 1], plan.cos_squared);
+    }
+
+    // What is restored, up to a limit of gain where gradients are parallel, and what was added to that.
+    __device__ __forceinline__ void split(const AdmGain& gain, i32 (&restored)[6], i32 (&additive)[6]) const {
+        u32 grown[6];
+        grow(left, gain, grown);
+#pragma unroll
+        for (int i = 0; i < 6; ++i) {
+            const u32 kept = enhanced[i / 3] ? min(grown[i], along[i]) : left[i];
+            restored[i] = flip(static_cast<i32>(kept), sign[i]);
+            additive[i] = dis[i] - restored[i];
+        }
+    }
+};
 
 // ---- masking ----------------------------------------------------------------------------------
 
@@ -18,12 +55,17 @@ struct Masking {
     u32 beside[2];   // the row's sums of three neighbours
     u32 pending[2];  // what masks the row, without the row below
 
-    // Takes a row: its signals, and the coefficients that mask them. Gives the cubes of the row before.
-    __device__ __forceinline__ void step(const i32 (&x)[2][3], const i32 (&by)[2][3], const AdmPlan& plan, int column,
-                                         const bool (&counted)[2], u64 (&sums)[3]) {
+    // Takes a row: coefficients, and those that mask them. Adds the cubes of the row before, which the row
+    // masks `times` times: twice if it stands for the one above the first, too.
+    __device__ __forceinline__ void step(const i32 (&x)[6], const i32 (&by)[6], const AdmPlan& plan, int column,
+                                         u32 times, const bool (&counted)[2], u64* sums) {
         u32 around[2], own[2];
 #pragma unroll
-        for (int c = 0; c < 2; ++c) Arithmetic::lend(by[c], plan, around[c], own[c]);
+        for (int c = 0; c < 2; ++c) {
+            const i32 three[3] = {by[3 * c], by[3 * c + 1], by[3 * c + 2]};
+            Arithmetic::lend(three, plan, around[c], own[c]);
+            own[c] -= around[c];
+        }
         u32 left = __shfl_up_sync(kWarp, around[1], 1), right = __shfl_down_sync(kWarp, around[0], 1);
         if (plan.first_column == 0) {  // reflected at the left, repeated at the right
             if (column == 0) left = around[1];
@@ -34,90 +76,64 @@ struct Masking {
         const u32 three[2] = {left + both, both + right};
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-            const u32 mask = pending[c] + three[c];
-            add_cubes<0>(c, mask, plan, counted[c], sums);
-            add_cubes<1>(c, mask, plan, counted[c], sums);
-            add_cubes<2>(c, mask, plan, counted[c], sums);
-            pending[c] = beside[c] + three[c] + own[c] - around[c];
+            i32 v[3];
+            Arithmetic::excess(signal[c], pending[c] + times * three[c], counted[c], plan, v);
+            sums[0] += rounded_cube<Arithmetic::kStraightShift>(v[0], plan.cube_add[0], plan.cube_shift[0]);
+            sums[1] += rounded_cube<Arithmetic::kStraightShift>(v[1], plan.cube_add[1], plan.cube_shift[1]);
+            sums[2] += rounded_cube<30>(v[2], plan.cube_add[2], plan.cube_shift[2]);
+            pending[c] = beside[c] + three[c] + own[c];
             beside[c] = three[c];
 #pragma unroll
-            for (int b = 0; b < 3; ++b) signal[c][b] = Arithmetic::signal(x[c][b], b, plan);
+            for (int b = 0; b < 3; ++b) signal[c][b] = Arithmetic::signal(x[3 * c + b], b, plan);
         }
-    }
-
-  private:
-    template <int kBand>
-    __device__ __forceinline__ void add_cubes(int c, u32 mask, const AdmPlan& plan, bool counted, u64 (&sums)[3]) const {
-        i32 v = Arithmetic::template excess<kBand>(signal[c][kBand], mask, plan);
-        v = counted ? v : 0;
-        constexpr int square = Arithmetic::template kSquareShift<kBand>;
-        sums[kBand] += static_cast<u64>(rounded_cube<square>(v, plan.cube_add[kBand], plan.cube_shift[kBand]));
-    }
-};
-
-// ---- sums -------------------------------------------------------------------------------------
-
-// Sums each of kCount values over the warp; lane i gets that of value i * kSlots / 32, if there is one.
-template <int kCount>
-struct WarpSums {
-    static constexpr int kSlots = kCount <= 8 ? 8 : 16;
-
-    static __device__ __forceinline__ u64 of(const u64 (&values)[kCount], int lane) {
-        u64 v[kSlots];
-#pragma unroll
-        for (int i = 0; i < kSlots; ++i) v[i] = i < kCount ? values[i] : 0;
-        int step = 16;
-#pragma unroll
-        for (int half = kSlots / 2; half > 0; half /= 2, step /= 2) {
-            const bool upper = (lane & step) != 0;
-#pragma unroll
-            for (int i = 0; i < half; ++i) {
-                const u64 kept = upper ? v[i + half] : v[i], sent = upper ? v[i] : v[i + half];
-                v[i] = kept + __shfl_xor_sync(kWarp, sent, step);
-            }
-        }
-#pragma unroll
-        for (; step > 0; step /= 2) v[0] += __shfl_xor_sync(kWarp, v[0], step);
-        return v[0];
     }
 };
 
 // ---- a segment --------------------------------------------------------------------------------
 
-// The first and the last row of the bands lend to themselves what is outside: see `Masking` for columns.
-__device__ __forceinline__ int band_row(int y, int height) { return y < 0 ? 1 : min(y, height - 1); }
-
+// Rows of one picture as they come, and where its low-pass band goes.
 template <int kScale, class T>
-struct Picture2 {
-    Reader<T> reader;
-    RowPair<kScale, T> upper;  // rows above those that come next
-    Four<T> next[2];
-    u8* low;                   // where its low-pass band goes, at the lane's columns
+struct Walk {
+    using Pair = RowPair<kScale, T>;
 
-    __device__ Picture2(const AdmInput& in, int column, u8* low) : reader(in, 2 * column), low(low) {}
+    Reader<T> reader;
+    Four<T> next[2];
+    Pair upper, lower;  // what makes a row of the bands
+    u8* low;            // at the lane's columns
+
+    __device__ Walk(const AdmInput& in, int column, u8* low) : reader(in, 2 * column), next{}, low(low) {}
 
     __device__ __forceinline__ void fetch(int row) {
         next[0] = reader.row(2 * row + 1);
         next[1] = reader.row(2 * row + 2);
     }
-    __device__ __forceinline__ void restart(int row) {
-        upper = RowPair<kScale, T>(reader.row(2 * row - 1), reader.row(2 * row));
+
+    __device__ __forceinline__ void store(const Span& span, const AdmPlan& plan, int row, bool keeps) const {
+        const i32 a = band<kScale>(span, 0, kLow, plan), b = band<kScale>(span, 1, kLow, plan);
+        u8* const at = low + static_cast<i64>(plan.low_pitch) * row;
+        if (!keeps) return;
+        if constexpr (kScale == 0)
+            *reinterpret_cast<u32*>(at) = (static_cast<u32>(a) & 0xFFFFu) | static_cast<u32>(b) << 16;
+        else
+            *reinterpret_cast<int2*>(at) = make_int2(a, b);
+    }
+
+    static __device__ __forceinline__ void bands(const Span& low, const Span& high, const AdmPlan& plan, i32 (&out)[6]) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+            out[3 * c] = band<kScale>(high, c, kLow, plan);
+            out[3 * c + 1] = band<kScale>(low, c, kHigh, plan);
+            out[3 * c + 2] = band<kScale>(high, c, kHigh, plan);
+        }
     }
 };
 
-template <int kScale>
-__device__ __forceinline__ void store_low(u8* at, i32 a, i32 b) {
-    if constexpr (kScale == 0)
-        *reinterpret_cast<u32*>(at) = (static_cast<u32>(a) & 0xFFFFu) | static_cast<u32>(b) << 16;
-    else
-        *reinterpret_cast<int2*>(at) = make_int2(a, b);
-}
-
-// A segment of a strip. kGains is 0 where no bands are wanted, but the low-pass one.
+// A segment of a strip. kGains is 0 where no bands are wanted, but the low-pass one. kScale is 2 for scale 3 too.
 template <int kScale, class T, class Arithmetic, int kGains, bool kAim>
 __device__ __forceinline__ void adm_segment(const AdmInput& ref_in, const AdmInput& dis_in, const AdmPlan& plan, u8* low,
                                             u64* row_sums) {
     constexpr int kKinds = kGains * (kAim ? 2 : 1), kSums = 3 + 3 * kKinds;
+    using Pair = RowPair<kScale, T>;
     const int lane = threadIdx.x;
     const int strip = (blockIdx.x * blockDim.y + threadIdx.y) * kStrip;
     if (strip >= plan.width) return;
@@ -126,112 +142,81 @@ __device__ __forceinline__ void adm_segment(const AdmInput& ref_in, const AdmInp
     const int begin = blockIdx.y * plan.segment, end = min(begin + plan.segment, plan.height);
 
     int first = max(begin, plan.first_row), last = min(end, plan.last_row);  // rows summed here
-    if (kGains == 0 || first >= last || strip >= plan.last_column || strip + kStrip <= plan.first_column)
-        first = last = end + 1;
+    const bool any = kGains > 0 && first < last && strip < plan.last_column && strip + kStrip > plan.first_column;
+    if (!any) first = last = end + 1;
     const bool counted[2] = {owned && column >= plan.first_column && column < plan.last_column,
                              owned && column + 1 >= plan.first_column && column + 1 < plan.last_column};
+    const bool keeps_low = plan.low_pitch != 0 && plan.first_pass != 0 && owned && column < plan.width;
 
-    constexpr int kLowBytes = kScale == 0 ? 2 : 4;
-    u8* const place = low + static_cast<i64>(column) * kLowBytes;
-    Picture2<kScale, T> ref(ref_in, column, place), dis(dis_in, column, place + plan.low_size);
-    const bool keeps_low = kScale < 3 && plan.first_pass != 0 && owned && column < plan.width;
+    u8* const place = low + static_cast<i64>(column) * (kScale == 0 ? 2 : 4);
+    Walk<kScale, T> ref(ref_in, column, place), dis(dis_in, column, place + plan.low_size);
     Masking<Arithmetic> maskings[kKinds == 0 ? 1 : kKinds];
 #pragma unroll
     for (int k = 0; k < kKinds; ++k) maskings[k] = {};
+    const SumOwner owner = sum_owner<kSums>(lane);
 
-    const int from = min(begin, first - 1), to = first > end ? end - 1 : max(end - 1, last);
-    int known = -2;  // the row of bands whose upper rows are there
-    ref.fetch(band_row(from, plan.height));
-    dis.fetch(band_row(from, plan.height));
+    // The row after the bands' last, which masks it, is the last again.
+    const int from = min(begin, max(first - 1, 0)), to = any ? max(end - 1, last) : end - 1;
 #pragma unroll 1
-    for (int y = from; y <= to; ++y) {
-        const int row = band_row(y, plan.height);
-        if (known != row) {
-            ref.restart(row);
-            dis.restart(row);
-        }
-        known = row + 1;
-        const RowPair<kScale, T> ref_upper = ref.upper, dis_upper = dis.upper;
-        ref.upper = RowPair<kScale, T>(ref.next[0], ref.next[1]);
-        dis.upper = RowPair<kScale, T>(dis.next[0], dis.next[1]);
+    for (int y = from - 2; y <= to; ++y) {
+        ref.lower = Pair(ref.next[0], ref.next[1]);
+        dis.lower = Pair(dis.next[0], dis.next[1]);
+        const int next = min(y + 1, plan.height - 1);
         if (y < to) {
-            ref.fetch(band_row(y + 1, plan.height));
-            dis.fetch(band_row(y + 1, plan.height));
+            ref.fetch(next);
+            dis.fetch(next);
         }
-
-        i32 filtered[4];
-        RowPair<kScale, T>::low(ref_upper, ref.upper, plan.depth, filtered);
-        const Span ref_low(filtered);
-        RowPair<kScale, T>::low(dis_upper, dis.upper, plan.depth, filtered);
-        const Span dis_low(filtered);
-        if (kScale < 3 && y >= begin && y < end) {
-            const i32 a[2] = {band<kScale>(ref_low, 0, kLow), band<kScale>(ref_low, 1, kLow)};
-            const i32 b[2] = {band<kScale>(dis_low, 0, kLow), band<kScale>(dis_low, 1, kLow)};
-            if (keeps_low) {
-                const i64 at = static_cast<i64>(plan.low_pitch) * y;
-                store_low<kScale>(ref.low + at, a[0], a[1]);
-                store_low<kScale>(dis.low + at, b[0], b[1]);
+        if (y >= from) {
+            i32 filtered[4];
+            Pair::low(ref.upper, ref.lower, plan.depth, filtered);
+            const Span ref_low(filtered);
+            Pair::low(dis.upper, dis.lower, plan.depth, filtered);
+            const Span dis_low(filtered);
+            if (y >= begin && y < end) {
+                ref.store(ref_low, plan, y, keeps_low);
+                dis.store(dis_low, plan, y, keeps_low);
             }
-        }
-        if constexpr (kGains > 0) {
-            if (y < first - 1 || y > last) continue;
-            RowPair<kScale, T>::high(ref_upper, ref.upper, plan.depth, filtered);
-            const Span ref_high(filtered);
-            RowPair<kScale, T>::high(dis_upper, dis.upper, plan.depth, filtered);
-            const Span dis_high(filtered);
+            if (kGains > 0 && y >= first - 1 && y <= last) {
+                Pair::high(ref.upper, ref.lower, plan.depth, filtered);
+                const Span ref_high(filtered);
+                Pair::high(dis.upper, dis.lower, plan.depth, filtered);
+                const Span dis_high(filtered);
+                i32 r[6], d[6];
+                ref.bands(ref_low, ref_high, plan, r);
+                dis.bands(dis_low, dis_high, plan, d);
 
-            u64 sums[kSums];
+                Decoupled row;
+                row.set(r, d, plan, Arithmetic());
+                u64 sums[kSums] = {};
 #pragma unroll
-            for (int i = 0; i < kSums; ++i) sums[i] = 0;
-            i32 restored[kGains][2][3], additive[kGains][2][3];
+                for (int i = 0; i < 6; ++i)
+                    sums[i % 3] += Arithmetic::den_cube(counted[i / 3] ? row.size[i] : 0, plan);
+                const u32 times = y == 1 ? 2 : 1;
 #pragma unroll
-            for (int c = 0; c < 2; ++c) {
-                const i32 r[3] = {band<kScale>(ref_high, c, kLow), band<kScale>(ref_low, c, kHigh),
-                                  band<kScale>(ref_high, c, kHigh)};
-                const i32 d[3] = {band<kScale>(dis_high, c, kLow), band<kScale>(dis_low, c, kHigh),
-                                  band<kScale>(dis_high, c, kHigh)};
-                const bool enhanced = Arithmetic::parallel_of(r[0], r[1], d[0], d[1], plan.cos_squared);
-#pragma unroll
-                for (int b = 0; b < 3; ++b) {
-                    const i32 sign = r[b] >> 31;
-                    const u32 size = magnitude(r[b]), along = static_cast<u32>(max(flip(d[b], sign), 0));
-                    const u32 left = Arithmetic::left_of(size, along, sign);
-                    sums[b] += Arithmetic::den_cube(counted[c] ? size : 0, plan);
-#pragma unroll
-                    for (int g = 0; g < kGains; ++g) {
-                        const u32 kept = enhanced ? gained(left, along, plan.gain[g]) : left;
-                        restored[g][c][b] = flip(static_cast<i32>(kept), sign);
-                        additive[g][c][b] = d[b] - restored[g][c][b];
+                for (int g = 0; g < kGains; ++g) {
+                    i32 restored[6], additive[6];
+                    row.split(plan.gain[g], restored, additive);
+                    constexpr int kEach = kAim ? 2 : 1;
+                    u64* const found = sums + 3 + 3 * kEach * g;
+                    maskings[kEach * g].step(restored, additive, plan, column, times, counted, found);
+                    if constexpr (kAim)
+                        maskings[kEach * g + 1].step(additive, restored, plan, column, times, counted, found + 3);
+                }
+                if (y >= first) {  // before, nothing is complete
+                    // Denominators are this row's, maskings the one's before.
+                    const u64 total = warp_sums(sums, lane);
+                    const bool den = owner.value < 3;
+                    const bool complete = den ? plan.first_pass != 0 && y < last : y > first;
+                    if (owner.adds && complete) {
+                        u64* const at = row_sums + static_cast<i64>(plan.row_words) * (den ? y : y - 1);
+                        atomicAdd(at + (den ? owner.value : plan.first_word + owner.value - 3), total);
                     }
                 }
             }
-#pragma unroll
-            for (int g = 0; g < kGains; ++g) {
-                u64 found[3] = {};
-                constexpr int per_gain = kAim ? 2 : 1;
-                maskings[per_gain * g].step(restored[g], additive[g], plan, column, counted, found);
-#pragma unroll
-                for (int b = 0; b < 3; ++b) sums[3 + 3 * per_gain * g + b] = found[b];
-                if constexpr (kAim) {
-                    u64 added[3] = {};
-                    maskings[2 * g + 1].step(additive[g], restored[g], plan, column, counted, added);
-#pragma unroll
-                    for (int b = 0; b < 3; ++b) sums[6 + 6 * g + b] = added[b];
-                }
-            }
-            if (y < first) continue;  // nothing is complete yet
-
-            // Denominators are this row's, maskings the one's before.
-            using Sums = WarpSums<kSums>;
-            const u64 total = Sums::of(sums, lane);
-            const int value = lane / (32 / Sums::kSlots);
-            const bool den = value < 3;
-            const bool adds = lane % (32 / Sums::kSlots) == 0 && value < kSums &&
-                              (den ? plan.first_pass != 0 && y < last : y > first);
-            if (adds) {
-                u64* at = row_sums + static_cast<i64>(plan.row_words) * (den ? y : y - 1);
-                atomicAdd(at + (den ? value : plan.first_word + value - 3), total);
-            }
+        }
+        if (y < plan.height - 1) {
+            ref.upper = ref.lower;
+            dis.upper = dis.lower;
         }
     }
 }

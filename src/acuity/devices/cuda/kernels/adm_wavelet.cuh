@@ -167,16 +167,16 @@ struct Span {
     }
 };
 
-// One of a lane's two columns of a band.
+// One of a lane's two columns of a band. Scales 2 and 3 differ in their shift alone.
 template <int kScale>
-__device__ __forceinline__ i32 band(const Span& span, int column, const i32 (&taps)[4]) {
+__device__ __forceinline__ i32 band(const Span& span, int column, const i32 (&taps)[4], const AdmPlan& plan) {
     if constexpr (kScale == 0) {
         i32 sum = 32768;
 #pragma unroll
         for (int t = 0; t < 4; ++t) sum += taps[t] * span.at[2 * column + t];
         return sum >> 16;
     } else {
-        constexpr int shift = kScale == 2 ? 16 : 15;
+        const int shift = kScale == 2 && plan.scale == 2 ? 16 : 15;
         i64 sum = 1 << (shift - 1);
 #pragma unroll
         for (int t = 0; t < 4; ++t) sum += static_cast<i64>(taps[t]) * span.at[2 * column + t];

@@ -15,7 +15,7 @@ from acuity.features.adm import Adm, AdmGroup
 from acuity.features.extractor import CpuContext, Frame, Geometry
 
 # The twins of records in the kernels: AdmGain and AdmPlan of adm_plan.cuh, AdmRows of adm.cu.
-_GAIN: Final = np.dtype([("value", np.float64), ("times", np.uint32), ("most", np.uint32)])
+_GAIN: Final = np.dtype([("value", np.float64), ("times", np.uint32), ("most", np.uint32)], align=True)
 _PLAN: Final = np.dtype(
     [
         ("input", np.int32, 2),
@@ -23,6 +23,7 @@ _PLAN: Final = np.dtype(
         ("rows", np.int32, 2),
         ("columns", np.int32, 2),
         ("segment", np.int32),
+        ("scale", np.int32),
         ("depth", np.int32),
         ("factor", np.uint32, 3),
         ("cos_squared", np.float32),
@@ -39,9 +40,9 @@ _PLAN: Final = np.dtype(
         ("rows_before", np.int32),
         ("first_word", np.int32),
         ("first_pass", np.int32),
-        ("unused", np.int32),
         ("gain", _GAIN, 2),
-    ]
+    ],
+    align=True,
 )
 _ROWS: Final = np.dtype(
     [
@@ -49,10 +50,10 @@ _ROWS: Final = np.dtype(
         ("rows", np.int32, 2),
         ("shift", np.int32),
         ("den_shift", np.int32),
-        ("unused", np.int32),
         ("add", np.uint64, 3),
         ("den_add", np.uint64),
-    ]
+    ],
+    align=True,
 )
 _SCALES: Final = np.dtype([("scale", _ROWS, 4)])
 
@@ -130,12 +131,8 @@ class AdmTwin:
 
     def _planned(self, geometry: Geometry, bench: Bench) -> Iterator[_Step]:
         native = self._group.native
-        names = [
-            "adm_scale0_8" if geometry.depth == 8 else "adm_scale0_16",
-            "adm_scale1",
-            "adm_scale2",
-            "adm_scale3",
-        ]
+        scale0 = "adm_scale0_8" if geometry.depth == 8 else "adm_scale0_16"
+        names = [scale0, "adm_scale1", "adm_scale2", "adm_scale2"]
         at_once = 1 if native.aim else 2
         for first in range(0, len(native.gains), at_once):
             gains = native.gains[first : first + at_once]
@@ -163,7 +160,7 @@ class AdmTwin:
         record = np.zeros((), _PLAN)
         for name in ("input", "size", "rows", "columns", "cos_squared"):
             record[name] = getattr(plan, name)
-        record["factor"], record["depth"] = plan.factors, depth
+        record["scale"], record["depth"], record["factor"] = scale, depth, plan.factors
         record["cube_shift"], record["cube_add"] = plan.cube_shifts, plan.cube_adds
         record["den_shift"], record["den_add"] = plan.den_cube_shift, plan.den_cube_add
         above = self._lows[scale - 1] if scale > 0 else _Low(None, 0, 0)
@@ -211,6 +208,5 @@ def _rows_by_scale(plans: Sequence[AdmPlan]) -> NDArray[np.void]:
 
 def _gain(limit: float) -> tuple[float, int, int]:
     """A record of _GAIN; limits that are whole multiply as integers."""
-    if not (limit.is_integer() and 1 <= limit <= 1024):
-        return limit, 0, 0
-    return limit, int(limit), 0xFFFFFFFF // int(limit)
+    whole = limit.is_integer() and 1 <= limit <= 1024
+    return limit, int(limit) if whole else 0, int(0xFFFFFFFF // limit)
