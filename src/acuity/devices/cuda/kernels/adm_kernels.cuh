@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr int kWarps = 4;
+// Warps that a processor has room for: the registers they get are a trade against instructions.
+constexpr int kMost8 = kGains + kAim < 2 ? 28 : 20, kMost = 16;
 
 // Sums of rows are those of the frame, from this scale's first row on.
 __device__ __forceinline__ u64* rows_of(u64* row_sums, const AdmPlan& plan) {
@@ -39,22 +40,22 @@ __device__ __forceinline__ void coarse(const u8* in, const AdmPlan& plan, u8* lo
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
+extern "C" __global__ void __launch_bounds__(32, kMost8)
     adm_scale0_8(const Frame* frames, AdmPlan plan, u8* low, u64* row_sums) {
     fine<u8>(frames, plan, low, row_sums);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
+extern "C" __global__ void __launch_bounds__(32, kMost)
     adm_scale0_16(const Frame* frames, AdmPlan plan, u8* low, u64* row_sums) {
     fine<u16>(frames, plan, low, row_sums);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
+extern "C" __global__ void __launch_bounds__(32, kMost)
     adm_scale1(const u8* in, AdmPlan plan, u8* low, u64* row_sums) {
     coarse<1, i16>(in, plan, low, row_sums);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
+extern "C" __global__ void __launch_bounds__(32, kMost)
     adm_scale2(const u8* in, AdmPlan plan, u8* low, u64* row_sums) {
     coarse<2, i32>(in, plan, low, row_sums);
 }

@@ -41,12 +41,22 @@ __device__ __forceinline__ u32 magnitude(i32 x) { return x < 0 ? 0u - static_cas
 // x where sign is 0, -x where it is -1.
 __device__ __forceinline__ i32 flip(i32 x, i32 sign) { return (x ^ sign) - sign; }
 
+// a * b + c in 64 bits: one instruction, which compilers don't find where they know that b isn't negative.
+__device__ __forceinline__ i64 wide(i32 a, i32 b, i64 c) {
+#ifdef __CUDA_ARCH__
+    i64 found;
+    asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(found) : "r"(a), "r"(b), "l"(c));
+    return found;
+#else
+    return static_cast<i64>(a) * b + c;
+#endif
+}
+
 // The rounded cube of what stands out. The square wraps in 32 bits, with its sign.
 template <int kSquareShift>
 __device__ __forceinline__ i64 rounded_cube(i32 v, u32 add, i32 shift) {
-    const u64 square = static_cast<u64>(static_cast<u32>(v)) * static_cast<u32>(v) + (u64(1) << (kSquareShift - 1));
-    const i32 kept = static_cast<i32>(static_cast<u32>(square >> kSquareShift));
-    return (static_cast<i64>(kept) * v + add) >> shift;
+    const i64 square = wide(v, v, i64(1) << (kSquareShift - 1));
+    return wide(static_cast<i32>(square >> kSquareShift), v, add) >> shift;
 }
 
 // Whether gradients point the same way to within a degree, given their product and squares.
@@ -80,6 +90,12 @@ __device__ __forceinline__ void grow(const u32 (&sizes)[kCount], const AdmGain& 
 
 // 2^30 / m rounded down, for m from 2^14 to 2^15: what single precision may lack is put back.
 __device__ __forceinline__ u32 reciprocal(u32 m) {
-    const u32 quotient = static_cast<u32>(__fdividef(1073740800.0f, static_cast<float>(m)));
+    float inverse;
+#ifdef __CUDA_ARCH__
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(static_cast<float>(m)));
+#else
+    inverse = 1.0f / static_cast<float>(m);
+#endif
+    const u32 quotient = static_cast<u32>(1073740800.0f * inverse);
     return quotient + ((1u << 30) - quotient * m >= m ? 1 : 0);
 }

@@ -1,4 +1,5 @@
-// ADM a strip of columns at a time: a warp walks down a segment of rows and keeps everything in registers.
+// ADM a strip of columns at a time: a warp, alone in its block so that what it decides is known to be uniform,
+// walks down a segment of rows and keeps everything in registers.
 //
 // Each lane makes two columns of the bands. The first and the last lane only lend what their neighbours need,
 // so strips overlap by four columns, and segments by two rows.
@@ -99,9 +100,9 @@ struct Walk {
     Reader<T> reader;
     Four<T> next[2];
     Pair upper, lower;  // what makes a row of the bands
-    u8* low;            // at the lane's columns
+    i64 low;            // at the lane's columns
 
-    __device__ Walk(const AdmInput& in, int column, u8* low) : reader(in, 2 * column), next{}, low(low) {}
+    __device__ Walk(const AdmInput& in, int begin, int lane, i64 low) : reader(in, begin, lane), next{}, low(low) {}
 
     __device__ __forceinline__ void fetch(int row) {
         next[0] = reader.row(2 * row + 1);
@@ -110,7 +111,7 @@ struct Walk {
 
     __device__ __forceinline__ void store(const Span& span, const AdmPlan& plan, int row, bool keeps) const {
         const i32 a = band<kScale>(span, 0, kLow, plan), b = band<kScale>(span, 1, kLow, plan);
-        u8* const at = low + static_cast<i64>(plan.low_pitch) * row;
+        const i64 at = wide(row, plan.low_pitch, low);
         if (!keeps) return;
         if constexpr (kScale == 0)
             *reinterpret_cast<u32*>(at) = (static_cast<u32>(a) & 0xFFFFu) | static_cast<u32>(b) << 16;
@@ -135,8 +136,7 @@ __device__ __forceinline__ void adm_segment(const AdmInput& ref_in, const AdmInp
     constexpr int kKinds = kGains * (kAim ? 2 : 1), kSums = 3 + 3 * kKinds;
     using Pair = RowPair<kScale, T>;
     const int lane = threadIdx.x;
-    const int strip = (blockIdx.x * blockDim.y + threadIdx.y) * kStrip;
-    if (strip >= plan.width) return;
+    const int strip = blockIdx.x * kStrip;
     const int column = strip + 2 * lane - 2;
     const bool owned = lane > 0 && lane < 31;
     const int begin = blockIdx.y * plan.segment, end = min(begin + plan.segment, plan.height);
@@ -148,8 +148,9 @@ __device__ __forceinline__ void adm_segment(const AdmInput& ref_in, const AdmInp
                              owned && column + 1 >= plan.first_column && column + 1 < plan.last_column};
     const bool keeps_low = plan.low_pitch != 0 && plan.first_pass != 0 && owned && column < plan.width;
 
-    u8* const place = low + static_cast<i64>(column) * (kScale == 0 ? 2 : 4);
-    Walk<kScale, T> ref(ref_in, column, place), dis(dis_in, column, place + plan.low_size);
+    const i64 place = reinterpret_cast<i64>(low) + static_cast<i64>(column) * (kScale == 0 ? 2 : 4);
+    Walk<kScale, T> ref(ref_in, 2 * strip - 4, lane, place);
+    Walk<kScale, T> dis(dis_in, 2 * strip - 4, lane, place + plan.low_size);
     Masking<Arithmetic> maskings[kKinds == 0 ? 1 : kKinds];
 #pragma unroll
     for (int k = 0; k < kKinds; ++k) maskings[k] = {};

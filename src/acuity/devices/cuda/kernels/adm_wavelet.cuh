@@ -5,16 +5,14 @@
 // A picture, or a low-pass band of the scale before.
 struct AdmInput {
     const u8* rows;
-    i64 pitch;
+    i32 pitch;
     i32 width, height;
 };
 
-// Past its end a picture repeats backwards from its last sample, before its start it is reflected. Lanes
-// further outside read something that nobody uses.
+// Past its end a picture repeats backwards from its last sample, before its start it is reflected.
 __device__ __forceinline__ int wavelet_index(int i, int n) {
     i = i < 0 ? -i : i;
-    i = i < n ? i : 2 * n - i - 1;
-    return max(0, min(i, n - 1));
+    return min(i, 2 * n - 1 - i);
 }
 
 // Four neighbouring samples of a row, as they lie in memory.
@@ -23,41 +21,46 @@ struct Four {
     u32 words[sizeof(T)];
 };
 
-// Where a lane reads: at `first` and the three samples after it.
+// Where the lanes of a warp read, four samples each.
 template <class T>
 struct Reader {
     AdmInput in;
-    int first;
-    bool whole;  // all four are inside and aligned
+    int first;  // of the lane
+    i64 at;     // in the first row
+    bool whole;  // all lanes' are inside and aligned
 
-    __device__ Reader(const AdmInput& input, int column) : in(input), first(column) {
+    __device__ Reader(const AdmInput& input, int begin, int lane) : in(input), first(begin + 4 * lane) {
+        at = reinterpret_cast<i64>(in.rows) + static_cast<i64>(first) * static_cast<int>(sizeof(T));
         const u64 place = reinterpret_cast<u64>(in.rows) | static_cast<u64>(in.pitch);
-        whole = first >= 0 && first + 3 < in.width && place % (4 * sizeof(T)) == 0;
+        whole = begin >= 0 && begin + 4 * 32 <= in.width && place % (4 * sizeof(T)) == 0;
     }
 
     __device__ __forceinline__ Four<T> row(int number) const {
-        const T* samples = reinterpret_cast<const T*>(in.rows + in.pitch * wavelet_index(number, in.height));
+        number = wavelet_index(number, in.height);
         Four<T> found;
         if (whole) {
-            const T* at = samples + first;
+            const i64 place = wide(number, in.pitch, at);
             if constexpr (sizeof(T) == 1) {
-                found.words[0] = *reinterpret_cast<const u32*>(at);
+                found.words[0] = __ldg(reinterpret_cast<const u32*>(place));
             } else if constexpr (sizeof(T) == 2) {
-                const uint2 two = *reinterpret_cast<const uint2*>(at);
+                const uint2 two = __ldg(reinterpret_cast<const uint2*>(place));
                 found.words[0] = two.x, found.words[1] = two.y;
             } else {
-                const uint4 four = *reinterpret_cast<const uint4*>(at);
+                const uint4 four = __ldg(reinterpret_cast<const uint4*>(place));
                 found.words[0] = four.x, found.words[1] = four.y, found.words[2] = four.z, found.words[3] = four.w;
             }
             return found;
         }
+        const T* const samples = reinterpret_cast<const T*>(in.rows + static_cast<i64>(in.pitch) * number);
         constexpr int bits = 8 * sizeof(T);
 #pragma unroll
         for (int w = 0; w < static_cast<int>(sizeof(T)); ++w) found.words[w] = 0;
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const u32 sample = static_cast<u32>(samples[wavelet_index(first + k, in.width)]) & (0xFFFFFFFFu >> (32 - bits));
-            found.words[k * bits / 32] |= sample << (k * bits % 32);
+            // Lanes further outside read something that nobody uses.
+            const int column = max(0, min(wavelet_index(first + k, in.width), in.width - 1));
+            const T sample = __ldg(samples + column);
+            found.words[k * bits / 32] |= (static_cast<u32>(sample) & (0xFFFFFFFFu >> (32 - bits))) << (k * bits % 32);
         }
         return found;
     }

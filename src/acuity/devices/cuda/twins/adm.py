@@ -58,9 +58,8 @@ _ROWS: Final = np.dtype(
 _SCALES: Final = np.dtype([("scale", _ROWS, 4)])
 
 _STRIP: Final = 60  # columns of the bands that a warp sums
-_WARPS: Final = 4  # of a block
-_LEAST_ROWS: Final = 4  # of a segment; two more are made for its neighbours
-_WARPS_A_PROCESSOR: Final = 24
+_LEAST_ROWS: Final = 2  # of a segment; two more are made for its neighbours
+_WARPS_A_PROCESSOR: Final = 32, 16, 16, 16  # that a batch is cut into, by scale
 _LOW_BYTES: Final = 2, 4, 4, 0  # of a sample of each scale's low-pass band; nobody reads the last
 
 # Programs by how many gain limits they serve in one pass, and whether they sum the additive impairment.
@@ -117,7 +116,7 @@ class AdmTwin:
             step.kernel(
                 stream,
                 (*step.grid, batch.count),
-                (32, _WARPS, 1),
+                (32, 1, 1),
                 step.input or batch.frames,
                 step.plan,
                 step.low,
@@ -172,10 +171,12 @@ class AdmTwin:
         for number, gain in enumerate(gains):
             record["gain"][number] = _gain(gain)
         strips = -(-plan.size[0] // _STRIP)
-        segments = max(1, bench.card.properties.processors * _WARPS_A_PROCESSOR // (strips * bench.most))
+        segments = max(
+            1, bench.card.properties.processors * _WARPS_A_PROCESSOR[scale] // (strips * bench.most)
+        )
         segment = max(_LEAST_ROWS, -(-plan.size[1] // segments))
         record["segment"] = segment
-        grid = -(-strips // _WARPS), -(-plan.size[1] // segment)
+        grid = strips, -(-plan.size[1] // segment)
         return _Step(
             kernel,
             grid,
