@@ -49,8 +49,6 @@ def compiled(program: str) -> ctypes.CDLL:
 
 
 def _packed(argument: Argument) -> Any:
-    if isinstance(argument, np.ndarray):
-        return (ctypes.c_char * argument.nbytes).from_buffer_copy(argument.tobytes())
     if isinstance(argument, np.generic):
         return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
     return ctypes.c_uint64(argument)

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
-# An argument of a kernel: an address, a number whose type is the parameter's (np.int32, np.float64), or a
-# record, an array of one element of a structured type, that the kernel gets by value.
-Argument = int | np.generic | NDArray[np.void]
+# An argument of a kernel: an address, or a number whose type is the parameter's (np.int32, np.float64).
+Argument = int | np.generic
 Shape = tuple[int, int, int]  # of a grid or block: x, y, z
 
 

@@ -9,7 +9,7 @@ struct AdmGain {
     u32 times, most;  // times is 0 if the limit isn't whole
 };
 
-// One scale: the twin of PLAN in twins/adm.py. Sums of each row of the bands are kept in `row_words` words,
+// One scale, as twins/adm_plan.py describes it. Sums of each row of the bands are kept in `row_words` words,
 // first three denominators and then three of each masking.
 struct AdmPlan {
     i32 input_width, input_height;  // of what the wavelet transform reads

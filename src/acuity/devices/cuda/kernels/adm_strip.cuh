@@ -100,9 +100,9 @@ struct Walk {
     Reader<T> reader;
     Four<T> next[2];
     Pair upper, lower;  // what makes a row of the bands
-    i64 low;            // at the lane's columns
+    u8* low;            // at the lane's columns
 
-    __device__ Walk(const AdmInput& in, int begin, int lane, i64 low) : reader(in, begin, lane), next{}, low(low) {}
+    __device__ Walk(const AdmInput& in, int begin, int lane, u8* low) : reader(in, begin, lane), next{}, low(low) {}
 
     __device__ __forceinline__ void fetch(int row) {
         next[0] = reader.row(2 * row + 1);
@@ -111,8 +111,8 @@ struct Walk {
 
     __device__ __forceinline__ void store(const Span& span, const AdmPlan& plan, int row, bool keeps) const {
         const i32 a = band<kScale>(span, 0, kLow, plan), b = band<kScale>(span, 1, kLow, plan);
-        const i64 at = wide(row, plan.low_pitch, low);
         if (!keeps) return;
+        u8* const at = low + static_cast<i64>(row) * plan.low_pitch;
         if constexpr (kScale == 0)
             *reinterpret_cast<u32*>(at) = (static_cast<u32>(a) & 0xFFFFu) | static_cast<u32>(b) << 16;
         else
@@ -128,6 +128,14 @@ struct Walk {
         }
     }
 };
+
+// Sums of rows are those of the frame, from this scale's first row on.
+__device__ __forceinline__ u64* rows_of(u64* row_sums, const AdmPlan& plan) {
+    return row_sums + (static_cast<i64>(blockIdx.z) * plan.rows_a_frame + plan.rows_before) * plan.row_words;
+}
+
+// Low-pass bands of a frame: the reference's, then the distorted picture's.
+__device__ __forceinline__ u8* low_of(u8* low, const AdmPlan& plan) { return low + blockIdx.z * 2 * plan.low_size; }
 
 // A segment of a strip. kGains is 0 where no bands are wanted, but the low-pass one. kScale is 2 for scale 3 too.
 template <int kScale, class T, class Arithmetic, int kGains, bool kAim>
@@ -148,7 +156,7 @@ __device__ __forceinline__ void adm_segment(const AdmInput& ref_in, const AdmInp
                              owned && column + 1 >= plan.first_column && column + 1 < plan.last_column};
     const bool keeps_low = plan.low_pitch != 0 && plan.first_pass != 0 && owned && column < plan.width;
 
-    const i64 place = reinterpret_cast<i64>(low) + static_cast<i64>(column) * (kScale == 0 ? 2 : 4);
+    u8* const place = low + static_cast<i64>(column) * (kScale == 0 ? 2 : 4);
     Walk<kScale, T> ref(ref_in, 2 * strip - 4, lane, place);
     Walk<kScale, T> dis(dis_in, 2 * strip - 4, lane, place + plan.low_size);
     Masking<Arithmetic> maskings[kKinds == 0 ? 1 : kKinds];

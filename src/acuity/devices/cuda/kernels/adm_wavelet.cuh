@@ -25,9 +25,9 @@ struct Four {
 template <class T>
 struct Reader {
     AdmInput in;
-    int first;  // of the lane
-    i64 at;     // in the first row
-    bool whole;  // all lanes' are inside and aligned
+    int first;     // of the lane
+    i64 at;        // its address in the first row
+    bool whole;    // all lanes' are inside and aligned
 
     __device__ Reader(const AdmInput& input, int begin, int lane) : in(input), first(begin + 4 * lane) {
         at = reinterpret_cast<i64>(in.rows) + static_cast<i64>(first) * static_cast<int>(sizeof(T));

@@ -1,4 +1,0 @@
-// ADM for two gain limits.
-constexpr int kGains = 2;
-constexpr bool kAim = false;
-#include "adm_kernels.cuh"

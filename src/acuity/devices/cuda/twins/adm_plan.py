@@ -1,0 +1,139 @@
+"""What ADM's kernels are told: the twins of records in adm_plan.cuh and adm.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity._native import AdmPlan
+from acuity.devices.cuda.batch import Bench, cleared
+from acuity.devices.cuda.card import Memory
+
+_GAIN: Final = np.dtype([("value", np.float64), ("times", np.uint32), ("most", np.uint32)], align=True)
+_PLAN: Final = np.dtype(
+    [
+        ("input", np.int32, 2),
+        ("size", np.int32, 2),
+        ("rows", np.int32, 2),
+        ("columns", np.int32, 2),
+        ("segment", np.int32),
+        ("scale", np.int32),
+        ("depth", np.int32),
+        ("factors", np.uint32, 3),
+        ("cos_squared", np.float32),
+        ("cube_shifts", np.int32, 3),
+        ("den_cube_shift", np.int32),
+        ("cube_adds", np.uint32, 3),
+        ("den_cube_add", np.uint32),
+        ("input_pitch", np.int32),
+        ("low_pitch", np.int32),
+        ("input_size", np.int64),
+        ("low_size", np.int64),
+        ("row_words", np.int32),
+        ("rows_a_frame", np.int32),
+        ("rows_before", np.int32),
+        ("first_word", np.int32),
+        ("first_pass", np.int32),
+        ("gain", _GAIN, 2),
+    ],
+    align=True,
+)
+_NATIVE: Final = (
+    *("input", "size", "rows", "columns", "factors", "cos_squared"),
+    *("cube_shifts", "cube_adds", "den_cube_shift", "den_cube_add"),
+)
+_ROWS: Final = np.dtype(
+    [
+        ("before", np.int32),
+        ("rows", np.int32, 2),
+        ("row_shift", np.int32),
+        ("den_row_shift", np.int32),
+        ("row_adds", np.uint64, 3),
+        ("den_row_add", np.uint64),
+    ],
+    align=True,
+)
+
+STRIP: Final = 60  # columns of the bands that a warp sums
+_LEAST_ROWS: Final = 2  # of a segment; two more are made for its neighbours
+_WARPS_A_PROCESSOR: Final = 32, 16, 16, 16  # that a batch is cut into, by scale
+_LOW_BYTES: Final = 2, 4, 4, 0  # of a sample of each scale's low-pass band; nobody reads the last
+
+
+class LowBands(NamedTuple):
+    """Low-pass bands of a scale: for each frame the reference's, then the distorted picture's."""
+
+    address: int
+    pitch: int
+    size: int  # bytes of one
+    memory: Memory | None  # which they are in
+
+
+class AdmLayout:
+    """How the sums of rows and the low-pass bands lie on the card."""
+
+    def __init__(self, plans: Sequence[AdmPlan], gains: Sequence[float], aim: bool, bench: Bench) -> None:
+        self.plans = plans
+        self.words_a_gain = 6 if aim else 3
+        self.row_words = 3 + len(gains) * self.words_a_gain
+        self.rows_a_frame = sum(plan.size[1] for plan in plans)
+        self._bench = bench
+        self.row_sums = cleared(bench.card, bench.most * self.rows_a_frame * self.row_words * 8)
+        self.lows = [_low_bands(plan, sample, bench) for plan, sample in zip(plans, _LOW_BYTES, strict=True)]
+
+    def segments(self, scale: int) -> tuple[int, int]:
+        """How many rows a segment of a scale has, and how many segments there are."""
+        columns, rows = self.plans[scale].size
+        strips = -(-columns // STRIP) * self._bench.most
+        wanted = self._bench.card.properties.processors * _WARPS_A_PROCESSOR[scale] // strips
+        segment = max(_LEAST_ROWS, -(-rows // max(wanted, 1)))
+        return segment, -(-rows // segment)
+
+    def plan(self, scale: int, depth: int, gains: Sequence[float], first: int) -> NDArray[np.void]:
+        """The record of a scale, in the pass that begins with the gain limit number `first`."""
+        plan, low = self.plans[scale], self.lows[scale]
+        record = np.zeros(1, _PLAN)
+        for name in _NATIVE:
+            record[name] = getattr(plan, name)
+        record["segment"], _ = self.segments(scale)
+        record["scale"], record["depth"] = scale, depth
+        if scale > 0:
+            record["input_pitch"], record["input_size"] = self.lows[scale - 1][1:3]
+        record["low_pitch"], record["low_size"] = low.pitch, low.size
+        record["row_words"], record["rows_a_frame"] = self.row_words, self.rows_a_frame
+        record["rows_before"] = self._rows_before(scale)
+        record["first_word"], record["first_pass"] = 3 + first * self.words_a_gain, first == 0
+        for number, limit in enumerate(gains):
+            record["gain"][0, number] = _gain(limit)
+        return record
+
+    def rows(self) -> NDArray[np.void]:
+        """The records that add up rows, one a scale."""
+        records = np.zeros(len(self.plans), _ROWS)
+        for scale, (record, plan) in enumerate(zip(records, self.plans, strict=True)):
+            record["before"] = self._rows_before(scale)
+            record["rows"] = plan.rows if plan.bands else (0, 0)
+            for name in ("row_shift", "row_adds", "den_row_shift", "den_row_add"):
+                record[name] = getattr(plan, name)
+        return records
+
+    def _rows_before(self, scale: int) -> int:
+        return sum(plan.size[1] for plan in self.plans[:scale])
+
+
+def _low_bands(plan: AdmPlan, sample: int, bench: Bench) -> LowBands:
+    if sample == 0:
+        return LowBands(0, 0, 0, None)
+    pitch = -(-plan.size[0] * sample // 256) * 256
+    size = pitch * plan.size[1]
+    memory = bench.card.allocate(bench.most * 2 * size)
+    return LowBands(memory.address, pitch, size, memory)
+
+
+def _gain(limit: float) -> tuple[float, int, int]:
+    """A record of _GAIN; limits that are whole multiply as integers."""
+    whole = limit.is_integer() and 1 <= limit <= 1024
+    return limit, int(limit) if whole else 0, int(0xFFFFFFFF // limit)
