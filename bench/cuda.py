@@ -36,6 +36,7 @@ V061 = ["version=vmaf_v0.6.1"]
 BOTH = [*V061, "version=vmaf_v0.6.1neg:name=neg"]
 V1 = ["version=vmaf_v1.0.16_3d0h"]
 SIZES = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
+_PAIRS = 40  # more than are under way at once
 CHECKED = [(64, 64), (67, 51), (176, 144), (481, 321), (1920, 1080)]
 
 
@@ -130,7 +131,7 @@ def pinned(card: CudaDevice) -> None:
     ):
         width, height = SIZES[size]
         luma_only = label == "v0.6.1" or "NEG" in label
-        kept = [_pinned_pair(card, width, height, depth, luma_only, seed) for seed in range(48)]
+        kept = _pinned_pairs(card, width, height, depth, luma_only)
 
         def pairs(kept: list[Any] = kept, frames: int = frames) -> Iterable[Any]:
             for number in range(frames):
@@ -152,17 +153,23 @@ def pinned(card: CudaDevice) -> None:
         )
 
 
-def _pinned_pair(card: CudaDevice, width: int, height: int, depth: int, luma: bool, seed: int) -> Any:
-    random = np.random.default_rng(seed % 4)
+def _pinned_pairs(card: CudaDevice, width: int, height: int, depth: int, luma: bool) -> list[Any]:
+    """Pairs of page-locked pictures: a few that are drawn, and others that are those moved."""
+    random = np.random.default_rng(0)
+    drawn = [planes(random, width, height, depth, "420", "usual") for _ in range(4)]
+    return [
+        tuple(_locked(card, picture, number, luma) for picture in drawn[number % len(drawn)])
+        for number in range(_PAIRS)
+    ]
+
+
+def _locked(card: CudaDevice, picture: Picture, moved: int, luma: bool) -> Picture:
     found = []
-    for picture in planes(random, width, height, depth, "420", "usual"):
-        locked = []
-        for plane in picture.planes[: 1 if luma else 3]:
-            memory = card.card.pinned(plane.nbytes).view(plane.dtype).reshape(plane.shape)
-            memory[:] = np.roll(plane, seed, 1)
-            locked.append(memory)
-        found.append(Picture(tuple(locked), PixelFormat("400" if luma else "420", depth)))
-    return found
+    for plane in picture.planes[: 1 if luma else 3]:
+        memory = card.card.pinned(plane.nbytes).view(plane.dtype).reshape(plane.shape)
+        memory[:] = np.roll(plane, moved, 1)
+        found.append(memory)
+    return Picture(tuple(found), PixelFormat("400" if luma else "420", picture.format.depth))
 
 
 def kernels(card: CudaDevice) -> None:
