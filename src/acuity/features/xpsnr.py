@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.psnr import plane_samples
+
+if TYPE_CHECKING:
+    from acuity import _native
 
 _PLANES: Final = ("y", "u", "v")
 _WEIGHTS: Final = (4.0, 1.0, 1.0)
@@ -61,6 +64,19 @@ class Xpsnr(Extractor):
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> XpsnrRunner:
         return XpsnrRunner(members, geometry, cpu)
 
+    def kernel(self, geometry: Geometry, instruction_set: str = "") -> _native.Xpsnr:
+        """The native object that weighs errors."""
+        from acuity import _native
+
+        return _native.Xpsnr(
+            geometry.width,
+            geometry.height,
+            geometry.depth,
+            chroma=geometry.chroma or (0, 0),
+            fast=self.fast,
+            instruction_set=instruction_set,
+        )
+
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
         """The figures that the filter prints at the end, and their weighted average."""
         found = {}
@@ -101,28 +117,24 @@ def weighted(figures: Iterable[float]) -> float:
     return -10.0 * math.log10(error) if error > 0.0 else math.inf
 
 
+def frame_figures(errors: Iterable[int], sizes: Iterable[int]) -> dict[str, float]:
+    """A frame's figures from the weighted errors of its planes."""
+    roots = [math.sqrt(error) for error in errors]
+    figures = [decibels(root, size) for root, size in zip(roots, sizes, strict=False)]
+    found = {f"xpsnr_{plane}": figure for plane, figure in zip(_PLANES, figures, strict=False)}
+    found["xpsnr_w"] = weighted(figures)
+    found |= {f"xpsnr_root_{plane}": root for plane, root in zip(_PLANES, roots, strict=False)}
+    return found
+
+
 class XpsnrRunner:
     def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, cpu: CpuContext) -> None:
-        from acuity import _native
-
         (member,) = members  # exactly one, because no option is part of a name
         self._lookback = member.lookback
         self._sizes = signal_sizes(geometry)
-        self._native = _native.Xpsnr(
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            chroma=geometry.chroma or (0, 0),
-            fast=member.fast,
-            instruction_set=cpu.instruction_set,
-        )
+        self._native = member.kernel(geometry, cpu.instruction_set)
 
     def run(self, frame: Frame) -> dict[str, float]:
         before = [pair.ref.luma for pair in frame.before[: self._lookback]]
         errors = self._native.run(list(frame.ref.planes), list(frame.dis.planes), before)
-        roots = [math.sqrt(error) for error in errors]
-        figures = [decibels(root, size) for root, size in zip(roots, self._sizes, strict=False)]
-        found = {f"xpsnr_{plane}": figure for plane, figure in zip(_PLANES, figures, strict=False)}
-        found["xpsnr_w"] = weighted(figures)
-        found |= {f"xpsnr_root_{plane}": root for plane, root in zip(_PLANES, roots, strict=False)}
-        return found
+        return frame_figures(errors, self._sizes)

@@ -16,6 +16,7 @@ from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
 from acuity.features.vif import Vif
+from acuity.features.xpsnr import Xpsnr
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
@@ -46,4 +47,5 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
     SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
     Vif: Entry("vif", "VifTwin", "vif"),
+    Xpsnr: Entry("xpsnr", "XpsnrTwin", "xpsnr"),
 }
