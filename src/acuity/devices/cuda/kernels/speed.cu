@@ -31,10 +31,6 @@ speed_rescale_16(const Frame* frames, const SpeedPlan* plan, int width) {
 
 extern "C" __global__ void speed_centre(const Frame* frames, const SpeedPlan* plan) { centre(frames, *plan); }
 
-extern "C" __global__ void __launch_bounds__(kMeanThreads) speed_means(const Frame* frames, const SpeedPlan* plan) {
-    find_means(frames, *plan);
-}
-
 // Rows of the covariance by blockIdx.x.
 extern "C" __global__ void __launch_bounds__(kCovarianceThreads)
 speed_covariance(const Frame* frames, const SpeedPlan* plan) {

@@ -34,8 +34,8 @@ struct SpeedPlan {
     const SpeedWeighing* weighings;
     const float* noises;
     float *reduced, *centred;        // of each side: columns.outputs * rows.outputs
-    float *means, *covariance;       // kCells, kCells^2
-    float *eigenvalues, *q, *r;      // kCells, kCells^2, kCells^2
+    float *covariance, *eigenvalues; // kCells^2, kCells
+    float *q, *r;                    // kCells^2 each
     i32* regular;                    // 2: eigenvalues, pivots
     float *variances, *entropies;    // of each side: blocks, and blocks for each noise
     i32 taps, mean_taps, blend, normalised;

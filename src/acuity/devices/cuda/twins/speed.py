@@ -27,7 +27,7 @@ _WEIGHING: Final = np.dtype(
 )
 _TABLES: Final = ("low_pass", "mean", "weighings", "noises")
 _SCRATCH: Final = (
-    *("reduced", "centred", "means", "covariance", "eigenvalues", "q", "r", "regular"),
+    *("reduced", "centred", "covariance", "eigenvalues", "q", "r", "regular"),
     *("variances", "entropies"),
 )
 _NUMBERS: Final = (
@@ -47,7 +47,6 @@ PLAN: Final = np.dtype(
 _CELLS: Final = 25
 _REDUCE: Final = 128, 32  # threads of a block, and its outputs
 _CENTRE: Final = 256
-_MEANS: Final = 256
 _COVARIANCE: Final = 96, 6  # threads of a block, and blocks a side
 _SOLVE: Final = 256, 2
 _BLOCKS: Final = 64
@@ -89,7 +88,7 @@ class SpeedTwin:
         area = native.columns[0] * native.rows[0]
         blocks = native.across * native.down
         square = _CELLS * _CELLS
-        sizes = (area, area, _CELLS, square, _CELLS, square, square, 2, blocks, blocks * len(noises))
+        sizes = (area, area, square, _CELLS, square, square, 2, blocks, blocks * len(noises))
         for name, size in zip(_SCRATCH, sizes, strict=True):
             memory = bench.card.allocate(4 * size * self._sides * bench.most)
             self._held.append(memory)
@@ -107,14 +106,13 @@ class SpeedTwin:
         self._width = np.int32(plane[0])
         kind = "rescale" if native.blend else "reduce"
         names = [f"speed_{kind}_{8 if depth == 8 else 16}"]
-        names += [f"speed_{name}" for name in ("centre", "means", "covariance", "solve", "blocks", "scores")]
+        names += [f"speed_{name}" for name in ("centre", "covariance", "solve", "blocks", "scores")]
         self._reduce, *others, self._score = bench.card.kernels("speed", names)
         grid = -(-native.columns[0] // _REDUCE[1]), native.rows[0] * self._sides
         self._reduce_grid = grid
         self._score_grid = self._weighings, pairs
         steps = (
             (-(-area // _CENTRE), _CENTRE),
-            (1, _MEANS),
             _COVARIANCE[::-1],
             _SOLVE[::-1],
             (-(-blocks // _BLOCKS), _BLOCKS),
