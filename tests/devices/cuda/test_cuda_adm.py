@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from acuity.devices.cuda.twins.adm import AdmTwin
 from acuity.features.extractor import Extractor, Frame
 from emulated_card import needs_compiler
-from twin_bench import extractors, on_card, on_cpu, random_frames
+from twin_bench import extractors, on_card, on_cpu, picture, random_frames
 
 pytestmark = needs_compiler
 
@@ -65,6 +66,19 @@ def test_several_gains_and_noise_weights(aim: bool, extreme: bool) -> None:
         ),
     )
     same(members, frames)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("contrast", [0.7, 1.15, 3.0])
+def test_more_and_less_contrast(contrast: float, depth: int) -> None:
+    # Gradients stay parallel, so that the limits of gain decide.
+    half = 1 << (depth - 1)
+    y, x = np.mgrid[:60, :140]
+    ref = half + half * 0.6 * np.sin(x * x / 300.0 + y / 5.0) * np.cos(y * x / 900.0)
+    dis = np.clip((ref - half) * contrast + half, 0, 2 * half - 1)
+    dtype = np.uint8 if depth == 8 else np.uint16
+    frame = Frame(0, *(picture([plane.astype(dtype)], "400", depth) for plane in (ref, dis)))
+    same(extractors("adm", *({"adm_enhn_gain_limit": gain} for gain in (100.0, 1.0, 1.2, 2.0))), [frame])
 
 
 @pytest.mark.parametrize("depth", [8, 10])

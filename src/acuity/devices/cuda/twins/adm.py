@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,9 +18,9 @@ from acuity.features.extractor import CpuContext, Frame, Geometry
 
 _WARP: Final = (32, 1, 1)
 _ROWS: Final = (256, 1, 1)  # threads that add up rows
-# Programs by how many gain limits they serve in one pass, and whether they sum the additive impairment.
-_KINDS: Final = {(1, False): "gain", (2, False): "gains", (1, True): "aim"}
-_NAMES: Final = "adm_scale1", "adm_scale2", "adm_scale2"
+# Names of kernels end with how many gain limits a pass serves, or say that it sums the impairment too.
+_KINDS: Final = {(1, False): "one", (2, False): "two", (1, True): "aim"}
+_ADD_ROWS: Final = "adm_add_rows"
 
 
 class _Step(NamedTuple):
@@ -38,24 +39,25 @@ class AdmTwin:
     def __init__(self, members: Sequence[Adm], geometry: Geometry, bench: Bench) -> None:
         self._group = AdmGroup(members, geometry, CpuContext(Workspace(), ""))
         native = self._group.native
-        at_once = 1 if native.aim else 2
-        passes = [native.gains[i : i + at_once] for i in range(0, len(native.gains), at_once)]
-        kinds = [_KINDS[len(gains), native.aim] for gains in passes]
-        skips = not native.plans[0].bands
-        fine = ["low"] if skips else kinds
-        bench.card.prefetch(
-            ["adm", *(f"adm_scale0_{kind}" for kind in fine), *(f"adm_scales_{kind}" for kind in kinds)]
-        )
         self._layout = AdmLayout(native.plans, native.gains, native.aim, bench)
         self._rows = placed(bench.card, self._layout.rows().view(np.uint8))
+        at_once = 1 if native.aim else 2
+        passes = [native.gains[first : first + at_once] for first in range(0, len(native.gains), at_once)]
+        names = [self._names(len(gains), geometry.depth) for gains in passes]
+        needed = dict.fromkeys([*chain(*names), _ADD_ROWS])
+        kernels = dict(zip(needed, bench.card.kernels("adm", list(needed)), strict=True))
+        self._add_rows = kernels[_ADD_ROWS]
         self._steps: list[_Step] = []
-        for number, (gains, kind) in enumerate(zip(passes, kinds, strict=True)):
-            name = "adm_scale0_8" if geometry.depth == 8 else "adm_scale0_16"
-            kernels = bench.card.kernels(f"adm_scale0_{'low' if skips else kind}", [name])
-            kernels += bench.card.kernels(f"adm_scales_{kind}", _NAMES)
-            first = number * at_once
-            self._steps += self._planned(kernels, gains, first, geometry.depth, bench)
-        (self._add_rows,) = bench.card.kernels("adm", ["adm_add_rows"])
+        for number, (gains, of_scales) in enumerate(zip(passes, names, strict=True)):
+            found = [kernels[name] for name in of_scales]
+            self._steps += self._planned(found, gains, number * at_once, geometry.depth, bench)
+
+    def _names(self, gains: int, depth: int) -> list[str]:
+        """The kernels of a pass, one a scale."""
+        kind = _KINDS[gains, self._group.native.aim]
+        sample = "8" if depth == 8 else "16"
+        fine = kind if self._layout.plans[0].bands else "low"
+        return [f"adm_scale0_{sample}_{fine}", f"adm_scale1_{kind}", *[f"adm_scale2_{kind}"] * 2]
 
     def _planned(
         self, kernels: Sequence[Kernel], gains: Sequence[float], first: int, depth: int, bench: Bench
