@@ -10,7 +10,7 @@ from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geo
 
 # The right shifts of a pixel's column and row that give its chroma sample. They are libvmaf's, which treats
 # 4:2:2 as half the rows instead of half the columns; equal figures need the same mistake.
-_SHIFTS: Final = {"420": (1, 1), "422": (0, 1), "444": (0, 0)}
+SHIFTS: Final = {"420": (1, 1), "422": (0, 1), "444": (0, 0)}
 
 
 class Ciede(Extractor):
@@ -41,6 +41,11 @@ class CiedeRunner:
         self._pixels = geometry.width * geometry.height
 
     def run(self, frame: Frame) -> dict[str, float]:
-        column, row = _SHIFTS[frame.ref.format.layout]
+        column, row = SHIFTS[frame.ref.format.layout]
         total = self._kernel.run(frame.ref.planes, frame.dis.planes, column, row)
-        return {"ciede2000": 45.0 - 20.0 * math.log10(total / self._pixels) if total else math.inf}
+        return figures(total, self._pixels)
+
+
+def figures(total: float, pixels: int) -> dict[str, float]:
+    """A frame's figure from the sum over its pixels."""
+    return {"ciede2000": 45.0 - 20.0 * math.log10(total / pixels) if total else math.inf}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.features.adm import Adm
 from acuity.features.cambi import Cambi
+from acuity.features.ciede import Ciede
 from acuity.features.float_ms_ssim import FloatMsSsim
 from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
 TWINS: Final[dict[type[Extractor], Entry]] = {
     Adm: Entry("adm", "AdmTwin", "adm"),
     Cambi: Entry("cambi", "CambiTwin", "cambi"),
+    Ciede: Entry("ciede", "CiedeTwin", "ciede"),
     Motion: Entry("motion", "MotionTwin", "motion"),
     Psnr: Entry("psnr", "PsnrTwin", "psnr"),
     PsnrHvs: Entry("psnr_hvs", "PsnrHvsTwin", "psnr_hvs"),
