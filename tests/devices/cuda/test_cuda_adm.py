@@ -81,6 +81,13 @@ def test_more_and_less_contrast(contrast: float, depth: int) -> None:
     same(extractors("adm", *({"adm_enhn_gain_limit": gain} for gain in (100.0, 1.0, 1.2, 2.0))), [frame])
 
 
+@pytest.mark.parametrize("depth", [8, 14])
+def test_equal_pictures_of_extremes(depth: int) -> None:
+    # Shares of large coefficients are rounded, also where nothing was lost.
+    frames = [Frame(f.index, f.ref, f.ref) for f in random_frames(2, 140, 60, depth, extreme=True)]
+    same(extractors("adm", {"adm_enhn_gain_limit": 1.0}), frames)
+
+
 @pytest.mark.parametrize("depth", [8, 10])
 def test_without_scale_0(depth: int) -> None:
     frames = random_frames(3, 150, 37, depth)

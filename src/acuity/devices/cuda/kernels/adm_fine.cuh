@@ -25,7 +25,7 @@ struct AdmFine {
         for (int i = 0; i < kCount; ++i) {
             const u32 share = (reciprocal(size[i]) * along[i] + 16384) >> 15;
             const u32 rounded = (share * size[i] + 16384 + sign[i]) >> 15;
-            if (size[i] > 16384 && along[i] < size[i]) left[i] = rounded;
+            if (size[i] > 16384 && along[i] <= size[i]) left[i] = rounded;
         }
     }
 
