@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import queue
+import random
 import threading
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch, Reading
@@ -102,3 +106,146 @@ def test_whether_a_picture_is_there_can_be_asked() -> None:
     assert prefetch.ready(30.0)  # the end is no wait either
     assert prefetch.take() is None
     prefetch.join()
+
+
+def picture(number: int) -> Picture:
+    return Picture((np.full((1, 1), number, np.uint8),), PixelFormat("400", 8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    threads=st.integers(1, 5),
+    ahead=st.integers(1, 9),
+    count=st.integers(0, 30),
+    broken=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_order_is_kept_in_whatever_order_threads_finish(
+    threads: int, ahead: int, count: int, broken: bool, seed: int
+) -> None:
+    """The test lets one of the calls under way go on at a time, chosen by chance."""
+    begun: queue.Queue[int] = queue.Queue()
+    may_end = [threading.Semaphore(0) for _ in range(count + threads)]
+    most_under_way = 0
+
+    def produce(number: int) -> Picture | None:
+        begun.put(number)
+        may_end[number].acquire()
+        if number < count:
+            return picture(number)
+        if broken:
+            raise KeyError(number)
+        return None
+
+    prefetch = Prefetch(produce, Reading(ahead, threads), name="test")
+    chance = random.Random(seed)
+    under_way: list[int] = []
+    ended: set[int] = set()
+    taken: list[int] = []
+    while len(taken) < count:
+        while len(taken) not in ended:
+            while not under_way or not begun.empty():
+                under_way.append(begun.get(timeout=30))
+            most_under_way = max(most_under_way, len(under_way))
+            assert max(under_way) < len(taken) + ahead
+            number = under_way.pop(chance.randrange(len(under_way)))
+            may_end[number].release()
+            ended.add(number)
+        got = prefetch.take()
+        assert got is not None
+        taken.append(int(got.luma[0, 0]))
+    for semaphore in may_end:
+        semaphore.release()
+    assert taken == list(range(count))
+    assert most_under_way <= min(threads, ahead)
+    for _ in range(2):
+        if broken:
+            with pytest.raises(KeyError, match=str(count)):
+                prefetch.take()
+        else:
+            assert prefetch.take() is None
+    prefetch.join()
+
+
+@pytest.mark.parametrize("first", [3, 4])
+def test_the_first_of_two_errors_counts(first: int) -> None:
+    """Two threads fail; whichever is sooner, the error of the earlier picture is raised."""
+    gates = {3: threading.Event(), 4: threading.Event()}
+    reached = threading.Barrier(3)
+
+    def produce(number: int) -> Picture | None:
+        if number < 3:
+            return picture(number)
+        reached.wait(30)
+        gates[number].wait(30)
+        raise KeyError(f"picture {number}")
+
+    prefetch = Prefetch(produce, Reading(6, 2), name="test")
+    for number in range(3):
+        taken = prefetch.take()
+        assert taken is not None
+        assert taken.luma[0, 0] == number
+    reached.wait(30)
+    gates[first].set()
+    gates[7 - first].set()
+    for _ in range(2):
+        with pytest.raises(KeyError, match="picture 3"):
+            prefetch.take()
+    prefetch.join()
+
+
+def test_many_threads_end_when_they_are_stopped() -> None:
+    inside = threading.Semaphore(0)
+    go_on = threading.Event()
+
+    def produce(number: int) -> Picture | None:
+        inside.release()
+        go_on.wait(30)
+        return picture(number)
+
+    prefetch = Prefetch(produce, Reading(8, 4), name="stopped")
+    for _ in range(4):
+        assert inside.acquire(timeout=30)
+    prefetch.stop()
+    go_on.set()
+    prefetch.join()
+    assert prefetch.take() is None
+    assert not inside.acquire(blocking=False)  # nothing more was begun
+
+
+def test_fewer_threads_do_if_the_system_allows_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, started = threading.Thread.start, 0
+
+    def start(thread: threading.Thread) -> None:
+        nonlocal started
+        if started == 2:
+            raise RuntimeError("can't start new thread")
+        started += 1
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    prefetch = Prefetch(pictures(10), Reading(4, 4), name="few")
+    assert sorted(take_all(prefetch)) == list(range(10))
+    prefetch.join()
+    with pytest.raises(RuntimeError, match="new thread"):
+        Prefetch(pictures(10), Reading(4, 4), name="none")
+
+
+@pytest.mark.parametrize(
+    ("frame_bytes", "ahead", "concurrent", "expected"),
+    [
+        (1920 * 1080 * 3 // 2, None, False, Reading(4)),
+        (1920 * 1080 * 3 // 2, None, True, Reading(8, 4)),
+        (3840 * 2160 * 3 // 2, None, False, Reading(2)),
+        (3840 * 2160 * 3 // 2, None, True, Reading(5, 4)),
+        (1 << 30, None, True, Reading(1, 1)),
+        (1000, None, True, Reading(4, 1)),  # handing it over takes longer than reading it
+        (1 << 20, 2, True, Reading(2, 2)),
+        (1 << 20, 30, True, Reading(30, 4)),
+        (1 << 20, 30, False, Reading(30, 1)),
+    ],
+)
+def test_how_far_is_read_ahead_and_by_how_many(
+    frame_bytes: int, ahead: int | None, concurrent: bool, expected: Reading
+) -> None:
+    assert Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent) == expected

@@ -126,8 +126,7 @@ class LoneVideo:
         """The thread that reads ahead; started at the first call."""
         if not self._prefetch:
             producer = Producer(self._reader, self._plan.dis, self.options.skip_dis)
-            frame_bytes = self.format.frame_bytes(self.width, self.height)
-            self._prefetch.append(producer.start(frame_bytes, self.options.ahead, "dis"))
+            self._prefetch.append(producer.start(self.options.ahead, "dis"))
         return self._prefetch[0]
 
     def _length(self) -> int | None:

@@ -250,14 +250,13 @@ class Pairing:
         self.length, self.length_exact = survey.pairs, True
 
     def _start_reading(self, *, again: bool = False) -> list[Prefetch]:
-        frame_bytes = self.format.frame_bytes(self.width, self.height)
         signed = self.options.align != "off" and not again
         parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
         started = []
         for reader, side, look, skip, name in zip(*parts, strict=True):
             seeing = None if again else look
             producer = Producer(reader, side, skip, look=seeing, signed=signed, again=again)
-            started.append(producer.start(frame_bytes, self.options.ahead, name))
+            started.append(producer.start(self.options.ahead, name))
         return started
 
     def _range(self) -> str | None:

@@ -38,10 +38,14 @@ class Producer:
         # Tells conversions apart: the steps are dataclasses that show all they depend on.
         self._way = (signed, tuple(map(repr, side.steps)))
 
-    def start(self, frame_bytes: int, ahead: int | None, name: str) -> Prefetch:
+    def start(self, ahead: int | None, name: str) -> Prefetch:
         """Begin to read ahead, in several threads if the reader can and the pictures are large."""
-        reader, alone = self._reader, self._side.deinterlace is None  # which needs the frames around it
-        concurrent = alone and isinstance(reader, BaseReader) and reader.concurrent
+        reader, side = self._reader, self._side
+        frame_bytes = side.format.frame_bytes(side.width, side.height)
+        # Deinterlacing needs the frames around each.
+        concurrent = side.deinterlace is None and isinstance(reader, BaseReader) and reader.concurrent
+        if concurrent:  # a part of a picture keeps all of its buffer
+            frame_bytes = max(frame_bytes, side.info.format.frame_bytes(side.info.width, side.info.height))
         reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent)
         return Prefetch(self.at if reading.threads > 1 else self.next, reading, name=name)
 

@@ -1,0 +1,106 @@
+"""Buffers: reused, never while a picture lives on them, and from memory that a device may provide."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from acuity.video.buffers import BufferPool, Bytes
+from acuity.video.frame_layout import FrameLayout
+from acuity.video.picture import PixelFormat
+
+
+def address(buffer: Bytes) -> int:
+    return int(buffer.ctypes.data)
+
+
+def test_buffers_come_back_however_many_are_in_use() -> None:
+    pool = BufferPool(1000)
+    held = [pool.take() for _ in range(50)]
+    first = {address(buffer) for buffer in held}
+    assert len(first) == 50
+    del held
+    again = [pool.take() for _ in range(50)]
+    assert {address(buffer) for buffer in again} == first
+
+
+def test_a_view_of_a_plane_keeps_its_buffer() -> None:
+    layout = FrameLayout.of(PixelFormat("420", 10), 16, 8)
+    pool = BufferPool(layout.frame_bytes)
+    row = layout.planes(pool.take())[2][1:2]
+    row[:] = 7
+    others = [pool.take() for _ in range(4)]
+    for buffer in others:
+        buffer[:] = 1
+    assert (row == 7).all()
+
+
+def test_buffers_that_are_not_needed_any_more_are_given_back() -> None:
+    made: list[int] = []
+
+    def counted(size: int) -> Bytes:
+        made.append(size)
+        return np.empty(size, np.uint8)
+
+    pool = BufferPool(1000, counted)
+    held = [pool.take() for _ in range(30)]
+    del held
+    kept = pool.take()
+    for _ in range(1000):
+        pool.take()
+    assert len(made) == 30
+    held = [pool.take() for _ in range(30)]
+    assert len(made) > 50  # most of the first ones had gone
+    del held, kept
+
+
+def test_samples_are_aligned() -> None:
+    for size in (1, 63, 64, 5000, 1 << 22):
+        pool = BufferPool(size)
+        held = [pool.take() for _ in range(3)]
+        assert all(address(buffer) % 64 == 0 and len(buffer) == size for buffer in held)
+
+
+def test_memory_may_come_from_elsewhere() -> None:
+    slab, used = np.zeros(1 << 16, np.uint8), 0
+
+    def part_of_slab(size: int) -> Bytes:
+        nonlocal used
+        used += 4096  # more than is asked for, as devices round up
+        return slab[used - 4096 : used]
+
+    pool = BufferPool(1000, part_of_slab)
+    held = [pool.take() for _ in range(4)]
+    for number, buffer in enumerate(held):
+        assert len(buffer) == 1000
+        buffer[:] = number + 1
+    assert [int(slab[4096 * n]) for n in range(4)] == [1, 2, 3, 4]
+    view = held[0][5:6]
+    del held, buffer
+    for _ in range(8):
+        pool.take()[:] = 0
+    assert (view == 1).all()
+    assert used == 4 * 4096
+
+
+def test_no_two_threads_get_one_buffer() -> None:
+    pool = BufferPool(64)
+    start = threading.Barrier(6)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        start.wait()
+        for turn in range(400):
+            held = [pool.take() for _ in range(turn % 5 + 1)]
+            for buffer in held:
+                buffer[:] = number
+            wrong.extend(number for buffer in held if (buffer != number).any())
+            del held, buffer
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
