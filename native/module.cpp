@@ -12,26 +12,6 @@ void bind_bridge(nb::module_& m);  // bridge/module.cpp
 
 namespace {
 
-// Whether no sample exceeds its plane's depth, which kernels rely on.
-bool samples_fit(const Plane& plane) {
-    if (plane.depth == 8 || plane.depth == 16) return true;  // the type holds nothing else
-    const auto* row = static_cast<const unsigned char*>(plane.data);
-    for (int y = 0; y < plane.height; ++y, row += plane.stride) {
-        const auto* samples = reinterpret_cast<const std::uint16_t*>(row);
-        std::uint16_t bits = 0;
-        for (int x = 0; x < plane.width; ++x) bits = static_cast<std::uint16_t>(bits | samples[x]);
-        if (bits >> plane.depth != 0) return false;
-    }
-    return true;
-}
-
-bool array_fits(const Array& array, int depth) {
-    const Shape shape("a picture", 1, static_cast<int>(array.shape(1)), static_cast<int>(array.shape(0)), depth);
-    const Plane plane = shape.plane(array);
-    nb::gil_scoped_release released;
-    return samples_fit(plane);
-}
-
 std::vector<std::pair<std::string, bool>> instruction_sets() {
     std::vector<std::pair<std::string, bool>> out;
     for (const Kernels* kernels : all_kernels()) out.emplace_back(kernels->name, kernels_supported(*kernels));
@@ -68,7 +48,6 @@ NB_MODULE(_native, m) {
 
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>()).def_prop_ro("size", &Workspace::size);
 
-    m.def("samples_fit", &array_fits, "samples"_a, "depth"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("select_instruction_set", [](const std::string& name) { return std::string(select_kernels(name).name); },
           "name"_a = "");

@@ -23,6 +23,7 @@
     X(Motion, motion) \
     X(Psnr, psnr) \
     X(PsnrHvs, psnr_hvs) \
+    X(Samples, samples) \
     X(Signature, signature) \
     X(Speed, speed) \
     X(Ssim, ssim) \

@@ -450,7 +450,7 @@ class Ssimulacra2:
     def curve(self) -> list[float]:
         """Light at SSIMULACRA2_CURVE + 1 values, then the step from each to the next."""
 
-def samples_fit(samples: Samples, depth: int) -> bool:
+def samples_fit(samples: Samples, depth: int, instruction_set: str = "") -> bool:
     """Whether no sample is larger than its depth allows."""
 
 def instruction_sets() -> list[tuple[str, bool]]:

@@ -1,0 +1,13 @@
+// What a plane's samples are, before kernels rely on it.
+#pragma once
+
+#include "core/kernels.h"
+
+namespace acuity {
+
+struct SamplesKernels {
+    // The bits that are set in any of the samples.
+    std::uint32_t (*bits)(const Plane& plane);
+};
+
+}  // namespace acuity
