@@ -86,7 +86,7 @@ def test_an_error_of_the_disk_has_a_sentence(file: Path, monkeypatch: pytest.Mon
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "preadv", broken)
-    with open_source(file) as source, pytest.raises(InputError, match="cannot read .*Input/output error"):
+    with open_source(file) as source, pytest.raises(InputError, match=r"cannot read .*Input/output error"):
         source.read_at(0, memoryview(bytearray(1)))
 
 

@@ -161,7 +161,7 @@ def test_lines_that_make_up_for_a_frame(tmp_path: Path) -> None:
         second = reader.picture_at(1)
         assert second is not None
         assert same(second, FRAMES[1])
-        with pytest.raises(FormatError, match="frame 2 of .* does not begin with a FRAME line"):
+        with pytest.raises(FormatError, match=r"frame 2 of .* does not begin with a FRAME line"):
             reader.picture_at(2)
 
 
