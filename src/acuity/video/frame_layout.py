@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from acuity.errors import FormatError
 from acuity.video.buffers import Bytes
 from acuity.video.picture import PixelFormat, Samples
@@ -36,11 +38,12 @@ class FrameLayout(NamedTuple):
 
     def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Samples, ...]:
         """Views on the samples of the frame that begins at `start`."""
+        dtype = self.format.dtype
         planes: list[Samples] = []
-        for rows, columns in self.shapes[: 1 if luma_only else None]:
-            end = start + rows * columns * self.format.bytes_per_sample
-            planes.append(buffer[start:end].view(self.format.dtype).reshape(rows, columns))
-            start = end
+        for shape in self.shapes[: 1 if luma_only else None]:
+            plane: Samples = np.ndarray(shape, dtype, buffer, start)
+            planes.append(plane)
+            start += plane.nbytes
         return tuple(planes)
 
     def luma_bytes(self) -> int:

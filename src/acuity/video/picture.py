@@ -21,6 +21,9 @@ LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {
 
 DEPTHS: Final = (8, 10, 12, 14, 16)
 
+_BYTES: Final = np.dtype(np.uint8)
+_WORDS: Final = np.dtype("<u2")
+
 # Common spellings: libvmaf's "420", Y4M's "420p10", FFmpeg's "yuv420p10le", "gray10le".
 _NAME: Final = re.compile(
     r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|9|1[0-6])(?:le)?|p)?"
@@ -45,7 +48,7 @@ class PixelFormat:
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
-        return np.dtype(np.uint8) if self.depth == 8 else np.dtype("<u2")
+        return _BYTES if self.depth == 8 else _WORDS
 
     @property
     def bytes_per_sample(self) -> int:
