@@ -35,6 +35,10 @@ class CpuDevice:
     def computes(self, kind: type[Extractor]) -> bool:
         return True
 
+    @property
+    def allocate(self) -> None:
+        return None
+
     def window(self, geometry: Geometry) -> None:
         return None
 

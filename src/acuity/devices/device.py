@@ -7,7 +7,7 @@ opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from acuity.errors import BackendError
@@ -15,6 +15,9 @@ from acuity.errors import BackendError
 WORKER_VARIABLE: Final = "ACUITY_WORKER"  # the number of a process among those that work side by side
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from acuity.features.extractor import Extractor, Frame, Geometry
 
 
@@ -100,6 +103,11 @@ class Device(Protocol):
 
     def window(self, geometry: Geometry) -> int | None:
         """How many frames may be under way in batches; None: it computes one after the other, in lanes."""
+        ...
+
+    @property
+    def allocate(self) -> Callable[[int], NDArray[np.uint8]] | None:
+        """Allocates memory that it copies pictures from faster, by its size in bytes; None: any will do."""
         ...
 
     def lane(self, geometry: Geometry) -> Lane:

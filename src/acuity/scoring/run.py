@@ -162,6 +162,8 @@ def _run(
     chroma = chroma or (tiny is not None and tiny.uses_chroma)
     # An agent may swap to a model that needs chroma.
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
+    if (preferred := opened.devices[0].allocate) is not None:
+        opening = replace(opening, allocate=preferred)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
         for metric in wanted.rated:

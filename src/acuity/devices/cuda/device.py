@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices.cuda.card import Card
+from acuity.devices.cuda.card import Bytes, Card
 from acuity.devices.cuda.conveyor import STREAMS, CudaConveyor, batch_frames
 from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Lane
@@ -35,6 +36,10 @@ class CudaDevice:
 
     def window(self, geometry: Geometry) -> int:
         return batch_frames(geometry) * (STREAMS + 1)
+
+    @property
+    def allocate(self) -> Callable[[int], Bytes]:
+        return self.card.pinned
 
     def lane(self, geometry: Geometry) -> Lane:
         raise NotImplementedError("a card computes frames in batches")
