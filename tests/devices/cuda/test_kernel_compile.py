@@ -76,7 +76,7 @@ def test_the_identity_comes_from_the_package_and_else_from_the_library(
     assert NvrtcCompiler(FakeNvrtc).identity == "nvrtc 13.4"
 
 
-needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy is not installed here")
+needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy, an extra, is missing")
 
 
 KERNELS = [(program, name) for program in programs() for name in kernel_names(program)]

@@ -126,6 +126,7 @@ def test_required_arguments_and_defaults_are_true(offered: Offered) -> None:
         meant = {
             "none": [] if name == "`feature`" else None,
             "all": None,
+            "any": None,
             "all cores": None,
             "if short": None,
         }.get(default, default.strip("`"))
