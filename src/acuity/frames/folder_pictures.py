@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import InputError
+from acuity.foreign_json import parse_json
 from acuity.frames.artefacts.box import Box
 from acuity.frames.compressed import compressed
 from acuity.frames.page_pictures import BUDGET, frame_pictures, page_picture, share_of, shares
@@ -56,10 +56,10 @@ def _document(folder: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_LIST:
             raise InputError(f"'{path}' is too large to be a list of frames: {needed}")
-        document = json.loads(path.read_bytes())
+        document = parse_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"'{path}' can't be read ({error.strerror or error}): {needed}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"'{path}' is no JSON: {needed}") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"'{path}' is no document {SCHEMA}: {needed}")

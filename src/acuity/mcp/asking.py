@@ -31,6 +31,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from acuity.errors import AskingError
+from acuity.foreign_json import parse_json
 from acuity.mcp.client_capabilities import Count, RequestDropped, admit, admitted
 from acuity.mcp.principal import PRINCIPAL
 from acuity.mcp.settings import CapabilityPolicy, WireLimits
@@ -170,7 +171,7 @@ class Questions:
 def _state(text: str | None) -> Mapping[str, Any]:
     """The state of the rounds so far. The boundary has checked that this server wrote it."""
     try:
-        state = json.loads(text or "null")
+        state = parse_json(text or "null")
     except ValueError:
         state = None  # a tool that keeps a state of its own
     return state if isinstance(state, dict) else {}

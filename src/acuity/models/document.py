@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from acuity.errors import ModelError, PathError
+from acuity.foreign_json import NestedTooDeeply, parse_json
 from acuity.text import quoted, shortened
 from acuity.video.local_file import local_opener, regular_opener
 
@@ -118,7 +119,7 @@ def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = Fa
     file = str(path)
     text, sha256 = _read_text(file, most, regular)
     try:
-        document = json.loads(
+        document = parse_json(
             text,
             object_pairs_hook=lambda pairs: _checked_object(file, pairs),
             parse_int=lambda digits: int(digits) if len(digits) <= _LONG_INTEGER else float(digits),
@@ -128,7 +129,7 @@ def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = Fa
             f"the model file {file!r} is not valid JSON: {error.msg} "
             f"in line {error.lineno}, column {error.colno}"
         ) from None
-    except RecursionError:
+    except NestedTooDeeply:
         raise ModelError(f"the model file {file!r} is nested too deeply to be a model") from None
     if not isinstance(document, dict):
         raise ModelError(f"the model file {file!r} must hold a JSON object, not {_kind(document)}")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from acuity.errors import InputError
+from acuity.foreign_json import NestedTooDeeply, parse_json
 from acuity.report.stored_report import (
     StoredReport,
     figures,
@@ -159,18 +160,18 @@ _KNOWN: Final = " and ".join(_SCHEMAS)
 
 def _json(text: str) -> ReadReport:
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text)
+    except ValueError as error:
         try:
-            document = json.loads(_C_NUMBERS.sub("null", text))
-        except (ValueError, RecursionError):
+            document = parse_json(_C_NUMBERS.sub("null", text))
+        except ValueError:
             raise InputError(_damage(error)) from None
     return read_document(document)
 
 
-def _damage(error: ValueError | RecursionError) -> str:
+def _damage(error: ValueError) -> str:
     """What is wrong with JSON that can't be read."""
-    if isinstance(error, RecursionError):
+    if isinstance(error, NestedTooDeeply):
         return "its JSON has lists or objects inside each other, too many to be a report's"
     if isinstance(error, json.JSONDecodeError):
         return f"its JSON is cut off or damaged in line {error.lineno}"

@@ -7,7 +7,6 @@ missing ones.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import ResumeError, to_give, to_set
+from acuity.foreign_json import parse_json
 from acuity.measure.checkpoint import Checkpoint
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO
@@ -92,10 +92,10 @@ def _about(path: str) -> Mapping[str, Any]:
     """The part of a report that is Acuity's own."""
     try:
         with open(path, encoding="utf-8", opener=local_opener) as file:
-            about = json.load(file)["acuity"]
+            about = parse_json(file.read())["acuity"]
     except OSError as error:
         raise ResumeError(f"the report '{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         about = None
     if not isinstance(about, Mapping) or "version" not in about:
         raise ResumeError(f"'{path}' is no JSON report of `acuity score`, or was cut off: pass one that is")

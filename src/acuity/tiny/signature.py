@@ -13,7 +13,6 @@ sidecar changes scores as much as the model does, so if there is one it must be 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from importlib.resources import files
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from acuity.errors import AcuityError, MissingExtra, ModelError, PathError, to_omit
+from acuity.foreign_json import parse_json
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
@@ -159,8 +159,8 @@ def _no_bundle(raw: bytes) -> str | None:
     if not raw.strip():
         return "is empty"
     try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
+        document = parse_json(raw)
+    except ValueError:
         return "is not JSON, so it is no Sigstore bundle"
     if not isinstance(document, dict):
         return "is no Sigstore bundle: it must hold a JSON object"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import NarratorError
+from acuity.foreign_json import parse_json
 from acuity.text import quoted
 
 CONFIG: Final = "genai_config.json"
@@ -49,8 +49,8 @@ def _configuration(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise NarratorError(f"'{path}' can't be read: {error.strerror}") from error
     try:
-        found = json.loads(text) if len(text) <= _MOST_CONFIG else None
-    except (ValueError, RecursionError):
+        found = parse_json(text) if len(text) <= _MOST_CONFIG else None
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise NarratorError(f"'{path}' is no JSON object: get the model's folder again")

@@ -10,7 +10,6 @@ whole on cancellation and at the time limit.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
 
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
+from acuity.foreign_json import parse_json
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
 from acuity.jobs.tasks.backend_label import label_backend
@@ -321,9 +321,9 @@ def _parsed(written: bytes) -> dict[str, Any]:
     text = written.decode("utf-8", "replace")
     try:
         try:
-            document = json.loads(text, parse_constant=lambda _: None)
+            document = parse_json(text, parse_constant=lambda _: None)
         except ValueError:
-            document = json.loads(_NO_NUMBER.sub(lambda found: found[1] or "null", text))
+            document = parse_json(_NO_NUMBER.sub(lambda found: found[1] or "null", text))
     except ValueError as error:
         raise JobFailed(f"vmaf ended well but wrote no JSON report: {error}") from error
     if not isinstance(document, dict) or not all(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, cast
 
+from acuity.foreign_json import parse_json
 from acuity.length_prefix import LengthPrefix
 
 _HEADER: Final = struct.Struct(">BI")
@@ -62,8 +63,8 @@ class Message:
     def value(self) -> dict[str, Any]:
         """The JSON object inside; raises WireError."""
         try:
-            value = json.loads(self.text())
-        except (ValueError, RecursionError) as error:
+            value = parse_json(self.text())
+        except ValueError as error:
             raise WireError(f"a {self.kind.name} message that isn't JSON: {error}") from error
         if not isinstance(value, dict):
             raise WireError(f"a {self.kind.name} message that holds no object")

@@ -186,7 +186,7 @@ def _target(request: Request, field: str) -> str:
         raise AdminRefusal(413, f"the body has {len(request.body)} bytes, {_LONGEST_BODY} are the most")
     try:
         body = parse_strictly(request.body)
-    except (ValueError, RecursionError):
+    except ValueError:
         sentence = f'the body is no JSON in UTF-8 with each field once: send {{"{field}": "…"}}'
         raise AdminRefusal(400, sentence) from None
     if not isinstance(body, dict) or set(body) != {field}:

@@ -24,6 +24,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar, get_args
 
 from acuity.errors import JobError
+from acuity.foreign_json import parse_json
 from acuity.jobs.job import Job, Progress, Status
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import Argument, RedisLink
@@ -265,12 +266,12 @@ class NodeJobs:
 def _parse(text: bytes) -> tuple[Job, str] | None:
     """A job and its process; None: it is none, or of a version that has other fields."""
     try:
-        fields: dict[str, Any] = json.loads(text)
+        fields: dict[str, Any] = parse_json(text)
         process = str(fields.pop("process"))
         if fields["progress"] is not None:
             fields["progress"] = Progress(**fields["progress"])
         job = Job(**fields)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     is_whole = all(isinstance(getattr(job, name), kind) for name, kind in _FIELDS.items())
     return (job, process) if is_whole and job.status in _STATUSES else None

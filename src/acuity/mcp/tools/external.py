@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from typing import Final
 
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
+from acuity.foreign_json import parse_json
 
 _TIMEOUT: Final = 20.0  # seconds for the answer to --help
 _MOST_ANSWER: Final = 1 << 20  # bytes
@@ -85,7 +85,7 @@ async def _backends(path: Path, options: frozenset[str]) -> tuple[str, ...]:
 def _compiled(answer: str) -> list[str] | None:
     """The backends other than the CPU in a JSON list; None if the answer is no such list."""
     try:
-        listed = json.loads(answer)["backends"]
+        listed = parse_json(answer)["backends"]
         compiled = {entry["name"] for entry in listed if entry["compiled"]}
     except (ValueError, LookupError, TypeError):
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from acuity.foreign_json import parse_json
 
 
 def parse_strictly(text: bytes) -> Any:
-    """The document in a text; raises ValueError, or RecursionError."""
-    return json.loads(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+    """The document in a text; raises ValueError."""
+    return parse_json(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from acuity.errors import SettingsError
+from acuity.foreign_json import parse_json
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import RedisLink
 
@@ -177,7 +178,7 @@ class Nodes:
 
     def _not_let_in(self, answer: list[Any]) -> SettingsError:
         """Why this node gets no lease."""
-        where = json.loads(answer[1]).get("address")
+        where = parse_json(answer[1]).get("address")
         if answer[0] == b"foreign":
             return SettingsError(
                 f"the cluster's secret is another than that of the node '{answer[3].decode()}', which runs "
@@ -315,8 +316,8 @@ def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:
 def parse_lease(text: bytes | None) -> dict[str, Any]:
     """What a lease says; nothing if there is none, or something else."""
     try:
-        found = json.loads(text or b"{}")
-    except (ValueError, RecursionError):
+        found = parse_json(text or b"{}")
+    except ValueError:
         return {}
     is_whole = isinstance(found, dict) and {"address", "incarnation", "since"} <= found.keys()
     return found if is_whole else {}

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast, get_args
 
+from acuity.foreign_json import parse_json
 from acuity.mcp.contract.envelopes import LONGEST_STATE
 from acuity.mcp.contract.writing import json_text
 from acuity.mcp.runtime.cluster.nodes import Nodes
@@ -251,7 +252,7 @@ class RedisSessions:
         unused = max(0.0, self.kept_for - int(left) / 1000)
         try:
             return _session(session_id, fields, entries, self._link.now() - unused), unused
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedSession(session_id) from error
 
     def close(self) -> None:
@@ -276,7 +277,7 @@ def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionC
 def _session(
     session_id: str, fields: Mapping[bytes, bytes], entries: Sequence[Any], last_seen: float
 ) -> StoredSession:
-    client, state = json.loads(fields[b"client"]), json.loads(fields[b"state"])
+    client, state = parse_json(fields[b"client"]), parse_json(fields[b"state"])
     if type(client) is not dict or type(state) is not dict or len(json_text(state)) > LONGEST_STATE:
         raise ValueError("no state of a session")
     record = SessionRecord(
@@ -290,7 +291,7 @@ def _session(
         state=state,
     )
     streams = tuple(
-        StreamRecord(int(name[1:]), json.loads(value[1:]), value[:1] == b"1")
+        StreamRecord(int(name[1:]), parse_json(value[1:]), value[:1] == b"1")
         for name, value in fields.items()
         if name[:1] == b"s" and name[1:].isdigit()
     )

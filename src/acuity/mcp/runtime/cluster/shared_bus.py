@@ -20,6 +20,7 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 
+from acuity.foreign_json import parse_json
 from acuity.mcp.runtime.cluster.redis_link import RedisLink
 from acuity.mcp.wire.tasks import Tasks
 
@@ -88,8 +89,8 @@ def encode_event(event: ServerEvent, origin: str) -> bytes:
 def decode_event(payload: bytes) -> tuple[ServerEvent, str] | None:
     """An event and the process that it comes from; None: it is none."""
     try:
-        found = json.loads(payload) if len(payload) <= _LONGEST else None
-    except (ValueError, RecursionError):
+        found = parse_json(payload) if len(payload) <= _LONGEST else None
+    except ValueError:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("from"), str):
         return None

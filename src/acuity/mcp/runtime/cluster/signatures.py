@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from acuity.errors import SettingsError
+from acuity.foreign_json import parse_json
 from acuity.mcp.principal import Principal
 from acuity.mcp.rates import parse_rate
 from acuity.mcp.wire.http.request import Request
@@ -189,7 +190,7 @@ def _document(request: Request) -> str:
 
 def _sender(node: str, document: str) -> Sender:
     try:
-        found = json.loads(base64.urlsafe_b64decode(document))
+        found = parse_json(base64.urlsafe_b64decode(document))
         tools, rate = found["tools"], found["rate"]
         principal = Principal(
             key=str(found["key"]),

@@ -104,7 +104,7 @@ class JwtVerifier:
         try:
             header, claims = _object(form[1]), _object(form[2])
             key_id = checked_id(header.get("kid"))
-        except (ValueError, RecursionError):
+        except ValueError:
             return _MALFORMED
         algorithm = header.get("alg")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:

@@ -6,7 +6,6 @@ HMAC, and what a token says about its key (`jwk`, `jku`, `x5c`, `x5u`) is never 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK, PyJWTError
 
 from acuity.errors import SettingsError
+from acuity.foreign_json import parse_json
 from acuity.text import quoted
 
 LONGEST: Final = 256 << 10  # bytes of a set
@@ -56,8 +56,8 @@ class KeySet:
         if len(document) > LONGEST:
             raise SettingsError(f"the key set '{source}' has more than {LONGEST} bytes: it should be small")
         try:
-            found = json.loads(document)
-        except (ValueError, RecursionError):
+            found = parse_json(document)
+        except ValueError:
             raise SettingsError(f"the key set '{source}' is no JSON: it should be a JWK Set") from None
         listed = found.get("keys") if isinstance(found, dict) else None
         if not isinstance(listed, list) or len(listed) > _MOST:
