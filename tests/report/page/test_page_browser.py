@@ -30,8 +30,11 @@ FIGURES = """Object.fromEntries([...document.querySelectorAll('.histogram .figur
 HEADINGS = "[...document.querySelectorAll('main h2')].map((one) => one.innerText)"
 IMAGES = "[...document.querySelectorAll('.stage img')].map((one) => one.alt)"
 CAPTION = "document.querySelector('figcaption').innerText"
-# The place of the curve in the window, and the width of its labels, which the curve begins after.
-PLOT = """(() => { const plot = document.querySelector('.chart-plot'); plot.scrollIntoView({block: 'center'});
+# The place of the curve in the window, once the page has heard that it was scrolled: a wheel turned before
+# goes on scrolling the page.
+PLOT = """(async () => { const plot = document.querySelector('.chart-plot');
+  plot.scrollIntoView({block: 'center'});
+  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
   const at = plot.getBoundingClientRect(); return [at.x, at.y, at.width, at.height]; })()"""
 
 
