@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from devtools import Chromium, chromium_process
 
 settings.register_profile(
     "acuity", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
@@ -93,3 +95,10 @@ def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.devices.cuda.cards.is_installed", lambda: False)
     monkeypatch.setattr("acuity.devices.cuda.cards.has_traces", lambda: False)
     monkeypatch.setattr("acuity.devices.cuda.bindings.is_installed", lambda: False)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser that the tests of a file share; each has pages of its own."""
+    with chromium_process(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser

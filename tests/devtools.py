@@ -1,19 +1,21 @@
-"""A page in headless Chromium, steered through the DevTools protocol over two pipes."""
+"""Pages in headless Chromium, steered through the DevTools protocol over two pipes."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import copy
 import fcntl
 import itertools
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+
+import anyio
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECONDS = 40.0  # for what should take one; the machine may be busy
@@ -24,6 +26,7 @@ _OPTIONS = (
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--no-first-run",
+    "--allow-pre-commit-input",  # else what is pressed before the first picture of a page is dropped
     "--remote-debugging-pipe",
 )
 _KEYS = {
@@ -35,34 +38,60 @@ _WATCH = """document.addEventListener("securitypolicyviolation", (stopped) => {
   (window.stopped ??= []).push(stopped.blockedURI);
 });"""
 _UNTIL = "new Promise((go) => { const look = () => (%s) ? go(true) : setTimeout(look, 20); look(); })"
+# Looks for a value as JSON until it is there or time is up, and gives the last.
+_LOOK = """new Promise((go) => { const end = performance.now() + %d; const look = () => {
+  const found = (() => { try { return %s; } catch (error) { return String(error); } })();
+  if (JSON.stringify(found) === JSON.stringify(%s) || performance.now() > end) go(found);
+  else setTimeout(look, 20); }; look(); })"""
+# An observer of sizes hears of a size in a frame, and what it plans is drawn in the next.
+_FRAMES = "(async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); })()"
 
 
-class DevTools:
-    """The connection to one page, and what went wrong in it."""
+class Chromium:
+    """A browser and the connection to it, which lives through the event loops of several tests."""
 
-    def __init__(self, write: int) -> None:
+    def __init__(self, read: int, write: int) -> None:
+        self._read = read
         self._write = write
+        self._heard = bytearray()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._page: str | None = None
-        self.problems: list[str] = []  # exceptions and refusals that the browser noted
+        self._problems: dict[str, list[str]] = {}  # of the sessions that a page has
 
-    def hear(self, message: dict[str, Any]) -> None:
-        if (waiting := self._waiting.pop(message.get("id", 0), None)) is not None:
-            if not waiting.done():
-                waiting.set_result(message)
-        elif message.get("method") == "Runtime.exceptionThrown":
-            self.problems.append(json.dumps(message["params"]["exceptionDetails"])[:600])
-        elif message.get("method") == "Log.entryAdded":
-            entry = message["params"]["entry"]
-            if entry["source"] != "network":  # a server that is gone, or asks for a token
-                self.problems.append(entry["text"])
+    @asynccontextmanager
+    async def page(self) -> AsyncIterator[DevTools]:
+        """An empty page that shares nothing with earlier ones, until the block ends."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._read, self._hear)
+        try:
+            context = (await self.send("Target.createBrowserContext"))["browserContextId"]
+            try:
+                made = await self.send("Target.createTarget", url="about:blank", browserContextId=context)
+                page = await self.attach(made["targetId"], context, [])
+                await page.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+                await page.send("Emulation.setFocusEmulationEnabled", enabled=True)
+                yield page
+            finally:
+                with anyio.move_on_after(SECONDS, shield=True):
+                    await self.send("Target.disposeBrowserContext", browserContextId=context)
+        finally:
+            loop.remove_reader(self._read)
+            self._waiting.clear()
+            self._problems.clear()
 
-    async def send(self, method: str, **params: Any) -> dict[str, Any]:
+    async def attach(self, target: str, context: str, problems: list[str]) -> DevTools:
+        session = (await self.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
+        self._problems[session] = problems
+        found = DevTools(self, session, context, problems)
+        for domain in ("Page", "Runtime", "Log"):
+            await found.send(f"{domain}.enable")
+        return found
+
+    async def send(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": params}
-        if self._page is not None:
-            message["sessionId"] = self._page
+        if session is not None:
+            message["sessionId"] = session
         self._waiting[number] = asyncio.get_running_loop().create_future()
         os.write(self._write, json.dumps(message).encode() + b"\0")
         answer = await asyncio.wait_for(self._waiting[number], SECONDS)
@@ -70,32 +99,65 @@ class DevTools:
         found: dict[str, Any] = answer["result"]
         return found
 
-    async def attach(self) -> None:
-        """Take the page that the browser has open."""
-        targets = (await self.send("Target.getTargets"))["targetInfos"]
-        target = next(found["targetId"] for found in targets if found["type"] == "page")
-        self._page = (await self.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            await self.send(f"{domain}.enable")
-        await self.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+    def _hear(self) -> None:
+        read = os.read(self._read, 1 << 20)
+        if not read:
+            asyncio.get_running_loop().remove_reader(self._read)
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(ConnectionError("the browser has ended"))
+        self._heard += read
+        *messages, rest = self._heard.split(b"\0") if b"\0" in read else [self._heard]
+        self._heard = rest
+        for text in messages:
+            message = json.loads(text)
+            if (waiting := self._waiting.pop(message.get("id", 0), None)) is not None:
+                if not waiting.done():
+                    waiting.set_result(message)
+            elif (problem := _problem(message)) is not None:
+                self._problems.get(message.get("sessionId", ""), []).append(problem)
+
+
+def _problem(message: dict[str, Any]) -> str | None:
+    """An exception, error or refusal by a policy that the browser noted; its hints are none."""
+    if message.get("method") == "Runtime.exceptionThrown":
+        return json.dumps(message["params"]["exceptionDetails"])[:600]
+    if message.get("method") != "Log.entryAdded":
+        return None
+    entry = message["params"]["entry"]
+    wrong = entry["level"] == "error" or entry["source"] == "security"
+    # Of the network is a server that is gone, or asks for a token.
+    return str(entry["text"]) if wrong and entry["source"] != "network" else None
+
+
+class DevTools:
+    """The connection to one page, and what went wrong in it."""
+
+    def __init__(self, browser: Chromium, session: str, context: str, problems: list[str]) -> None:
+        self._browser = browser
+        self._session = session
+        self._context = context
+        self.problems = problems  # exceptions and refusals that the browser noted
+
+    async def send(self, method: str, **params: Any) -> dict[str, Any]:
+        return await self._browser.send(method, self._session, **params)
 
     async def frame(self, url: str) -> DevTools:
         """The frame of another site in the page, whose address begins so; its problems are the page's."""
-        browser = copy.copy(self)
-        browser._page = None
         while True:
-            targets = (await browser.send("Target.getTargets"))["targetInfos"]
-            if found := [one for one in targets if one["type"] == "iframe" and one["url"].startswith(url)]:
-                break
+            for one in (await self._browser.send("Target.getTargets"))["targetInfos"]:
+                ours = one["type"] == "iframe" and one.get("browserContextId") == self._context
+                if ours and one["url"].startswith(url):
+                    return await self._browser.attach(one["targetId"], self._context, self.problems)
             await asyncio.sleep(0.02)
-        attached = await browser.send("Target.attachToTarget", targetId=found[0]["targetId"], flatten=True)
-        browser._page = attached["sessionId"]
-        for domain in ("Runtime", "Log"):
-            await browser.send(f"{domain}.enable")
-        return browser
 
     async def go(self, url: str) -> None:
-        await self.send("Page.navigate", url=url)
+        """Leave the document for another; what is asked after this is asked of the new one."""
+        await self.value("window.left = true")
+        gone = await self.send("Page.navigate", url=url)
+        assert "errorText" not in gone, gone
+        if "loaderId" in gone:  # else the address has changed within the document
+            await self.until("window.left === undefined")
 
     async def value(self, expression: str) -> Any:
         """The value of an expression in the page, once it is there if it is a promise."""
@@ -116,6 +178,15 @@ class DevTools:
                     raise
             else:
                 return
+
+    async def shows(self, expression: str, value: Any) -> None:
+        """Wait until an expression in the page has a value; fails with what it had at last."""
+        looked = _LOOK % (1000 * SECONDS * 0.9, expression, json.dumps(value))
+        assert await self.value(looked) == value
+
+    async def drawn(self) -> None:
+        """Wait until the page has drawn what it planned for the next frames."""
+        await self.value(_FRAMES)
 
     async def click(self, selector: str) -> None:
         """Click an element with the mouse, where it is."""
@@ -162,15 +233,17 @@ class DevTools:
         await self.send("Emulation.setDeviceMetricsOverride", **size)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         await self.send("Emulation.setEmulatedMedia", features=features)
+        await self.until(f"innerWidth === {width} && innerHeight === {height}")
+        await self.drawn()
 
     async def screenshot(self, path: Path) -> None:
         shot = await self.send("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
-@asynccontextmanager
-async def devtools(profile: Path) -> AsyncIterator[DevTools]:
-    """A browser with one empty page, until the block ends."""
+@contextmanager
+def chromium_process(profile: Path) -> Iterator[Chromium]:
+    """A browser without pages, until the block ends."""
     assert BROWSER is not None
     read_here, write_there = os.pipe()
     read_there, write_here = os.pipe()
@@ -180,31 +253,16 @@ async def devtools(profile: Path) -> AsyncIterator[DevTools]:
         os.close(end)
     command = f'exec "$@" 3<&{ends[0]} 4>&{ends[1]}'
     with (profile / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            "bash", "-c", command, "bash", BROWSER, *_OPTIONS, f"--user-data-dir={profile}", "about:blank",
+        process = subprocess.Popen(
+            ["bash", "-c", command, "bash", BROWSER, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
             pass_fds=ends, stdout=log, stderr=log,
         )  # fmt: skip
     for end in ends:
         os.close(end)
-    reader = asyncio.StreamReader(limit=1 << 26)
-    pipe = os.fdopen(read_here, "rb", buffering=0)
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    found = DevTools(write_here)
-
-    async def listen() -> None:
-        while True:
-            found.hear(json.loads((await reader.readuntil(b"\0"))[:-1]))
-
-    listening = asyncio.create_task(listen())
     try:
-        await found.attach()
-        yield found
+        yield Chromium(read_here, write_here)
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
-        transport.close()
         os.close(write_here)
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+        process.terminate()
+        process.wait(SECONDS)
+        os.close(read_here)

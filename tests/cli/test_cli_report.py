@@ -12,7 +12,7 @@ import pytest
 
 from acuity.cli.main import main
 from acuity.cli.vmaf import main as vmaf
-from devtools import BROWSER, devtools
+from devtools import BROWSER, Chromium
 from scoring_clips import y4m
 
 HOSTILE = "</script><script>window.stopped = ['ran']</script>\"'\u202e"
@@ -135,7 +135,7 @@ def test_vmaf_writes_pages(clips: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
-def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path) -> None:
+def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path, chromium: Chromium) -> None:
     scored, hostile, empty = (tmp_path / f"{name}.html" for name in ("scored", "hostile", "empty"))
     assert main(["score", *clips, "-q", "-o", str(scored)]) == 0
     assert main(["report", str(_old(tmp_path / "old.json", HOSTILE)), "-o", str(hostile)]) == 0
@@ -143,13 +143,10 @@ def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path) -> None:
     assert main(["report", str(tmp_path / "none.json"), "-o", str(empty)]) == 0
 
     async def look() -> None:
-        profile = tmp_path / "profile"
-        profile.mkdir()
         with anyio.fail_after(120):
-            async with devtools(profile) as page:
+            async with chromium.page() as page:
                 for file in (scored, hostile, empty):
                     await page.go(file.as_uri())
-                    await page.until(f"location.href === {json.dumps(file.as_uri())}")
                     await page.until("document.body?.dataset.ready === 'true'")
                     assert await page.value("window.stopped ?? []") == []
                     if file is hostile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,7 +10,7 @@ import pytest
 
 from acuity.mcp.admin.static_files import static_files
 from admin_ground import EVIL, TOKEN, AdminGround, FakeWorkers, admin_ground
-from devtools import BROWSER, DevTools, devtools
+from devtools import BROWSER, Chromium, DevTools
 from raw_http import call, open_session
 from transport_bench import run
 
@@ -95,9 +94,9 @@ def test_the_page_takes_no_token_and_has_a_strict_policy() -> None:
 
 
 @browser
-def test_an_operator_signs_in_looks_around_and_kicks(tmp_path: Path) -> None:
+def test_an_operator_signs_in_looks_around_and_kicks(chromium: Chromium) -> None:
     async def test() -> None:
-        async with admin_ground() as ground, devtools(tmp_path) as page:
+        async with admin_ground() as ground, chromium.page() as page:
             await page.resize(1400)
             await page.go(f"{ground.base}/admin")
             await page.until("document.activeElement?.id === 'token'")
@@ -158,9 +157,9 @@ def test_an_operator_signs_in_looks_around_and_kicks(tmp_path: Path) -> None:
 
 
 @browser
-def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(tmp_path: Path) -> None:
+def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(chromium: Chromium) -> None:
     async def test() -> None:
-        async with devtools(tmp_path) as page:
+        async with chromium.page() as page:
             async with admin_ground() as ground:
                 address = ground.port.page.address
                 await page.resize(800)
@@ -197,9 +196,9 @@ def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(tmp_path: Path) 
 
 
 @browser
-def test_thousands_of_sessions_are_paged_at_every_width(tmp_path: Path) -> None:
+def test_thousands_of_sessions_are_paged_at_every_width(chromium: Chromium) -> None:
     async def test() -> None:
-        async with admin_ground() as ground, devtools(tmp_path) as page:
+        async with admin_ground() as ground, chromium.page() as page:
             for number in range(5000):
                 ground.begin(f"token:t{number % 9}", name=f"client {number}")
             await page.resize(1400)

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 from mcp.client import advertise
 
-from devtools import DevTools, devtools
+from devtools import Chromium, DevTools
 
 APPS: Final = "io.modelcontextprotocol/ui"
 PAGE_TYPE: Final = "text/html;profile=mcp-app"
@@ -110,13 +110,11 @@ _INNER: Final = (
 
 
 @asynccontextmanager
-async def app_host(client: Client | None, folder: Path) -> AsyncIterator[AppHost]:
+async def app_host(client: Client | None, chromium: Chromium) -> AsyncIterator[AppHost]:
     """A browser with the host's page, which asks the client for what the app asks it."""
     modules = await asyncio.to_thread(host_modules)
-    profile = folder / "profile"
-    profile.mkdir()
     with _serving(client, modules, asyncio.get_running_loop()) as base:
-        async with devtools(profile) as page:
+        async with chromium.page() as page:
             await page.go(base)
             yield AppHost(page)
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded import ServerAddress
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
-from devtools import DevTools, devtools
+from devtools import Chromium, DevTools
 
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 TOKEN = "a-token-of-this-test-only"
@@ -106,8 +105,8 @@ async def live_ground(token: str | None = TOKEN, *, sse: bool = False) -> AsyncI
 
 
 @asynccontextmanager
-async def live_page(folder: Path, *, sse: bool = False) -> AsyncIterator[tuple[LiveGround, DevTools]]:
+async def live_page(chromium: Chromium, *, sse: bool = False) -> AsyncIterator[tuple[LiveGround, DevTools]]:
     """The page, opened as the command's address says."""
-    async with live_ground(sse=sse) as ground, devtools(folder) as page:
+    async with live_ground(sse=sse) as ground, chromium.page() as page:
         await page.resize(1000)
         yield ground, page

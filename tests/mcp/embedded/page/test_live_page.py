@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,7 +11,7 @@ import pytest
 from axe import RUN, axe_script
 from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
 
-from devtools import BROWSER, DevTools
+from devtools import BROWSER, Chromium, DevTools
 
 browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
 
@@ -45,9 +44,9 @@ async def nothing_stopped(page: DevTools) -> None:
 
 @browser
 @pytest.mark.parametrize("sse", [False, True], ids=["http", "sse"])
-def test_the_curve_is_the_measurement(tmp_path: Path, sse: bool) -> None:
+def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> None:
     async def test() -> None:
-        async with live_page(tmp_path, sse=sse) as (ground, page):
+        async with live_page(chromium, sse=sse) as (ground, page):
             await page.go(ground.page)
             await page.until(f"{STATE} === 'live'")
             assert await page.value("location.href") == ground.base  # the token has left the address
@@ -76,9 +75,9 @@ def test_the_curve_is_the_measurement(tmp_path: Path, sse: bool) -> None:
 
 
 @browser
-def test_buttons_steer(tmp_path: Path) -> None:
+def test_buttons_steer(chromium: Chromium) -> None:
     async def test() -> None:
-        async with live_page(tmp_path) as (ground, page):
+        async with live_page(chromium) as (ground, page):
             await page.go(ground.page)
             await page.until(f"{STATE} === 'live'")
             async with ground.feeding():
@@ -126,9 +125,9 @@ def test_buttons_steer(tmp_path: Path) -> None:
 
 
 @browser
-def test_a_token_is_asked_for_and_the_end_stays_readable(tmp_path: Path) -> None:
+def test_a_token_is_asked_for_and_the_end_stays_readable(chromium: Chromium) -> None:
     async def test() -> None:
-        async with live_page(tmp_path) as (ground, page):
+        async with live_page(chromium) as (ground, page):
             await page.go(f"{ground.base}#token=wrong-wrong-wrong-wrong")
             await page.until("document.activeElement?.id === 'token'")
             assert await page.value("document.querySelector('#app').hidden")
@@ -148,11 +147,11 @@ def test_a_token_is_asked_for_and_the_end_stays_readable(tmp_path: Path) -> None
 
 
 @browser
-def test_nothing_is_inaccessible_at_any_width_in_either_scheme(tmp_path: Path) -> None:
+def test_nothing_is_inaccessible_at_any_width_in_either_scheme(chromium: Chromium) -> None:
     script = axe_script()
 
     async def test() -> None:
-        async with live_page(tmp_path) as (ground, page):
+        async with live_page(chromium) as (ground, page):
             await page.go(ground.page)
             await page.until(f"{STATE} === 'live'")
             await ground.feed(30)
