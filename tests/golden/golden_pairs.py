@@ -6,12 +6,15 @@ import functools
 from collections.abc import Callable
 
 from acuity.measure import Measurement, Results
+from acuity.models import load_model
 from acuity.scoring.presets import PRESETS
 from acuity.video.picture import Picture
 from acuity.video.readers.open import open_video
 from golden_figures import GoldenCase, GoldenRun, load_cases
 
 Pair = tuple[Picture, Picture]
+
+known_model = functools.lru_cache(maxsize=64)(load_model)  # each is that of many cases
 
 
 @functools.lru_cache(maxsize=2)
@@ -78,7 +81,7 @@ def measure(
     with Measurement(threads, subsample, instruction_set) as measurement:
         models, features = wanted(run)
         for spec in models:
-            measurement.add_model(spec)
+            measurement.add_model(known_model(spec))
         for feature in features:
             measurement.add_feature(feature)
         on_start(measurement)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,14 @@ Runs = list[tuple[GoldenCase, GoldenRun]]
 
 def ids(runs: Runs) -> list[str]:
     return [f"{case.name}-{run.name}" for case, run in runs]
+
+
+def of_cases(runs: Runs) -> dict[str, Runs]:
+    """The runs by the name of their case."""
+    found: dict[str, Runs] = {}
+    for case, run in runs:
+        found.setdefault(case.name, []).append((case, run))
+    return found
 
 
 RUNS = answered_runs()
@@ -64,10 +74,15 @@ def is_defined(case: GoldenCase, key: str) -> bool:
 
 
 def check(case: GoldenCase, run: GoldenRun, results: Results) -> None:
+    assert list(results.columns) == list(run.metrics)
+    check_figures(case, run, results, results.pooled())
+
+
+def check_figures(
+    case: GoldenCase, run: GoldenRun, results: Results, pooled: dict[str, dict[str, float]]
+) -> None:
     scores = set(results.models)
     assert results.frames == run.frames
-    assert list(results.columns) == list(run.metrics)
-    pooled = results.pooled()
     for key, figures in run.metrics.items():
         if not is_defined(case, key):
             continue
@@ -85,9 +100,28 @@ def test_runs(case: GoldenCase, run: GoldenRun) -> None:
     check(case, run, measure(case, run, threads=5))
 
 
-@pytest.mark.parametrize(("case", "run"), FEATURE_RUNS, ids=ids(FEATURE_RUNS))
-def test_one_thread(case: GoldenCase, run: GoldenRun) -> None:
-    check(case, run, measure(case, run, threads=1))
+def check_together(case: GoldenCase, runs: Runs, threads: int, instruction_set: str | None = None) -> None:
+    """Runs of a case that have no figure in common, with options of their own, are one measurement."""
+    parts: list[list[GoldenRun]] = []
+    for _, run in runs:
+        for part in parts:
+            if not any(key in other.metrics for other in part for key in run.metrics):
+                part.append(run)
+                break
+        else:
+            parts.append([run])
+    for part in parts:
+        features = tuple(argument for run in part for argument in run.args)
+        results = measure(case, replace(part[0], args=features), threads, instruction_set)
+        assert set(results.columns) == {key for run in part for key in run.metrics}
+        pooled = results.pooled()
+        for run in part:
+            check_figures(case, run, results, pooled)
+
+
+@pytest.mark.parametrize("name", of_cases(FEATURE_RUNS))
+def test_one_thread(name: str) -> None:
+    check_together(load_cases()[name], of_cases(FEATURE_RUNS)[name], threads=1)
 
 
 @pytest.mark.parametrize(("case", "run"), REFUSED, ids=ids(REFUSED))
@@ -106,10 +140,10 @@ def test_what_libvmaf_refuses_or_crashes_on(case: GoldenCase, run: GoldenRun) ->
 
 
 @pytest.mark.parametrize("slower_set", usable_instruction_sets()[1:])
-@pytest.mark.parametrize(("case", "run"), KERNEL_RUNS, ids=ids(KERNEL_RUNS))
-def test_instruction_sets(case: GoldenCase, run: GoldenRun, slower_set: str) -> None:
+@pytest.mark.parametrize("name", of_cases(KERNEL_RUNS))
+def test_instruction_sets(name: str, slower_set: str) -> None:
     """The first set is the one that all tests above run with."""
-    check(case, run, measure(case, run, threads=2, instruction_set=slower_set))
+    check_together(load_cases()[name], of_cases(KERNEL_RUNS)[name], 2, slower_set)
 
 
 def test_all_runs_are_here() -> None:
