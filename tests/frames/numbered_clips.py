@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -19,12 +20,17 @@ GREY = 128
 Planes = list[NDArray[np.uint8]]
 
 
-def luma(number: int, *, damaged: bool = False, worn: bool = False) -> NDArray[np.uint8]:
-    """A drifting texture under a band with the number's bits; damage is noise, wear is one sample."""
+@functools.cache
+def _scene() -> NDArray[np.float64]:
     scene = np.random.default_rng(3).normal(0, 1, (HEIGHT + 80, WIDTH + 120))
     for axis in (0, 1):
         scene = np.apply_along_axis(np.convolve, axis, scene, np.ones(5) / 5, "same")
-    picture = 120 + 90 * scene[number : number + HEIGHT, 2 * number : 2 * number + WIDTH]
+    return scene
+
+
+def luma(number: int, *, damaged: bool = False, worn: bool = False) -> NDArray[np.uint8]:
+    """A drifting texture under a band with the number's bits; damage is noise, wear is one sample."""
+    picture = 120 + 90 * _scene()[number : number + HEIGHT, 2 * number : 2 * number + WIDTH]
     picture += np.random.default_rng(number).normal(0, 1.5, picture.shape)
     if damaged:
         picture[BAND:] += np.random.default_rng(99 - number).normal(0, 20 + number, (HEIGHT - BAND, WIDTH))
@@ -43,8 +49,9 @@ def number_of(picture: NDArray[np.uint8]) -> int:
     return sum(1 << bit for bit, x in enumerate(middles) if row[x] > 120)
 
 
+@functools.lru_cache(maxsize=256)
 def planes(number: int, *, damaged: bool = False, worn: bool = False) -> Planes:
-    """The frame in 4:2:0, with colours that drift too."""
+    """The frame in 4:2:0, with colours that drift too; not to be written to."""
     rows, columns = HEIGHT // 2, WIDTH // 2
     x = np.arange(columns)[None] + number
     y = np.arange(rows)[:, None]
@@ -64,7 +71,7 @@ def clip(
     """Frames by number; `half` has every second sample of each; `worn` ones differ a little."""
     step = 2 if half else 1
     return [
-        [np.ascontiguousarray(plane[::step, ::step]) for plane in planes(n, damaged=n in damaged, worn=worn)]
+        [plane[::step, ::step].copy() for plane in planes(n, damaged=n in damaged, worn=worn)]
         for n in numbers
     ]
 
