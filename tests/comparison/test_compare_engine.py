@@ -86,14 +86,15 @@ def assert_alone(row: CompareRow, **settings: object) -> None:
     assert row.report.summary() == alone.summary()
 
 
-@pytest.fixture
-def encodes(tmp_path: Path) -> list[Path]:
+@pytest.fixture(scope="module")
+def encodes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Of other depth, size and codec."""
+    folder = tmp_path_factory.mktemp("encodes")
     return [
-        clip(tmp_path / "worse.mkv", worse=True),
-        clip(tmp_path / "deep.mkv", worse=True, depth=10),
-        container(tmp_path / "small.mkv", FRAMES, half=True),
-        container(tmp_path / "lossy.mp4", FRAMES, codec="libx264"),
+        clip(folder / "worse.mkv", worse=True),
+        clip(folder / "deep.mkv", worse=True, depth=10),
+        container(folder / "small.mkv", FRAMES, half=True),
+        container(folder / "lossy.mp4", FRAMES, codec="libx264"),
     ]
 
 

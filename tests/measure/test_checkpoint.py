@@ -18,7 +18,7 @@ from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import luma
 from steered import model
 
-FRAMES = 9
+FRAMES = 7
 # Every extractor, and those that look back or ahead with the options that make them do it differently.
 FEATURES = (
     *EXTRACTORS,

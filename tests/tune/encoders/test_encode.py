@@ -192,9 +192,13 @@ def children() -> set[int]:
     return {int(pid) for pid in found.stdout.split()}
 
 
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    return open_clip(write_y4m(tmp_path_factory.mktemp("slow") / "slow.y4m", 12, 1280, 720))
+
+
 @pytest.mark.parametrize("name", IN_PROCESS)
-def test_a_stop_ends_encoder_and_threads(name: str, tmp_path: Path) -> None:
-    slow = open_clip(write_y4m(tmp_path / "slow.y4m", 12, 1280, 720))
+def test_a_stop_ends_encoder_and_threads(name: str, slow: Clip) -> None:
     before, stop = children(), threading.Event()
     timer = threading.Timer(0.6, stop.set)  # in the middle: the whole would take much longer
     timer.start()
@@ -219,8 +223,7 @@ def test_no_thread_of_an_encoder_has_priority_over_the_machine(tmp_path: Path) -
     reader.close()
 
 
-def test_an_encoder_that_is_killed_is_reported(tmp_path: Path) -> None:
-    slow = open_clip(write_y4m(tmp_path / "slow.y4m", 12, 1280, 720))
+def test_an_encoder_that_is_killed_is_reported(slow: Clip) -> None:
     measure(slow.of(Part(0, 1)), fast("libx264"), 30)  # so that a process waits
     before = children()
 
