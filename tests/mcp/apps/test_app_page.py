@@ -220,7 +220,7 @@ def test_hostile_and_broken_results_stay_text(chromium: Chromium) -> None:
             await host.app_until("document.querySelector('#status').textContent !== undefined")
             better = {**hostile, "models": [{"name": EVIL, "label": EVIL, "mean": 51.0}]}
             await host.give({"content": [], "structuredContent": better})
-            await host.app_until(f"document.querySelector('{SCORE}').innerText === '51.00'")
+            await host.app_until(f"document.querySelector('{SCORE}')?.innerText === '51.00'")
             assert await host.app("window.evil") is None
             assert await host.app("document.querySelectorAll('#app script, #app img').length") == 0
             assert await host.stopped() == []
