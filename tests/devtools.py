@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SECONDS = 40.0  # for what should take one; the machine may be busy
+SECONDS = 90.0  # for what should take one; the machine may be busy
 _OPTIONS = (
     "--headless",
     "--no-sandbox",

@@ -143,7 +143,7 @@ def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path, chromium: Chr
     assert main(["report", str(tmp_path / "none.json"), "-o", str(empty)]) == 0
 
     async def look() -> None:
-        with anyio.fail_after(120):
+        with anyio.fail_after(240):
             async with chromium.page() as page:
                 for file in (scored, hostile, empty):
                     await page.go(file.as_uri())

@@ -84,7 +84,7 @@ def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
         assert said == "libx264, crf 25: 900.0 kbit/s, VMAF 91.00, chosen"
 
     async def run() -> None:
-        with anyio.fail_after(120):
+        with anyio.fail_after(240):
             async with chromium.page() as page:
                 for name, look in (("compare", compared), ("tune", tuned)):
                     for width in (1400, 800, 360):

@@ -50,7 +50,7 @@ async def scoring_server(folder: Path) -> AsyncIterator[Client]:
 
 def play(test: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
-        with anyio.fail_after(120):
+        with anyio.fail_after(240):
             await test()
 
     anyio.run(limited)

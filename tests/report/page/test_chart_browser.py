@@ -44,7 +44,7 @@ def test_a_growing_curve(chromium: Chromium, tmp_path: Path) -> None:
             f"<div id='here'></div><script type='module'>{script}</script>",
             encoding="utf-8",
         )
-        with anyio.fail_after(90):
+        with anyio.fail_after(240):
             async with chromium.page() as page:
                 await page.resize(1000, 700)
                 await page.go(path.as_uri())

@@ -55,7 +55,7 @@ def in_browser(chromium: Chromium, test: Callable[[DevTools], Coroutine[Any, Any
     """Run a test with a page of its own, which takes its time on a busy machine."""
 
     async def limited() -> None:
-        with anyio.fail_after(120):
+        with anyio.fail_after(240):
             async with chromium.page() as page:
                 await test(page)
                 await nothing_stopped(page)

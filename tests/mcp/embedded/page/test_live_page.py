@@ -25,7 +25,7 @@ def patiently(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a test with a browser, which takes its time on a busy machine."""
 
     async def limited() -> None:
-        with anyio.fail_after(150):
+        with anyio.fail_after(240):
             await test()
 
     anyio.run(limited)
