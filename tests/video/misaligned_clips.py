@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -175,26 +176,30 @@ def encode_luma(
     return path
 
 
-def signatures(path: Path) -> list[Signature]:
-    """Signatures of the pictures of a file, at the size of the clips."""
+def signatures(path: Path) -> Iterator[Signature]:
+    """Signatures of the pictures of a file, at the size of the clips; decoded as they are asked for."""
     step = Fit(WIDTH, HEIGHT, PixelFormat("420", 8), from_full=False, to_full=False)
     with open_video(path) as reader:
         fits = (reader.info.width, reader.info.height, reader.info.format.depth) == (WIDTH, HEIGHT, 8)
-        return [sign(picture if fits else step(picture)) for picture in reader]
+        yield from (sign(picture if fits else step(picture)) for picture in reader)
 
 
 def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
     return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
 
 
-def found(ref: Sequence[Signature], dis: Sequence[Signature]) -> Finding | None:
-    """What an aligner makes of two videos."""
+def found(ref: Sequence[Signature], dis: Iterable[Signature]) -> Finding | None:
+    """What an aligner makes of two videos; it takes no more frames than it needs."""
     aligner = Aligner()
-    for one, other in zip(ref, dis, strict=False):
-        if (finding := aligner.add(one, other)) is not None:
+    pairs = 0
+    rest = iter(dis)
+    for other in rest:
+        if pairs == len(ref):
+            return aligner.end((), itertools.chain([other], rest))
+        if (finding := aligner.add(ref[pairs], other)) is not None:
             return finding
-    pairs = min(len(ref), len(dis))
-    return aligner.end(ref[pairs:], dis[pairs:])
+        pairs += 1
+    return aligner.end(ref[pairs:], ())
 
 
 def is_named_rightly(content: str, fault: Fault, finding: Finding | None) -> bool:
