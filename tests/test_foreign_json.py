@@ -37,9 +37,19 @@ def test_documents_are_read_back(document: object) -> None:
     assert parse_json(json.dumps(document).encode()) == document
 
 
-@pytest.mark.parametrize("text", ["", "{", "nul", b"\xff", "1" * (sys.get_int_max_str_digits() + 1), *DEEP])
-def test_whatever_is_wrong_is_a_value_error(text: str | bytes) -> None:
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("nul", "Expecting value"),
+        (b"\xff", "can't decode byte"),
+        ("1" * (sys.get_int_max_str_digits() + 1), "Exceeds the limit"),
+        (DEEP[0], "nested too deeply"),
+    ],
+)
+def test_whatever_is_wrong_is_a_value_error(text: str | bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
         parse_json(text)
     assert gc.isenabled()
 
