@@ -1,6 +1,7 @@
 """A soak of two nodes with workers, Redis and nginx under mixed load, while parts of them are ended.
 
-    PYTHONPATH=tests/mcp:tests/mcp/runtime/cluster python tests/mcp/soak/soak.py [--minutes 15] [--json FILE]
+    export PYTHONPATH=tests:tests/mcp:tests/mcp/runtime/cluster
+    python tests/mcp/soak/soak.py [--minutes 15] [--json FILE]
 
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;
@@ -16,8 +17,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 
@@ -32,17 +34,26 @@ STATELESS = 4
 _KILL = 10.0  # seconds between two workers that are killed
 _SAMPLES = 60  # looks at the processes in the whole time
 _TTL = 10.0  # seconds until the sessions of clients that vanished end
+_ONCE = {"workers_killed": 1, "redis_restarts": 1, "nodes_rolled": 1}
+_SLOWEST = 6  # times as long as it should take
 _EBB = 30.0  # seconds for everything to end after the clients have
 
 
-async def soak(ground: Ground, seconds: float, seed: int = 0) -> Report:
-    """Put load on the servers for so long, and see what is left afterwards."""
+async def soak(
+    ground: Ground, seconds: float, seed: int = 0, least: Mapping[str, int] = MappingProxyType({})
+) -> Report:
+    """Put load on the servers for so long, and see what is left afterwards.
+
+    A slow machine takes longer until everything was ended once and the least counts were reached.
+    """
     chance = random.Random(seed)
     tally, done = Tally(), Counter[str]()
     began = time.monotonic()
 
     def is_over() -> bool:
-        return time.monotonic() - began > seconds
+        spent = time.monotonic() - began
+        reached = all((tally.counts + done)[name] >= many for name, many in {**_ONCE, **least}.items())
+        return spent > _SLOWEST * seconds or (spent > seconds and reached)
 
     watched = {node.label: Watched(f"node {node.label}", node.pid) for node in ground.nodes}
     async with http_client() as http, anyio.create_task_group() as tasks:
@@ -74,17 +85,17 @@ async def _disturb(
     began = time.monotonic()
     redis_at, roll_at = seconds / 3, seconds * 2 / 3
     while not is_over():
-        await anyio.sleep(min(_KILL, seconds / 12))
+        await anyio.sleep(min(_KILL, seconds / 6))
         if is_over():
             return
         now = time.monotonic() - began
         if now > redis_at and not done["redis_restarts"]:
-            done["redis_restarts"] += 1
             await anyio.to_thread.run_sync(ground.restart_redis)
+            done["redis_restarts"] += 1
         elif now > roll_at and not done["nodes_rolled"]:
-            done["nodes_rolled"] += 1
             node = ground.nodes[0]
             await anyio.to_thread.run_sync(node.roll)
+            done["nodes_rolled"] += 1
             watched[node.label + " again"] = Watched(f"node {node.label}, rolled", node.pid)
         elif pids := [pid for node in ground.nodes for pid in node.worker_pids()]:
             done["workers_killed"] += 1

@@ -100,8 +100,9 @@ class Node:
         self.start()
 
     def worker_pids(self) -> list[int]:
+        """Of those that take calls: on a slow machine none would ever get to it if they were ended before."""
         found = self.view("workers") or {}
-        return [worker["pid"] for worker in found.get("workers", ()) if worker["pid"] is not None]
+        return [worker["pid"] for worker in found.get("workers", ()) if worker["state"] == "ready"]
 
     def runtime(self) -> dict[str, Any] | None:
         return self.view("runtime")

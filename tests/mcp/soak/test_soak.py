@@ -12,19 +12,19 @@ from redis_server import needs_redis
 from soak import soak
 from soak_ground import Ground
 
-SECONDS = 60.0
-TTL = 10.0
+SECONDS = 20.0
+TTL = 8.0
+LEAST = {"workers_killed": 2, "resumed": 20, "calls": 50}
 
 
 @needs_redis
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not on this machine")
 def test_a_short_soak(tmp_path: Path) -> None:
     with Ground(tmp_path, TTL) as ground:
-        report = anyio.run(soak, ground, SECONDS)
+        report = anyio.run(soak, ground, SECONDS, 0, LEAST)
     print("\n".join(report.lines()))
     assert report.faults == {}, report.lines()
     assert {name: many for name, many in report.left.items() if many} == {}
-    assert report.events["workers_killed"] >= 5
     assert report.events["redis_restarts"] == report.events["nodes_rolled"] == 1
-    assert report.counts["resumed"] > 20
-    assert report.counts["calls"] > 50
+    seen = {**report.counts, **report.events}
+    assert {name: many for name, many in LEAST.items() if seen.get(name, 0) < many} == {}
