@@ -25,6 +25,7 @@ from product_server import product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
 from transport_bench import LOCAL, Bench, run, serving
 
+WISHES = 100  # for subscriptions: more than anybody may have
 AT = Http(LOCAL)
 ALICE, BOB = "alice-correct-horse", "bob-battery-staple"
 TOKENS = Access(Tokens({ALICE: "alice", BOB: "bob"}))
@@ -137,9 +138,9 @@ def test_subscriptions_take_no_place_from_calls(access: Access | None) -> None:
             anyio.create_task_group() as tasks,
         ):
             session = await open_session(server.where, other)
-            for number in range(300):
+            for number in range(WISHES):
                 tasks.start_soon(listen, number)
-            while opened + len(refused) < 300:
+            while opened + len(refused) < WISHES:
                 await anyio.sleep(0.01)
             assert opened == 64
             assert {answer["error"]["code"] for answer in refused} == {BUSY}

@@ -220,7 +220,7 @@ def test_through_the_real_server(folder: Path) -> None:
                     found = (await client.call_tool("get_job", job)).structured_content
                     if found["status"] not in ("queued", "running"):
                         break
-                    await anyio.sleep(0)
+                    await anyio.sleep(0.02)  # as clients poll
                 assert found["status"] == "completed", found
                 assert found["result"]["ranked"][0]["n"] == 40
 

@@ -22,6 +22,8 @@ BASES = {
     "Server": "mcp.server.lowlevel",
 }
 PRIVATE = re.compile(r"_[a-z]\w*")
+# What a file has that uses a private name; most have none of it, and needn't be parsed.
+SIGN = re.compile(rf"(?<!\bself)(?<!\bcls)\._[a-z]|\bfrom \S*\b_[a-z]|\b({'|'.join(BASES)})\b")
 DOCUMENTED = {"_asdict", "_replace", "_exit", "_native"}  # Python's own, and the package's kernels
 
 
@@ -52,8 +54,9 @@ def test_each_has_its_reason_and_is_used(member: Private) -> None:
 def uses(path: Path) -> Iterator[str]:
     """Private names of other packages that a file uses."""
     text = path.read_text()
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    if SIGN.search(text) is None:
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.module.startswith(("acuity", "_")):
             if any(PRIVATE.fullmatch(part) for part in node.module.split(".")):
                 yield node.module
@@ -66,6 +69,8 @@ def uses(path: Path) -> Iterator[str]:
 def inherited(node: ast.ClassDef, text: str) -> Iterator[str]:
     """Private members of a class of another package that a class derived from it uses."""
     source = "".join(map(base_source, node.bases))
+    if not source:
+        return
     for inner in ast.walk(node):
         if not isinstance(inner, ast.Attribute) or not PRIVATE.fullmatch(inner.attr):
             continue
