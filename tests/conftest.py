@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -18,6 +19,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
+
+# The collector would go through all that is imported again and again: a third of the time of some tests.
+gc.set_threshold(20_000)
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
 # Pydantic would search all installed distributions for plugins, in each process that a test starts.
@@ -63,10 +67,16 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
     yield
 
 
-def pytest_collection_finish() -> None:
-    """What collecting the tests has made stays, so gc.collect() in a test needn't go through all of it."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What collecting the tests has made stays, so gc.collect() in a test needn't go through all of it.
+
+    Where a test was found that needs it, what programs are forked from is started.
+    """
     gc.collect()
     gc.freeze()
+    prepared = sys.modules.get("prepared_programs")
+    if prepared is not None and not session.config.option.collectonly:
+        prepared.prepare()
 
 
 def instruction_sets() -> list[str]:

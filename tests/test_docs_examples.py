@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from misaligned_clips import HEIGHT, WIDTH, encode_luma, frames_of
+from prepared_programs import starter
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -110,7 +111,7 @@ def test_there_are_needs() -> None:
 def test_the_usual_needs(folder: Path, line: str) -> None:
     if line.startswith("ffmpeg") and shutil.which("ffmpeg") is None:
         pytest.skip("there is no ffmpeg to write the pipe")
-    here = f"{shlex.quote(sys.executable)} -m acuity.cli.main score"
+    here = shlex.join([*starter(), "-m", "acuity.cli.main", "score"])
     done = ran(folder, ["bash", "-o", "pipefail", "-c", line.replace("acuity score", here)])
     assert done.returncode == 0, done.stderr
     # HDR is not what the models were made for, and the encode of the images doesn't say its matrix.

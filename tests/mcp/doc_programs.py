@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prepared_programs import starter
+
 _RECORD = """\
 #!{python}
 import json, os, sys
@@ -20,7 +22,7 @@ with open(os.environ["CALLED"], "a") as file:
 """
 _SERVE = """\
 #!/bin/sh
-exec {python} -m acuity.cli.serve "$@"
+exec {server} -m acuity.cli.serve "$@"
 """
 STAND_INS = ("claude", "docker", "pip")
 
@@ -44,7 +46,7 @@ class Programs:
         self._called = folder / "called"
         for name, text in {"vmaf-mcp": _SERVE, **dict.fromkeys(STAND_INS, _RECORD)}.items():
             script = self.folder / name
-            script.write_text(text.format(python=shlex.quote(sys.executable)))
+            script.write_text(text.format(python=shlex.quote(sys.executable), server=shlex.join(starter())))
             script.chmod(0o755)
 
     def environment(self, **more: str) -> dict[str, str]:

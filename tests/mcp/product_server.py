@@ -24,6 +24,7 @@ from acuity.mcp.standalone.main import product
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.wire.guard.access import Access
 from moving_pictures import HEIGHT, WIDTH, luma
+from prepared_programs import Program, starter
 from transport_bench import LOCAL, transport_to
 
 COMMAND = [sys.executable, "-m", "acuity.cli.serve"]
@@ -69,11 +70,11 @@ def raw_pair(folder: Path, frames: int) -> dict[str, Any]:
 class ProductServer:
     """A running server: where it listens, and the processes that belong to it."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, by: Callable[..., Program] = Program) -> None:
         self.folder = folder
         self.lines: list[dict[str, Any]] = []
         self._heard = threading.Condition()
-        self.process = subprocess.Popen(
+        self.process = by(
             [*COMMAND, *arguments],
             env=environment(folder),
             stdin=subprocess.DEVNULL,
@@ -119,9 +120,11 @@ class ProductServer:
 
 
 @contextmanager
-def product_server(folder: Path, *arguments: str) -> Iterator[ProductServer]:
+def product_server(
+    folder: Path, *arguments: str, by: Callable[..., Program] = Program
+) -> Iterator[ProductServer]:
     """Start it with these arguments, and see that it leaves nothing behind."""
-    server = ProductServer(folder, *arguments)
+    server = ProductServer(folder, *arguments, by=by)
     try:
         yield server
     finally:
@@ -135,10 +138,10 @@ def product_server(folder: Path, *arguments: str) -> Iterator[ProductServer]:
 
 
 @contextmanager
-def everywhere(folder: Path) -> Iterator[ProductServer]:
+def everywhere(folder: Path, by: Callable[..., Program] = Program) -> Iterator[ProductServer]:
     """A server on every endpoint that several clients can share."""
     with product_server(
-        folder, "--uds", str(folder / "socket"), "--http", "0", "--sse", "0", "--metrics", "0"
+        folder, "--uds", str(folder / "socket"), "--http", "0", "--sse", "0", "--metrics", "0", by=by
     ) as server:
         for transport in (*NETWORK, "metrics"):
             server.where(transport)
@@ -147,7 +150,7 @@ def everywhere(folder: Path) -> Iterator[ProductServer]:
 
 def stdio(folder: Path, era: str, *arguments: str) -> Client:
     """A client with a server of its own."""
-    command, *rest = [*COMMAND, *arguments]
+    command, *rest = [*starter(), *COMMAND[1:], *arguments]
     return Client(
         stdio_client(StdioServerParameters(command=command, args=rest, env=environment(folder))), mode=era
     )

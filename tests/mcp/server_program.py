@@ -11,15 +11,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from prepared_programs import Program
+
 PROGRAM = [sys.executable, str(Path(__file__).with_name("bench_server.py"))]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 @contextmanager
-def program(*options: str, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
+def program(*options: str, **streams: Any) -> Iterator[Program]:
     """The server as a process, which is killed if the test leaves it behind."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process = subprocess.Popen([*PROGRAM, *options], env=ENVIRONMENT, **{**pipes, **streams})
+    process = Program([*PROGRAM, *options], env=ENVIRONMENT, **{**pipes, **streams})
     try:
         yield process
     finally:
@@ -41,7 +43,7 @@ def until(stream: IO[bytes] | None, text: bytes) -> None:
         assert found, f"ended before {text!r}"
 
 
-def say(process: subprocess.Popen[bytes], *messages: Any) -> None:
+def say(process: Program, *messages: Any) -> None:
     assert process.stdin is not None
     process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
     process.stdin.flush()

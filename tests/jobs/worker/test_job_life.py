@@ -21,15 +21,16 @@ from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import Kind, Message, MessageDecoder, encode
 from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
+from prepared_programs import Program
 
 _PARENT = Path(__file__).with_name("job_parent.py")
 
 
 @contextmanager
-def _server(data: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def _server(data: Path, *options: str) -> Iterator[tuple[Program, dict[str, Any]]]:
     """The small server, once its jobs run, and what it said."""
     command = [sys.executable, str(_PARENT), str(data), *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
             yield server, json.loads(server.stdout.readline())

@@ -20,6 +20,7 @@ from acuity import EmbeddedServer
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from moving_pictures import pair
+from prepared_programs import Program
 
 PATIENCE = 30.0  # seconds; reached only where something is broken
 TESTS = Path(__file__).resolve().parents[2]
@@ -119,10 +120,10 @@ def feeding(measurement: Measurement) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def started(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def started(script: str, *arguments: str, by: Callable[..., Program] = Program) -> Iterator[Program]:
     """A Python process of its own, for as long as the block lasts and some time at most."""
     path = os.pathsep.join([str(TESTS), *sys.path])
-    process = subprocess.Popen(
+    process = by(
         [sys.executable, "-c", script, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -144,7 +145,7 @@ def started(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def host_at(path: Path, rest: str) -> Iterator[subprocess.Popen[str]]:
+def host_at(path: Path, rest: str) -> Iterator[Program]:
     """A process whose server listens there, and which goes on with the rest of its script."""
     with started(HOST + rest, str(path)) as host:
         assert host.stdout is not None

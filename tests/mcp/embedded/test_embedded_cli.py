@@ -25,6 +25,7 @@ from acuity.cli.score_options import configure, embedding
 from acuity.cli.vmaf import main as vmaf
 from acuity.cli.vmaf.options import parse
 from embedded_client import PATIENCE, LineClient, connected
+from prepared_programs import Program
 from scoring_clips import y4m
 
 FRAMES = 1500  # enough that a command which waits in the pipe comes before the end
@@ -38,7 +39,7 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 @dataclass
 class Command:
-    process: subprocess.Popen[str]
+    process: Program
     client: LineClient  # at its descriptors 3 and 4
 
     def line(self) -> str:
@@ -55,15 +56,13 @@ def running(program: str, clips: tuple[str, str], *options: str) -> Iterator[Com
     client.send("tools/call", name="vmaf.pause", arguments={})
     module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
     videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
-    # The shell puts the pipes where the command looks for them.
-    script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
-    line = ["bash", "-c", script, "run", sys.executable, "-m", module, *videos, "--threads", "1", *options]
-    process = subprocess.Popen(
+    line = [sys.executable, "-m", module, *videos, "--threads", "1", *options]
+    process = Program(
         line,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        pass_fds=(theirs_in, theirs_out),
+        descriptors=(theirs_in, theirs_out),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     os.close(theirs_in)

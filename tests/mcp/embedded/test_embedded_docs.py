@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ from typing import IO, TypeAlias
 import pytest
 
 from embedded_client import PATIENCE
+from prepared_programs import starter
 from scoring_clips import container, y4m
 from test_smoke_browser import BROWSER, STARTING, browsing, page
 
@@ -122,9 +124,10 @@ def folder(clips: Path, tmp_path: Path) -> Path:
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, module in (("vmaf", "acuity.cli.vmaf"), ("acuity", "acuity.cli.main")):
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(starter())} -m {module} "$@"\n')
         (programs / name).chmod(0o755)
-    (programs / "python").symlink_to(sys.executable)
+    (programs / "python").write_text(f'#!/bin/sh\nexec {shlex.join(starter())} "$@"\n')
+    (programs / "python").chmod(0o755)
     return tmp_path
 
 
@@ -141,9 +144,7 @@ class Ground:
     @contextmanager
     def running(self, block: Block, out: Said = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
         """The block's process, and everything it starts."""
-        line = (
-            [sys.executable, "-u", "-c"] if block.kind == "python" else ["bash", "-e", "-o", "pipefail", "-c"]
-        )
+        line = [*starter(), "-u", "-c"] if block.kind == "python" else ["bash", "-e", "-o", "pipefail", "-c"]
         process = subprocess.Popen(
             [*line, block.runnable.replace(PORT, self.port)],
             cwd=self.folder,

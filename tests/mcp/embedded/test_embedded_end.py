@@ -25,6 +25,7 @@ from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from endpoint_bench import META
 from moving_pictures import pair
+from prepared_programs import Program, starter
 from scoring_clips import y4m
 from test_smoke_examples import example
 
@@ -52,9 +53,9 @@ def command(program: str, clips: tuple[str, str], *options: str) -> list[str]:
 
 
 @contextmanager
-def serving(line: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(line: list[str]) -> Iterator[tuple[Program, str]]:
     """A command, and where it says that agents may connect."""
-    with subprocess.Popen(
+    with Program(
         line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as process:
         end = threading.Timer(3 * PATIENCE, process.kill)
@@ -98,7 +99,7 @@ def test_the_example_agent_reads_the_end_of_a_command(
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_example_agent_starts_a_command(program: str, clips: tuple[str, str]) -> None:
-    out = agent("--", *command(program, clips, "-q"))
+    out = agent("--", *starter(), *command(program, clips, "-q")[1:])
     assert f"{FRAMES} frames, last score" in out
     assert "mean: " in out
 
@@ -125,7 +126,7 @@ def test_an_interrupt_ends_the_stay_and_nothing_else(clips: tuple[str, str], tmp
     assert not path.exists()
 
 
-def lines_to(process: subprocess.Popen[str], word: str) -> str:
+def lines_to(process: Program, word: str) -> str:
     assert process.stderr is not None
     return next(line for line in process.stderr if word in line)
 

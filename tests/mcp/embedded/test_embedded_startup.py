@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from pathlib import Path
 
@@ -42,7 +43,7 @@ print(code, [name for name in {HEAVY} if name in sys.modules])
 
 
 def test_a_host_without_clients_loads_nothing(tmp_path: Path) -> None:
-    with started(HOST, str(tmp_path / "s")) as host:
+    with started(HOST, str(tmp_path / "s"), by=subprocess.Popen) as host:
         out, err = host.communicate(timeout=PATIENCE)
     assert out.splitlines() == ["at frame 0 []", "closed []"], err
 
@@ -52,7 +53,7 @@ def test_a_command_without_clients_loads_nothing(module: str, tmp_path: Path) ->
     ref, dis = (str(y4m(tmp_path / f"{name}.y4m", 3)) for name in ("ref", "dis"))
     videos = ["-r", ref, "-d", dis] if module == "vmaf" else ["score", ref, dis]
     line = [*videos, "-q", "--enable-mcp-sse=0", "--enable-mcp-http", "--enable-mcp-uds", str(tmp_path / "s")]
-    with started(COMMAND.format(module=module), *line) as command:
+    with started(COMMAND.format(module=module), *line, by=subprocess.Popen) as command:
         out, err = command.communicate(timeout=PATIENCE)
     assert out.splitlines()[-1] == "0 []", err
 

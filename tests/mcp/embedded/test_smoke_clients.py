@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from acuity.mcp.endpoints import Open
 from live_ground import ERAS
+from prepared_programs import starter
 from smoke_film import Film
 from smoke_host import TOOLS, Smoke, smoking
 from tool_results import sentence_of
@@ -60,7 +61,7 @@ def test_a_client_that_starts_the_command(era: str, tmp_path: Path) -> None:
     ended = tmp_path / "ended"
     os.mkfifo(ended)
     end = os.open(ended, os.O_RDWR | os.O_NONBLOCK)
-    line = shlex.join([sys.executable, "-m", "acuity.cli.vmaf", *videos, *options])
+    line = shlex.join([*starter(), "-m", "acuity.cli.vmaf", *videos, *options])
     server = StdioServerParameters(
         command="bash",
         args=["-c", f"{line} 3<&0 4>&1 </dev/null >/dev/null; echo $? >{ended}"],

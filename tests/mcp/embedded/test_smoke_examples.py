@@ -17,6 +17,7 @@ import pytest
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.uris import RATES
 from embedded_client import PATIENCE
+from prepared_programs import Program
 from smoke_film import Film
 from smoke_host import TOOLS
 
@@ -25,8 +26,8 @@ PAGE = (ROOT / "docs" / "embedded.md").read_text()
 
 
 @contextmanager
-def example(name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
+def example(name: str, *arguments: str) -> Iterator[Program]:
+    process = Program(
         [sys.executable, "-u", str(ROOT / "examples" / name), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

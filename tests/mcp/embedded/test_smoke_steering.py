@@ -16,24 +16,24 @@ import pytest
 
 from acuity.cli.vmaf import main as vmaf
 from embedded_client import PATIENCE, LineClient
+from prepared_programs import Program
 from smoke_film import Film
 
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 
 
 @contextmanager
-def command(film: Film, *options: str) -> Iterator[tuple[subprocess.Popen[str], LineClient, int]]:
+def command(film: Film, *options: str) -> Iterator[tuple[Program, LineClient, int]]:
     """`vmaf` with a client at descriptors 3 and 4."""
     theirs_in, write = os.pipe()
     read, theirs_out = os.pipe()
-    script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
     run = [sys.executable, "-m", "acuity.cli.vmaf", "-r", str(film.paths[0]), "-d", str(film.paths[1])]
-    process = subprocess.Popen(
-        ["bash", "-c", script, "run", *run, "--enable-mcp-stdio", "-q", *options],
+    process = Program(
+        [*run, "--enable-mcp-stdio", "-q", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        pass_fds=(theirs_in, theirs_out),
+        descriptors=(theirs_in, theirs_out),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     os.close(theirs_in)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from prepared_programs import Program
+
 _PROGRAM = [sys.executable, str(Path(__file__).with_name("restart_server.py"))]
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -27,7 +29,7 @@ class Restarts:
     def __init__(self, store: str, *node: str) -> None:
         """`node`: the label, the port for others and the secret of a node of a cluster, at that Redis."""
         self.port = port = free_port()
-        self._program = subprocess.Popen(
+        self._program = Program(
             [*_PROGRAM, str(port), store, *node],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

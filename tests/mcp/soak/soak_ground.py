@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from prepared_programs import Program
 from redis_server import RedisServer
 
 _HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ class Node:
         self.port, self._peers, self._admin = free_port(), free_port(), free_port()
         self._ground = ground
         self._token = secrets.token_hex(16)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
         self.descriptors = 0  # when it began
 
     @property
@@ -73,7 +74,7 @@ class Node:
         }
         arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
         with (folder / f"{self.label}.log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = Program(
                 [sys.executable, "-m", "acuity.cli.main", "serve", *arguments],
                 stdout=log,
                 stderr=log,

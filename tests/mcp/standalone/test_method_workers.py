@@ -25,6 +25,7 @@ from acuity.mcp.standalone.serve import ServeOptions
 from acuity.mcp.standalone.start_checks import check_start
 from acuity.mcp.standalone.worker_mode import SETTINGS_VARIABLE, settings_from, worker_environment
 from acuity.mcp.wire.listeners import Address
+from prepared_programs import Program
 
 PATIENCE = 60.0
 
@@ -78,12 +79,10 @@ def test_workers_get_the_settings_that_matter_to_them(tmp_path: Path) -> None:
 
 
 @contextmanager
-def saying(
-    folder: Path, words: tuple[str, ...], *options: str
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def saying(folder: Path, words: tuple[str, ...], *options: str) -> Iterator[tuple[Program, str]]:
     """The product's server, and what it says until all of these words were there."""
     environment = {**os.environ, "ACUITY_DATA": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "acuity.cli.serve", "--http", "0", "--log-format", "text", *options],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -105,7 +104,7 @@ def saying(
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[Program, str]]:
     """The product's server with workers, and its address."""
     with saying(folder, (r"http://\S+/mcp",), *options) as (process, said):
         place = re.search(r"http://\S+/mcp", said)

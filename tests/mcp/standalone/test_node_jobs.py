@@ -21,6 +21,7 @@ from acuity.jobs.service import Jobs
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from acuity.mcp.standalone.node_jobs import NodeJobs
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
+from prepared_programs import Program
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
@@ -135,7 +136,7 @@ async def test_the_jobs_of_a_dead_node_are_interrupted(server: RedisServer, tmp_
     async with _node(server, "b", tmp_path, beat=0.2, alive=0.6) as (b, _):
         changes = Changes()
         b.on_change(changes, everywhere=True)
-        with subprocess.Popen(program, stdin=subprocess.PIPE) as node:
+        with Program(program, stdin=subprocess.PIPE) as node:
             id = await asyncio.wait_for(changes.any("running"), PATIENCE)
             waiting = asyncio.ensure_future(b.wait(id))
             await changes.until(id, "running")

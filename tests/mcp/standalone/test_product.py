@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ProductServer]:
-    with everywhere(folder) as running:
+    with everywhere(folder, by=subprocess.Popen) as running:
         yield running
 
 
@@ -165,7 +166,7 @@ def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path)
             found = (await client.call_tool("get_job", {"job_id": job_id})).structured_content
             if found["status"] not in ("queued", "running"):
                 return found
-            await anyio.sleep(0)
+            await anyio.sleep(0.02)  # as clients poll
 
     found = ask(finished)
     # A server of one client ends with it; a job that it began is marked, never lost.

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from mcp import Client
 
+from prepared_programs import Program
 from product_server import (
     COMMAND,
     NETWORK,
@@ -175,16 +176,16 @@ def test_a_second_server_on_the_same_socket_is_refused(tmp_path: Path) -> None:
     with product_server(tmp_path, "--uds", str(path)) as first:
         first.where("uds")
         assert path.stat().st_mode & 0o777 == 0o700
-        second = subprocess.run(
+        with Program(
             [*COMMAND, "--uds", str(path)],
             env=environment(tmp_path),
-            capture_output=True,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=SECONDS,
-        )
+        ) as second:
+            _, said = second.communicate(timeout=SECONDS)
         assert second.returncode == 1
-        assert "in use by another server" in second.stderr
-        assert "Traceback" not in second.stderr
+        assert "in use by another server" in said
+        assert "Traceback" not in said
 
         async def main() -> None:
             async with first.client("uds", "legacy") as client:
@@ -217,7 +218,7 @@ def test_a_restarted_server_knows_what_was_done(tmp_path: Path) -> None:
     async def until(server: ProductServer, job_id: str, *statuses: str) -> dict[str, Any]:
         with anyio.fail_after(SECONDS):
             while (found := await look(server, job_id))["status"] not in statuses:
-                pass
+                await anyio.sleep(0.02)  # as clients poll
         return found
 
     async def main() -> None:

@@ -10,6 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from prepared_programs import starter
 from raw_http import HELLO, call
 from server_program import ENVIRONMENT, PROGRAM, line, program, say, until
 from transport_bench import ERAS, SECONDS, run
@@ -19,7 +20,7 @@ from transport_bench import ERAS, SECONDS, run
 @pytest.mark.parametrize("framing", ["lines", "auto"])
 def test_the_official_client(era: str, framing: str) -> None:
     async def main() -> None:
-        command, *arguments = PROGRAM
+        command, *arguments = [*starter(), *PROGRAM[1:]]
         parameters = StdioServerParameters(
             command=command, args=[*arguments, "--framing", framing], env=ENVIRONMENT
         )

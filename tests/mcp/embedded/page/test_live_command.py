@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from prepared_programs import Program
 from scoring_clips import y4m
 
 ADDRESS = re.compile(r"watch it at (http://127\.0\.0\.1:\d+/)#token=([\w-]{32})$")
@@ -23,7 +24,7 @@ def test_it_stays_for_the_page_and_the_report_is_written(tmp_path: Path, ending:
     clips = [str(y4m(tmp_path / "ref.y4m", 6)), str(y4m(tmp_path / "dis.y4m", 6, worse=True))]
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "acuity.cli.main", "score", *clips, "--live", "--mcp-wait", "-o"]
-    process = subprocess.Popen([*command, str(report)], stderr=subprocess.PIPE, text=True)
+    process = Program([*command, str(report)], stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         while (found := ADDRESS.search(line := process.stderr.readline())) is None:

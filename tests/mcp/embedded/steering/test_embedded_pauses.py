@@ -29,6 +29,7 @@ from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import LineClient, connected, feeding
 from live_ground import ERAS, MODEL, SECONDS, Ground, play
 from moving_pictures import pair
+from prepared_programs import Program
 from smoke_film import Film
 from transport_bench import run as run_async
 from transport_bench import transport_to
@@ -339,7 +340,7 @@ def test_a_host_that_only_adds_is_paused_and_stopped(tmp_path: Path) -> None:
 
 
 # The process, the client, and what has it leave.
-Scoring: TypeAlias = tuple[subprocess.Popen[bytes], LineClient, Callable[[], None]]
+Scoring: TypeAlias = tuple[Program, LineClient, Callable[[], None]]
 
 
 @contextmanager
@@ -347,13 +348,12 @@ def scoring(film: Film, *options: str) -> Iterator[Scoring]:
     """`acuity score` with a client at descriptors 3 and 4, which can leave."""
     theirs_in, write = os.pipe()
     read, theirs_out = os.pipe()
-    script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
     line = [sys.executable, "-m", "acuity.cli.main", "score", *map(str, film.paths), "--enable-mcp-stdio"]
-    process = subprocess.Popen(
-        ["bash", "-c", script, "run", *line, *options],
+    process = Program(
+        [*line, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=(theirs_in, theirs_out),
+        descriptors=(theirs_in, theirs_out),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     os.close(theirs_in)

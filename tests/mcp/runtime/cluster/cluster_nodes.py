@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 import pytest
 
+from prepared_programs import Program
 from raw_http import RawSession
 from redis_server import RedisServer, redis_server
 
@@ -59,7 +60,7 @@ class ClusterNodes:
         self.secret.write_text(SECRET)
         self.secret.chmod(0o600)
         self.front = ""  # nginx's URL
-        self._program = subprocess.Popen(
+        self._program = Program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT
         )
         self._nginx: subprocess.Popen[bytes] | None = None

@@ -21,6 +21,7 @@ from acuity.mcp.runtime.workers.pool import WorkerPlan
 from acuity.mcp.runtime.workers.slot import Pauses
 from acuity.mcp.settings import WireLimits
 from core_bench import call, reply_of, run
+from prepared_programs import Program
 from scripted_worker import WorkerCore, eventually
 
 SCRIPT = Path(__file__).with_name("small_worker.py")
@@ -239,9 +240,7 @@ def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: tuple[s
         asyncio.run(main())
     """)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    server = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    server = Program([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
     assert server.stdout is not None
     worker = psutil.Process(int(server.stdout.readline()))
     pids = [worker.pid, *(child.pid for child in worker.children(recursive=True))]
