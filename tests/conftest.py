@@ -20,9 +20,6 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
 
-# The collector would go through all that is imported again and again: a third of the time of some tests.
-gc.set_threshold(20_000)
-
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
 # Pydantic would search all installed distributions for plugins, in each process that a test starts.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"

@@ -260,6 +260,8 @@ def _become(request: dict[str, Any], descriptors: Sequence[int]) -> Callable[[],
         os.setsid()
     os.environ.clear()
     os.environ.update(request["environment"])
+    searched = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[1:1] = [folder for folder in searched if folder not in sys.path]
     arguments = request["arguments"]
     if arguments[0] == "-u":
         arguments = arguments[1:]
