@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from acuity.cli.exits import guarded, spare_collector
+from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import AcuityError, SettingsError
 from acuity.mcp import check_installed
@@ -170,8 +170,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The `vmaf-mcp` command."""
     from acuity.cli.main import HelpFormatter, Parser
 
-    if argv is None:
-        spare_collector()
     parser = Parser(
         prog="vmaf-mcp",
         usage=f"vmaf-mcp {USAGE}",
