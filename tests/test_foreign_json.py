@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.foreign_json import NestedTooDeeply, parse_json
+from acuity.foreign_json import NestedTooDeeply, parse_json, parse_strictly
 
 DEEP = ["[" * 100_000, b'{"a":' * 100_000, "[" * 100_000 + "]" * 100_000]
 documents = st.recursive(
@@ -58,6 +58,27 @@ def test_whatever_is_wrong_is_a_value_error(text: str | bytes, why: str) -> None
 def test_depth_has_a_name(text: str | bytes) -> None:
     with pytest.raises(NestedTooDeeply, match="nested too deeply"):
         parse_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b'{"a": 1, "a": 1}', "a member comes twice"),
+        (b'{"a": [{"b": 1, "b": 2}]}', "a member comes twice"),
+        (b"[NaN]", "NaN is no JSON"),
+        (b"-Infinity", "-Infinity is no JSON"),
+        ('"é"'.encode("latin-1"), "can't decode byte"),
+        ('"é"'.encode("utf-16"), "can't decode byte"),
+        (b'{"a":' * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_readers_could_take_differently_is_refused(text: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        parse_strictly(text)
+
+
+def test_strict_documents_are_read() -> None:
+    assert parse_strictly('{"a": [1, 2.5, null, "é"]}'.encode()) == {"a": [1, 2.5, None, "é"]}
 
 
 class Finalized:

@@ -34,6 +34,25 @@ def parse_json(
         raise NestedTooDeeply from None
 
 
+def parse_strictly(text: bytes) -> Any:
+    """The document in a text that all readers take alike; raises ValueError.
+
+    It is in UTF-8, has no name twice in an object, and no numbers that JSON doesn't have.
+    """
+    return parse_json(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a member comes twice")  # readers could differ on which one counts
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
 _LOCK = threading.Lock()
 _parsing = 0  # texts that are being parsed, by all threads
 _was_on = False

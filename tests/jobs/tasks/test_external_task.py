@@ -123,7 +123,7 @@ with open(after("-o"), "w") as out:
         room.score(endless)
 
 
-@pytest.mark.parametrize("written", ["", "<VMAF/>", "[]", '{"frames": []}'])
+@pytest.mark.parametrize("written", ["", "<VMAF/>", "[]", '{"frames": []}', "[" * 9000])
 def test_what_is_no_report_is_refused(room: Room, written: str) -> None:
     with pytest.raises(JobFailed, match="vmaf ended well but"):
         room.score(f'open(after("-o"), "w").write({written!r})')

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
+from acuity.foreign_json import parse_strictly
 from acuity.mcp.admin.answers import AdminRefusal, answer, refuse
 from acuity.mcp.admin.audit import Audit, Outcome
 from acuity.mcp.admin.sessions_view import beginning
@@ -14,7 +15,6 @@ from acuity.mcp.admin.sources import Sources
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.wire.http.request import Handler, Request, Responder
-from acuity.mcp.wire.strict_json import parse_strictly
 from acuity.mcp.wire.tasks import Tasks
 from acuity.text import quoted, shown_id
 

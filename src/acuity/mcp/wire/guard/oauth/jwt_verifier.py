@@ -15,10 +15,10 @@ from typing import Any, Final
 import jwt
 from mcp.server.auth.provider import AccessToken
 
+from acuity.foreign_json import parse_strictly
 from acuity.mcp.wire.guard.oauth.key_set import ALGORITHMS, KeySet, checked_id
 from acuity.mcp.wire.guard.oauth.key_sources import KeySource
 from acuity.mcp.wire.guard.verdicts import Rejected, Undecided
-from acuity.mcp.wire.strict_json import parse_strictly
 
 LEEWAY: Final = 60.0  # seconds that clocks may differ by
 LONGEST: Final = 8192  # characters of a token; more than most proxies pass on
