@@ -28,7 +28,7 @@ from acuity.video.readers.open import open_video
 from clips import Clip, make_clip
 from runner import Cost, run_once
 
-OURS = [sys.executable, "-c", "import sys; from acuity.cli.vmaf import main; sys.exit(main())"]
+OURS = [sys.executable, "-c", "import sys; from acuity.cli.vmaf import main; sys.exit(main())", "--no_cuda"]
 FEW = 16  # frames of a run that is start-up, more or less
 SIZES = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
 
