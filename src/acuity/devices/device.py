@@ -7,7 +7,7 @@ opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from acuity.errors import BackendError
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from acuity.features.extractor import Extractor, Frame, Geometry
+
+
+class Figures(NamedTuple):
+    """Figures of some frames of a batch, by key: one for each frame."""
+
+    numbers: Sequence[int]  # of the frames, which rise
+    columns: Mapping[str, Sequence[float] | NDArray[np.float64]]
 
 
 class DeviceRunner(Protocol):
@@ -72,8 +79,8 @@ class Conveyor(Protocol):
         """Start a batch; `work` has each runner with the positions of the frames that it computes."""
         ...
 
-    def finish(self) -> list[tuple[int, dict[str, float]]]:
-        """Wait for the oldest batch: the numbers of its frames, each with its figures by key."""
+    def finish(self) -> list[Figures]:
+        """Wait for the oldest batch, and return its figures."""
         ...
 
     def close(self) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Self
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue
@@ -110,16 +113,23 @@ class Adm(Extractor):
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> AdmRunner:
         return AdmRunner(members, geometry, cpu)
 
-    def figures(self, values: Sequence[float]) -> list[float]:
-        """Figures in the order of `features`, from one setting's native output."""
+    def figures(self, values: Sequence[Any], at_least: Callable[[Any, float], Any]) -> list[Any]:
+        """Figures in the order of `features`, from one setting's native output: numbers or columns."""
         whole, aim, *rest = values
         if self.flag("adm_skip_aim"):
-            aim = 0.0
+            aim = 0.0 if isinstance(aim, float) else np.zeros(len(aim))
         weight = self.number("adm_dlm_weight")
-        adm3 = whole * weight + (1 - aim) * (1 - weight)
-        smallest = self.number("adm_min_val")
-        adm3 = adm3 if adm3 > smallest else smallest  # not max(), which would keep a NaN
+        adm3 = at_least(whole * weight + (1 - aim) * (1 - weight), self.number("adm_min_val"))
         return [whole, aim, adm3, *rest[:4], whole, *rest[4:]]
+
+
+def _at_least(value: float, smallest: float) -> float:
+    return value if value > smallest else smallest  # not max(), which would keep a NaN
+
+
+def _all_at_least(values: NDArray[np.float64], smallest: float) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.where(values > smallest, values, smallest)
+    return found
 
 
 class AdmGroup:
@@ -158,7 +168,17 @@ class AdmGroup:
         found: dict[str, float] = {}
         for member, keys, start in self._members:
             # There are no keys for debug features unless they are requested.
-            found.update(zip(keys, member.figures(values[start : start + self._width]), strict=False))
+            own = values[start : start + self._width]
+            found.update(zip(keys, member.figures(own, _at_least), strict=False))
+        return found
+
+    def columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Figures of several frames by key, from their native outputs, a row for each."""
+        columns = np.ascontiguousarray(values.T)
+        found: dict[str, NDArray[np.float64]] = {}
+        for member, keys, start in self._members:
+            own = member.figures(list(columns[start : start + self._width]), _all_at_least)
+            found.update(zip(keys, own, strict=False))
         return found
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.scales import DEBUG, SCALES, debug_features
@@ -63,6 +66,13 @@ class VifMembers:
         for start, keys in self._places:
             found.update(zip(keys, values[start : start + len(keys)], strict=True))
         return found
+
+    def columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """The members' figures of several frames by key, from their native outputs, a row for each."""
+        columns = np.ascontiguousarray(values.T)
+        return {
+            key: columns[start + number] for start, keys in self._places for number, key in enumerate(keys)
+        }
 
 
 class VifRunner:

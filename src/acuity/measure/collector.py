@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.features.extractor import Derivation, Extractor
+
+if TYPE_CHECKING:
+    from acuity.devices.device import Figures
 
 _FIRST_ROOM: Final = 256
 
@@ -24,24 +27,38 @@ class Column:
         self._written = np.zeros(_FIRST_ROOM, bool)
 
     def write(self, index: int, value: float) -> None:
+        self._make_room(index)
+        self._values[index] = value
+        self._written[index] = True
+        self.used = True
+
+    def write_all(
+        self, indices: NDArray[np.intp] | slice, values: Sequence[float] | NDArray[np.float64]
+    ) -> None:
+        self._make_room(indices.stop - 1 if isinstance(indices, slice) else int(indices.max()))
+        self._values[indices] = values
+        self._written[indices] = True
+        self.used = True
+
+    def _make_room(self, index: int) -> None:
         room = len(self._values)
         if index >= room:
             more = max(index + 1, 2 * room) - room
             self._values = np.concatenate([self._values, np.full(more, np.nan)])
             self._written = np.concatenate([self._written, np.zeros(more, bool)])
-        self._values[index] = value
-        self._written[index] = True
-        self.used = True
-
-    def write_all(self, indices: NDArray[np.intp], values: NDArray[np.float64]) -> None:
-        self.write(int(indices.max()), float(values[indices.argmax()]))  # makes room
-        self._values[indices] = values
-        self._written[indices] = True
 
     def get(self, index: int) -> float | None:
         if 0 <= index < len(self._values) and self._written[index]:
             return float(self._values[index])
         return None
+
+    def following(self, index: int, stop: int) -> list[float]:
+        """The figures from `index` on, up to `stop` or the first that is missing; if many, not all."""
+        # As bytes: numpy's own search gives up Python's lock, which another thread may then keep for long.
+        written = self._written[index : min(stop, index + _FIRST_ROOM)].tobytes()
+        known = written.find(b"\0")
+        found: list[float] = self._values[index : index + (known if known >= 0 else len(written))].tolist()
+        return found
 
     def snapshot(self, length: int, begin: int = 0) -> NDArray[np.float64]:
         """A copy of the figures from `begin` up to `length`."""
@@ -129,6 +146,15 @@ class Collector:
             for key, values in figures.items():
                 self._columns[key].write_all(indices, values)
 
+    def write_batch(self, batch: Iterable[Figures]) -> None:
+        """Store figures of several frames and derive what follows from them."""
+        with self._lock:
+            for numbers, figures in batch:
+                indices = _indices(numbers)
+                for key, values in figures.items():
+                    self._columns[key].write_all(indices, values)
+            self._advance()
+
     def finish(self) -> None:
         """Derive the last figures: no more frames come."""
         with self._lock:
@@ -186,10 +212,19 @@ class Collector:
     def _advance(self) -> None:
         for run in self._runs:
             source = self._columns[run.derivation.source]
-            while run.waiting < run.stop and (value := source.get(run.waiting)) is not None:
-                self._store(run.derivation.push(value))
-                run.waiting += 1
+            while run.waiting < run.stop and (known := source.following(run.waiting, run.stop)):
+                for value in known:
+                    self._store(run.derivation.push(value))
+                run.waiting += len(known)
 
     def _store(self, figures: Iterable[tuple[str, int, float]]) -> None:
         for key, index, value in figures:
             self._columns[key].write(index, value)
+
+
+def _indices(numbers: Sequence[int]) -> NDArray[np.intp] | slice:
+    """Where the figures of these frames are written."""
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):  # numbers rise
+        return slice(first, last + 1)
+    return np.array(numbers, np.intp)

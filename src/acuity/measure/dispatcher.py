@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from acuity.measure.collector import Collector
-from acuity.measure.plan import NOTHING, Group
+from acuity.measure.plan import NOTHING
 from acuity.measure.scheduler import BatchScheduler, Scheduler
 from acuity.measure.worker import ConveyorWorker, Share, WorkItem, worker_factory
 
@@ -24,7 +24,9 @@ class Dispatcher:
     def __init__(self, parts: Sequence[tuple[Share, AnyScheduler]]) -> None:
         self._parts = parts
         self._plan = NOTHING
-        self._groups: list[tuple[AnyScheduler, list[Group]]] = []  # of this plan
+        # Of this plan: the devices that compute counted frames, and those that compute every frame.
+        self._counted: list[AnyScheduler] = []
+        self._every: list[AnyScheduler] = []
         self._submitted = 0
 
     @property
@@ -40,11 +42,12 @@ class Dispatcher:
     def submit(self, job: WorkItem) -> None:
         """Queue a frame; waits while too many are under way."""
         if job.plan is not self._plan:
-            self._groups = [(scheduler, share.groups(job.plan)) for share, scheduler in self._parts]
+            groups = [(scheduler, share.groups(job.plan)) for share, scheduler in self._parts]
+            self._counted = [scheduler for scheduler, its in groups if its]
+            self._every = [scheduler for scheduler, its in groups if any(group.every_frame for group in its)]
             self._plan = job.plan
-        for scheduler, groups in self._groups:
-            if any(job.counted or group.every_frame for group in groups):
-                scheduler.submit(job)
+        for scheduler in self._counted if job.counted else self._every:
+            scheduler.submit(job)
         self._submitted += 1
 
     def drain(self) -> None:

@@ -21,6 +21,8 @@ JobT_contra = TypeVar("JobT_contra", contravariant=True)
 # One job waits for every so many running ones, and at least one: enough to hide the feeder's own work, for
 # little memory.
 _THREADS_PER_WAITING: Final = 2
+# Seconds for which the jobs of a batch wait for others to fill it.
+_LINGER: Final = 0.001
 # Each thread has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
 
@@ -55,6 +57,7 @@ class Scheduler(Generic[JobT]):
         self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
         self._room = threading.Condition(lock)  # a job is finished: wakes the submitting or draining thread
         self._jobs: deque[JobT] = deque()
+        self._awaited = 1  # how many jobs have to be there before a worker is woken
         self._pending = 0  # submitted and not finished
         self._done = 0
         self._closed = False
@@ -85,11 +88,13 @@ class Scheduler(Generic[JobT]):
     def submit(self, job: JobT) -> None:
         """Queue a job; waits while too many are under way."""
         with self._room:
-            self._room.wait_for(lambda: self._pending < self._limit or self._stopped)
+            if self._pending >= self._limit:
+                self._room.wait_for(lambda: self._pending < self._limit or self._stopped)
             self._check()
             self._jobs.append(job)
             self._pending += 1
-            self._ready.notify()
+            if len(self._jobs) >= self._awaited:
+                self._ready.notify()
 
     def drain(self) -> None:
         """Wait until every job is finished."""
@@ -138,14 +143,11 @@ class Scheduler(Generic[JobT]):
             worker(jobs.pop())  # its pictures may be large: nothing refers to them any longer
             self._finish()
 
-    def _take(self, most: int = 1, *, wait: bool = True) -> list[JobT] | None:
-        """The next jobs, or None if there are to be no more; without `wait` there may be none yet."""
+    def _take(self) -> list[JobT] | None:
+        """The next job, or None if there are to be no more."""
         with self._ready:
-            if wait:
-                self._ready.wait_for(lambda: self._jobs or self._stopped)
-            if self._stopped:
-                return None
-            return [self._jobs.popleft() for _ in range(min(most, len(self._jobs)))]
+            self._ready.wait_for(lambda: self._jobs or self._stopped)
+            return None if self._stopped else [self._jobs.popleft()]
 
     def _finish(self, count: int = 1) -> None:
         with self._room:
@@ -173,6 +175,11 @@ class BatchWorker(Protocol[JobT_contra]):
         """How many jobs are under way."""
         ...
 
+    @property
+    def full(self) -> bool:
+        """Whether a batch has to be finished before another one starts."""
+        ...
+
     def work(self, jobs: Sequence[JobT_contra]) -> int:
         """Start a batch, and return how many jobs were finished meanwhile; without jobs, wait for some."""
         ...
@@ -183,22 +190,59 @@ class BatchWorker(Protocol[JobT_contra]):
 
 
 class BatchScheduler(Scheduler[JobT]):
-    """Runs jobs in batches, of as many as wait, on one thread that keeps a device busy."""
+    """Runs jobs in batches on one thread that keeps a device busy.
+
+    A batch costs the host about as much as a job, so batches are full where jobs come fast. While one is
+    under way there is time to wait for more jobs; where none is, they wait for a moment only.
+    """
 
     def __init__(self, make_worker: Callable[[], BatchWorker[JobT]], limit: int) -> None:
         self._make_batch_worker = make_worker
+        self._draining = False
         super().__init__(1, _none, limit=limit)
+
+    def drain(self) -> None:
+        with self._room:
+            self._draining = True
+            self._ready.notify_all()
+        try:
+            super().drain()
+        finally:
+            self._draining = False
 
     def _run_jobs(self) -> None:
         worker = self._make_batch_worker()
         try:
-            while (jobs := self._take(worker.most, wait=not worker.pending)) is not None:
+            while (jobs := self._take_batch(worker)) is not None:
                 finished = worker.work(jobs)
                 del jobs
                 if finished:
                     self._finish(finished)
         finally:
             worker.close()
+
+    def _take_batch(self, worker: BatchWorker[JobT]) -> list[JobT] | None:
+        """The jobs of the next batch, none if one under way is to be finished first; None: no more come."""
+        with self._ready:
+            if not worker.pending:
+                self._wait_for(1, None)
+            if not worker.full:
+                self._wait_for(worker.most, _LINGER)
+            if self._stopped:
+                return None
+            count = min(worker.most, len(self._jobs))
+            if worker.pending and count < worker.most and not self._draining:
+                return []
+            return [self._jobs.popleft() for _ in range(count)]
+
+    def _wait_for(self, count: int, timeout: float | None) -> None:
+        """Wait until that many jobs are there, or until no more come."""
+        if len(self._jobs) >= count:
+            return
+        self._awaited = count
+        self._ready.wait_for(
+            lambda: len(self._jobs) >= count or self._stopped or (timeout and self._draining), timeout
+        )
 
 
 def _none() -> Callable[[object], None]:

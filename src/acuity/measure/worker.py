@@ -88,6 +88,10 @@ class ConveyorWorker:
     def pending(self) -> int:
         return self._conveyor.pending
 
+    @property
+    def full(self) -> bool:
+        return self._conveyor.full
+
     def work(self, jobs: Sequence[WorkItem]) -> int:
         finished = 0
         for plan, members in groupby(jobs, lambda job: job.plan):
@@ -114,10 +118,9 @@ class ConveyorWorker:
         self._conveyor.start([job.frame for job in batch], plan.planes, work)
 
     def _finish(self) -> int:
-        found = self._conveyor.finish()
-        for index, figures in found:
-            self._collector.write(index, figures)
-        return len(found)
+        before = self._conveyor.pending
+        self._collector.write_batch(self._conveyor.finish())
+        return before - self._conveyor.pending
 
     def close(self) -> None:
         self._conveyor.close()

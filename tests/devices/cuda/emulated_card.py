@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,10 @@ class EmulatedStream:
     def after(self, event: Event) -> None:
         pass
 
+    def repeatable(self, work: Callable[[], None]) -> Callable[[], None]:
+        work()
+        return work
+
 
 class EmulatedCard:
     """An implementation of Card."""
@@ -109,6 +114,9 @@ class EmulatedCard:
     def __init__(self, memory: int = 1 << 30) -> None:
         self.properties = Properties(0, "emulated", memory, "sm_90", "13.0", 1)
         self._memory = memory
+
+    def in_place(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def allocate(self, size: int) -> EmulatedMemory:
         return EmulatedMemory(size)

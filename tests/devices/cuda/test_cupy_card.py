@@ -189,6 +189,58 @@ def test_threads_of_others_keep_their_card(cuda: FakeCuda, tmp_path: Path) -> No
     assert cuda.streams[stream.handle].card == 1
 
 
+def test_a_block_of_calls_asks_once_which_card_is_in_place(
+    cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuda.cards = 2
+    card = fake_card(cuda, tmp_path, 1)
+    memory, stream = card.allocate(4), card.stream()
+    theirs = cuda.context = 0x7000
+    asked: list[int] = []
+    ask = cuda.driver.ctxGetCurrent
+    monkeypatch.setattr(cuda.driver, "ctxGetCurrent", lambda: asked.append(1) or ask())
+    with card.in_place():
+        for _ in range(5):
+            stream.clear(memory.address, 4)
+        with card.in_place():
+            stream.mark().wait()
+        assert cuda.context == 0x7001
+    assert (cuda.context, len(asked)) == (theirs, 1)
+    stream.mark()
+    assert (cuda.context, len(asked)) == (theirs, 2)
+    cuda.failures["memsetAsync"] = 1
+    with pytest.raises(BackendError), card.in_place():
+        stream.clear(memory.address, 4)
+    assert cuda.context == theirs
+
+
+def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: CupyCard) -> None:
+    cuda.computes = False
+    (kernel,) = card.kernels("probe", ["probe"])
+    stream, memory = card.stream(), card.allocate(16)
+
+    def launch(seed: int) -> None:
+        kernel(stream, (seed, 1, 1), (32, 1, 1), np.uint32(seed), *[np.float32(seed)] * 3, memory.address)
+
+    def work() -> None:
+        for seed in (1, 2):
+            launch(seed)
+        stream.clear(memory.address, 16)
+
+    repeat = stream.repeatable(work)
+    first = list(cuda.launches)
+    gc.collect()
+    launch(3)  # with parameters of its own
+    repeat()
+    assert cuda.launches == [*first, cuda.launches[2], *first]
+    assert [shape[0] for _, shape, _ in cuda.launches] == [1, 2, 3, 1, 2]
+    into = card.pinned(16)
+    into[:] = 1
+    stream.download(into, memory.address)
+    stream.mark().wait()
+    assert not into.any()
+
+
 def test_card_0_stays_where_there_was_none(cuda: FakeCuda, card: CupyCard) -> None:
     cuda.context = 0
     card.stream()

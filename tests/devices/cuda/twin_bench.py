@@ -113,7 +113,10 @@ def _one_batch(
     sums = _uploaded(card, words)
     twin.launch(Batch(stream, records.address, len(frames)), sums.address)
     stream.download(words.reshape(-1).view(np.uint8), sums.address)
-    return [twin.figures(row, frame) for row, frame in zip(words, frames, strict=True)]
+    if (columns := getattr(twin, "columns", None)) is None:
+        return [twin.figures(row, frame) for row, frame in zip(words, frames, strict=True)]
+    found = {key: np.asarray(values).tolist() for key, values in columns(words, frames).items()}
+    return [{key: found[key][number] for key in found} for number in range(len(frames))]
 
 
 def _uploaded(card: EmulatedCard, values: NDArray[Any]) -> EmulatedMemory:

@@ -5,7 +5,8 @@ CuPy is behind the real one (`cupy_card.py`); tests have another that runs the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -73,6 +74,13 @@ class Stream(Protocol):
         """Let what follows wait for an event of another stream."""
         ...
 
+    def repeatable(self, work: Callable[[], None]) -> Callable[[], None]:
+        """Do work in this stream; returns a function that does the same again, in less time.
+
+        The memory that the work names must be there until then.
+        """
+        ...
+
 
 class Properties(NamedTuple):
     """What a card is."""
@@ -90,6 +98,10 @@ class Card(Protocol):
 
     @property
     def properties(self) -> Properties: ...
+
+    def in_place(self) -> AbstractContextManager[None]:
+        """Put the card in place for all calls of this thread in the block, and what was there back."""
+        ...
 
     def allocate(self, size: int) -> Memory:
         """Memory on the card, aligned to 256 bytes."""

@@ -1,16 +1,16 @@
 """CardContext: calls of CUDA for one card, from any thread, with failures as sentences.
 
 CUDA works on the card that is current in the calling thread. Threads may belong to others, a program with
-PyTorch among them, so each call puts the card in place and what was there back. A thread without a card
-counts as one with card 0, which therefore may stay.
+PyTorch among them, so each call puts the card in place and what was there back, or a block of calls does so
+once. A thread without a card counts as one with card 0, which therefore may stay.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar
 
 from acuity.devices.cuda.bindings import Bindings
@@ -32,19 +32,38 @@ class CardContext:
         self._driver = bindings.driver
         self._errors = bindings.errors
         self._process = os.getpid()
+        self._prepared: set[int] = set()  # threads in which the card is in place
         self._handle = _primary_context(bindings, number, name)
 
     def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Call a function of CUDA for this card; raises BackendError."""
+        if threading.get_ident() not in self._prepared:
+            with self.in_place():
+                return self.call(function, *arguments, **named)
+        try:
+            return function(*arguments, **named)
+        except self._errors as error:
+            raise self.failure(error) from error
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Put the card in place for all calls of this thread in the block; raises BackendError."""
+        thread = threading.get_ident()
+        if thread in self._prepared:
+            yield
+            return
         other = None
         try:
             if (current := self._driver.ctxGetCurrent()) != self._handle:
                 self._driver.ctxSetCurrent(self._handle)
                 other = current if current or self.number else None
-            return function(*arguments, **named)
         except self._errors as error:
             raise self.failure(error) from error
+        self._prepared.add(thread)
+        try:
+            yield
         finally:
+            self._prepared.discard(thread)
             if other is not None:
                 self._driver.ctxSetCurrent(other)
 

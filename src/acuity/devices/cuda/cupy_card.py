@@ -6,6 +6,7 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from struct import Struct
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.devices.cuda.addresses import address_of
 from acuity.devices.cuda.bindings import Bindings
 from acuity.devices.cuda.build import KernelBuilder
 from acuity.devices.cuda.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
@@ -33,6 +35,9 @@ _PORTABLE: Final = 1  # page-locked memory that counts as such for every card
 _NON_BLOCKING: Final = 1  # a stream that doesn't wait for the default one, which others may use
 _SLEEPING_WITHOUT_TIME: Final = 1 | 2  # an event whose waiters sleep, and that takes no time
 _PAGE_LOCKED: Final = 1
+
+# A function of CUDA, its arguments, and what they point to.
+_Call = tuple[Callable[..., None], tuple[int, ...], object]
 
 _MOST_ARGUMENTS: Final = 64  # of a kernel
 _SLOT: Final = 8  # bytes for each argument
@@ -92,37 +97,66 @@ class CupyStream:
         self._bindings = bindings
         self._runtime = bindings.runtime
         self._events = events
+        self._noted: list[_Call] | None = None  # calls that will be repeated
         self.handle = context.call(self._runtime.streamCreateWithFlags, _NON_BLOCKING)
         weakref.finalize(self, context.give_back, self._runtime.streamDestroy, self.handle).atexit = False
 
+    def call(self, function: Callable[..., None], *arguments: int, held: object = None) -> bool:
+        """Call a function of CUDA that adds work to this stream; returns whether it will be repeated.
+
+        `held` is what the arguments point to: whoever repeats the call keeps it.
+        """
+        self._context.call(function, *arguments)
+        if self._noted is None:
+            return False
+        self._noted.append((function, arguments, held))
+        return True
+
+    def repeatable(self, work: Callable[[], None]) -> Callable[[], None]:
+        noted: list[_Call] = []
+        self._noted = noted
+        try:
+            work()
+        finally:
+            self._noted = None
+        call = self._context.call
+
+        def repeat() -> None:
+            for function, arguments, _ in noted:
+                call(function, *arguments)
+
+        return repeat
+
     def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
         count, columns = rows.shape
-        width = columns * rows.itemsize
-        step = rows.strides[0] if count > 1 else max(width, pitch)
-        if (columns > 1 and rows.strides[1] != rows.itemsize) or step < width or pitch < width:
+        itemsize = rows.itemsize
+        between, beside = rows.strides
+        width = columns * itemsize
+        step = between if count > 1 else max(width, pitch)
+        if (columns > 1 and beside != itemsize) or step < width or pitch < width:
             raise ValueError(
                 f"rows of {width} bytes, {rows.strides} bytes apart, can't be uploaded {pitch} bytes apart"
             )
         if not count or not width:
             return
-        source = rows.ctypes.data
+        source = address_of(rows)
         if step == pitch:
             size = (count - 1) * pitch + width
-            self._context.call(self._runtime.memcpyAsync, address, source, size, _HOST_TO_CARD, self.handle)
+            self.call(self._runtime.memcpyAsync, address, source, size, _HOST_TO_CARD, self.handle)
         else:
             place = address, pitch, source, step, width, count
-            self._context.call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
+            self.call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
 
     def download(self, into: Bytes, address: int) -> None:
         if not into.flags.c_contiguous:
             raise ValueError("what is downloaded into must be in one piece")
         if into.nbytes:
-            place = into.ctypes.data, address, into.nbytes
-            self._context.call(self._runtime.memcpyAsync, *place, _CARD_TO_HOST, self.handle)
+            place = address_of(into), address, into.nbytes
+            self.call(self._runtime.memcpyAsync, *place, _CARD_TO_HOST, self.handle)
 
     def clear(self, address: int, size: int) -> None:
         if size:
-            self._context.call(self._runtime.memsetAsync, address, 0, size, self.handle)
+            self.call(self._runtime.memsetAsync, address, 0, size, self.handle)
 
     def mark(self) -> CupyEvent:
         event = CupyEvent(self._context, self._bindings, self._events)
@@ -148,8 +182,7 @@ class _Parameters:
 class CupyKernel:
     """A kernel. It is loaded at its first launch, so that all those of a measurement are compiled at once."""
 
-    def __init__(self, context: CardContext, bindings: Bindings, load: Callable[[], int]) -> None:
-        self._context = context
+    def __init__(self, bindings: Bindings, load: Callable[[], int]) -> None:
         self._launch = bindings.driver.launchKernel
         self._load = load
         self._function: int | None = None
@@ -171,8 +204,8 @@ class CupyKernel:
             if kind is np.ndarray:  # a structure, which CUDA copies when it is told where it lies
                 parameters.pointers[number] = arguments[number].ctypes.data  # type: ignore[union-attr]
         place = *grid, *block, 0, stream.handle, parameters.address, 0
-        self._context.call(self._launch, self._function, *place)
-        self._idle.append(parameters)
+        if not stream.call(self._launch, self._function, *place, held=(parameters, arguments)):
+            self._idle.append(parameters)
 
 
 def _packing(types: tuple[type, ...]) -> Struct:
@@ -202,6 +235,9 @@ class CupyCard:
     def lost(self) -> BackendError | None:
         """The failure after which the card answers nothing in this process any more."""
         return self._context.lost
+
+    def in_place(self) -> AbstractContextManager[None]:
+        return self._context.in_place()
 
     def allocate(self, size: int) -> CupyMemory:
         try:
@@ -244,10 +280,7 @@ class CupyCard:
 
     def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
         self.builder.prefetch(program, names)
-        return [
-            CupyKernel(self._context, self._bindings, partial(self._function, program, name))
-            for name in names
-        ]
+        return [CupyKernel(self._bindings, partial(self._function, program, name)) for name in names]
 
     def _function(self, program: str, name: str) -> int:
         """The loaded kernel; waits until it is compiled, and raises BackendError if that fails."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.batch import PICTURE
+from acuity.devices.cuda.addresses import address_of
+from acuity.devices.cuda.batch import FRAME, PICTURE
 from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
+from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:
-    from acuity.features.extractor import Geometry
+    from acuity.features.extractor import Frame, Geometry
     from acuity.video.picture import Picture
 
-Key = tuple[int, str]  # the number of a frame, and "ref" or "dis"
-
 ALIGNMENT: Final = 256  # bytes, of planes and rows
+_NOTHING: Final = 0  # the record of a picture that isn't there
+_MOST_KNOWN: Final = 4096  # addresses that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,23 @@ def slot_bytes(geometry: Geometry, planes: int | None) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Resident:
-    """A picture on the card."""
+class Upload:
+    """The pictures that one batch uploads."""
 
-    slot: int
-    record: NDArray[Any]  # PICTURE: where its planes are
-    users: int = 0  # batches under way that read it
-    stream: Stream | None = None  # the one it is uploaded in
-    uploaded: Event | None = field(default=None)  # set when its batch was started
+    number: int  # of the batch
+    stream: Stream
+    staging: Staging
+    done: Event | None = None  # set when all of them are on their way
+
+
+@dataclass(slots=True, eq=False)
+class Resident:
+    """A pair of pictures on the card."""
+
+    ref: int  # the rows of their records
+    dis: int
+    upload: Upload
+    reader: int  # the number of the last batch that reads them
 
 
 class Pictures:
@@ -68,10 +79,13 @@ class Pictures:
         self._geometry = geometry
         self._layouts: list[PlaneLayout] = []
         self._slots = slots
+        self._slot_bytes = 0
         self._memory: Memory | None = None
+        self._records = np.zeros(1, PICTURE)  # of each slot, for each number of planes
         self._free: list[int] = []
-        self._residents: dict[Key, Resident] = {}  # the oldest first
+        self._residents: dict[int, Resident] = {}  # by frame, the oldest first
         self._locked: dict[int, bool] = {}  # whether memory is page-locked, by address
+        self._begun = self._finished = 0  # batches
 
     def reserve(self, planes: int | None) -> None:
         """Have slots with this many planes; when there are more than before, all pictures are uploaded anew.
@@ -81,63 +95,94 @@ class Pictures:
         layouts = plane_layouts(self._geometry, planes)
         if len(layouts) <= len(self._layouts):
             return
-        self._layouts = layouts
+        self._layouts = []
         self._residents.clear()
         self._memory = None  # freed before more is allocated
+        self._slot_bytes = slot_bytes(self._geometry, planes)
         self._memory = self._card.allocate(self._slots * self._slot_bytes)
+        self._layouts = layouts
+        self._records = self._described(self._memory.address)
         self._free = list(range(self._slots))
+
+    def _described(self, base: int) -> NDArray[Any]:
+        """The records of all slots: first those without planes, then those with one, and so on."""
+        records = np.zeros((len(self._layouts) + 1, self._slots), PICTURE)
+        starts = base + np.arange(self._slots, dtype=np.uint64) * np.uint64(self._slot_bytes)
+        for number, layout in enumerate(self._layouts):
+            records["plane"][number + 1 :, :, number] = starts + np.uint64(layout.offset)
+            records["pitch"][number + 1 :, :, number] = layout.pitch
+        return records.reshape(-1)
 
     def fits(self, planes: int | None) -> bool:
         return len(plane_layouts(self._geometry, planes)) <= len(self._layouts)
 
-    @property
-    def _slot_bytes(self) -> int:
-        return sum(layout.pitch * layout.rows for layout in self._layouts)
+    def upload(self, frames: Sequence[Frame], stream: Stream, staging: Staging) -> NDArray[Any]:
+        """Have all pictures of a batch on the card when the stream goes on; returns their FRAME records."""
+        self._begun += 1
+        upload = Upload(self._begun, stream, staging)
+        awaited: set[Event] = set()
+        rows: list[list[int]] = []
+        for frame in frames:
+            refs, dises = [_NOTHING] * REACH, [_NOTHING] * REACH
+            for number, pair in enumerate(frame.before):
+                earlier = frame.index - 1 - number
+                resident = self._residents.get(earlier)
+                if resident is None:
+                    resident = self._take(earlier, *pair, upload)
+                resident.reader = upload.number
+                if (done := resident.upload.done) is not None and resident.upload.stream is not stream:
+                    awaited.add(done)
+                refs[number], dises[number] = resident.ref, resident.dis
+            resident = self._take(frame.index, frame.ref, frame.dis, upload)
+            rows.append([resident.ref, resident.dis, *refs, *dises])
+        upload.done = stream.mark()  # later batches wait for this, not for the kernels
+        for event in awaited:
+            stream.after(event)
+        records: NDArray[Any] = self._records[np.array(rows)].view(FRAME).reshape(-1)
+        return records
 
-    def take(self, key: Key, picture: Picture, stream: Stream, staging: Staging) -> Resident:
-        """A picture of an earlier frame, uploaded in this stream unless it is on the card already."""
-        resident = self._residents.get(key)
-        if resident is None:
-            resident = self.upload(key, picture, stream, staging)
-        elif resident.stream is not stream and resident.uploaded is not None:
-            stream.after(resident.uploaded)
+    def _take(self, index: int, ref: Picture, dis: Picture, upload: Upload) -> Resident:
+        """Upload the pictures of a frame."""
+        first = self._copy(ref, upload)
+        second = first if dis is ref else self._copy(dis, upload)
+        resident = self._residents[index] = Resident(first, second, upload, upload.number)
         return resident
 
-    def upload(self, key: Key, picture: Picture, stream: Stream, staging: Staging) -> Resident:
-        """Upload the picture of a new frame."""
+    def _copy(self, picture: Picture, upload: Upload) -> int:
+        """Upload a picture; returns the row of its record."""
         assert self._memory is not None
-        slot = self._free.pop() if self._free else self._evict()
+        if not self._free:
+            self._evict()
+        slot = self._free.pop()
         base = self._memory.address + slot * self._slot_bytes
-        record = np.zeros((), PICTURE)
-        for number, (plane, layout) in enumerate(zip(picture.planes, self._layouts, strict=False)):
-            address = base + layout.offset
-            source = plane if self._is_locked(plane) else staging.copy(plane)
-            stream.upload(address, layout.pitch, source)
-            record["plane"][number], record["pitch"][number] = address, layout.pitch
-        resident = self._residents[key] = Resident(slot, record, stream=stream)
-        return resident
+        count = 0
+        for plane, layout in zip(picture.planes, self._layouts, strict=False):
+            source = plane if self._is_locked(plane) else upload.staging.copy(plane)
+            upload.stream.upload(base + layout.offset, layout.pitch, source)
+            count += 1
+        return count * self._slots + slot
 
-    def _evict(self) -> int:
-        """The slot of the oldest picture that no batch reads."""
-        for key, resident in self._residents.items():
-            if not resident.users:
-                del self._residents[key]
-                return resident.slot
+    def _evict(self) -> None:
+        """Free the slots of the oldest pictures that no batch reads."""
+        for index, resident in self._residents.items():
+            if resident.reader <= self._finished:
+                del self._residents[index]
+                self._free += {resident.ref % self._slots, resident.dis % self._slots}
+                return
         raise AssertionError("there are slots for all batches under way, and for the pictures before them")
 
     def _is_locked(self, plane: NDArray[Any]) -> bool:
         # A wrong guess costs time, not digits: copies from other memory are complete when they return.
-        address = plane.ctypes.data
+        address = address_of(plane)
         if (locked := self._locked.get(address)) is None:
-            if len(self._locked) > 4096:
+            if len(self._locked) > _MOST_KNOWN:
                 self._locked.clear()
             locked = self._locked[address] = self._card.is_pinned(plane)
         return locked
 
-    def release(self, residents: Iterable[Resident]) -> None:
-        """A batch that read these is finished."""
-        for resident in residents:
-            resident.users -= 1
+    def release(self) -> None:
+        """The oldest batch is finished."""
+        self._finished += 1
 
 
 class Staging:

@@ -84,5 +84,6 @@ class AdmTwin:
         whole: Shape = layout.row_words, len(layout.plans), batch.count
         self._add_rows(stream, whole, _ROWS, rows, self._rows.address, np.int32(layout.rows_a_frame), sums)
 
-    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
-        return self._group.figures(self._group.native.outputs(sums.view(np.uint64).tolist()))
+    def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, NDArray[np.float64]]:
+        outputs = self._group.native.outputs
+        return self._group.columns(np.array([outputs(row) for row in sums.view(np.uint64).tolist()]))

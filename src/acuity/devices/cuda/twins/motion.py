@@ -44,9 +44,14 @@ class MotionTwin:
             np.int32(self.words),
         )
 
-    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
-        change = int(sums[0]) / 256.0 / self._area if frame.index >= self._lookback else 0.0
-        found: dict[str, float] = {}
+    def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, list[float]]:
+        changes = (sums[:, 0] / 256.0 / self._area).tolist()
+        for number, frame in enumerate(frames):
+            if frame.index >= self._lookback:
+                break
+            changes[number] = 0.0
+        found: dict[str, list[float]] = {}
         for member, keys in self._members:
-            found.update(dict.fromkeys(keys, member.weighted(change)))
+            weighted = [member.weighted(change) for change in changes]
+            found.update((key, weighted) for key in keys)
         return found

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity._native import vif_log2_steps, vif_outputs
 from acuity.devices.cuda.batch import Batch, Bench
 from acuity.devices.cuda.card import Card, Memory
 from acuity.features.extractor import Frame, Geometry
@@ -83,13 +84,11 @@ class VifTwin:
             np.int32(self.words),
         )
 
-    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
-        from acuity import _native
-
+    def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, NDArray[np.float64]]:
         members = self._members
-        return members.figures(
-            _native.vif_outputs(sums, gains=len(members.gains), skip_scale0=members.skip_scale0)
-        )
+        gains, skip_scale0 = len(members.gains), members.skip_scale0
+        outputs = [vif_outputs(row, gains=gains, skip_scale0=skip_scale0) for row in sums]
+        return members.columns(np.array(outputs))
 
 
 def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
@@ -105,9 +104,7 @@ def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
 
 def _log2_steps(card: Card) -> Memory:
     """The table of logarithms on the card, as words of 16 bits."""
-    from acuity import _native
-
-    steps = np.asarray(_native.vif_log2_steps())
+    steps = np.asarray(vif_log2_steps())
     held = card.pinned(2 * len(steps))
     # In 1/16 and less the mantissa's own bits, because kernels add those to an entry.
     held.view(np.uint16)[:] = 16 * (steps // 8 - 15 * 2048) + 8 + steps % 8 - 8 * np.arange(len(steps))
