@@ -1,0 +1,243 @@
+"""How fast this machine scores: frames a second of models and features on each backend, and their figures.
+
+Frames are made up and lie in memory, so neither decoding nor a disk counts. Every backend first measures the
+same few frames, whose figures are compared bit for bit, and then as many as it can in its time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from acuity.devices import available_threads, chosen_card, describe_backend, describe_engine, open_backend
+from acuity.measure import Measurement, Results
+from acuity.video.made_up import moving_pairs
+
+if TYPE_CHECKING:
+    from acuity.devices import Device
+    from acuity.video.picture import Picture
+
+Pairs = Sequence[tuple["Picture", "Picture"]]
+
+SIZES: Final = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
+BACKENDS: Final = ("cpu", "cuda")  # those that are measured unless some are named
+_PAIRS: Final = 6  # pictures that differ; they are shown in turn
+_COMPARED: Final = 4  # frames of every backend, whose figures have to be equal
+_WARM_UP: Final = 0.3  # seconds in which a card's memory and clocks settle
+
+
+class Workload(NamedTuple):
+    """Models and features that are measured together."""
+
+    name: str
+    models: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+
+WORKLOADS: Final = (
+    Workload("v0.6.1", ("version=vmaf_v0.6.1",)),
+    Workload("v0.6.1 + NEG", ("version=vmaf_v0.6.1", "version=vmaf_v0.6.1neg:name=vmaf_neg")),
+    Workload("v1 (3d0h)", ("version=vmaf_v1.0.16_3d0h",)),
+    Workload("psnr", features=("psnr",)),
+)
+
+
+class Place(NamedTuple):
+    """What computes: some threads of the CPU, or one card with the CPU beside it."""
+
+    backend: str
+    threads: int
+    devices: Sequence[Device]
+    number: int | None = None  # of a card
+
+    @property
+    def name(self) -> str:
+        if self.number is not None:
+            return f"{self.backend}:{self.number}"
+        return f"{self.backend}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+    @property
+    def card(self) -> str | None:
+        """The card's name."""
+        found = self.devices[0].describe().get("card")
+        return None if found is None else str(found)
+
+
+class Unusable(NamedTuple):
+    """A backend, or one of its cards, that can't be measured."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One workload at one place."""
+
+    place: Place
+    workload: Workload
+    frames: int
+    seconds: float
+    scores: dict[
+        str, float
+    ]  # means of the compared frames: of the models, or of the features if there are none
+    differences: tuple[str, ...] = ()  # sentences, where figures aren't those of the first place
+
+    @property
+    def fps(self) -> float:
+        return self.frames / self.seconds
+
+
+def find_places(backends: Sequence[str] = ()) -> tuple[list[Place], list[Unusable]]:
+    """The places of these backends, or of all there are; raises BackendError if a named one can't be used."""
+    found: list[Place] = []
+    unusable: list[Unusable] = []
+    for backend in dict.fromkeys(backends or BACKENDS):
+        if backend == "cpu":
+            devices = open_backend(backend).devices
+            found += [Place(backend, threads, devices) for threads in sorted({1, available_threads()})]
+        elif chosen_card(backend)[1] is not None:  # one card
+            found.append(_card(backend))
+        else:
+            about = describe_backend(backend, probe=True)
+            if backends and not about.usable:
+                open_backend(backend)  # raises the reason
+            problems = {f"{backend}:{card['number']}": card["problem"] for card in about.cards}
+            found += [_card(name) for name, problem in problems.items() if problem is None]
+            refused = [Unusable(name, str(problem)) for name, problem in problems.items() if problem]
+            unusable += refused if about.cards else [Unusable(backend, about.init_status)]
+    return found, unusable
+
+
+def _card(name: str) -> Place:
+    devices = open_backend(name).devices
+    return Place(devices[0].name, available_threads(), devices, chosen_card(name)[1])
+
+
+class SpeedRun:
+    """Measures workloads at places, one after the other, in about `seconds` altogether."""
+
+    def __init__(
+        self, size: tuple[int, int], depth: int, seconds: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.size, self.depth = size, depth
+        self._now = now
+        self._deadline = now() + seconds
+        self._pictures: dict[int, Pairs] = {}  # by the device that has allocated them
+        self._first: dict[Workload, tuple[Place, Results]] = {}
+        self._interrupted = False
+
+    def interrupt(self) -> bool:
+        """End soon, with what was measured so far; a signal handler may call it."""
+        self._interrupted = True
+        return True
+
+    def measure(self, place: Place, workload: Workload, left: int) -> Speed | None:
+        """Measure one of `left` that are still to do in its share of the time; None if it was interrupted."""
+        deadline = self._now() + max(self._deadline - self._now(), 0.0) / left
+        try:
+            pairs = self._pairs(place.devices[0])
+            compared, _ = self._run(place, workload, pairs, self._now())
+            if place.number is not None:
+                self._run(place, workload, pairs, min(self._now() + _WARM_UP, deadline))
+            long, seconds = self._run(place, workload, pairs, deadline)
+        except _Interrupted:
+            return None
+        first = self._first.setdefault(workload, (place, compared))
+        shown = compared.models or list(compared.columns)
+        return Speed(
+            place,
+            workload,
+            len(long.frames),
+            seconds,
+            {name: float(compared.columns[name].mean()) for name in shown},
+            tuple(_differences(workload, *first, place, compared)),
+        )
+
+    def _pairs(self, device: Device) -> Pairs:
+        allocate = device.allocate
+        key = 0 if allocate is None else id(device)
+        if key not in self._pictures:
+            made = []
+            for pair in moving_pairs(*self.size, self.depth, _PAIRS, allocate):
+                self._check()
+                made.append(pair)
+            self._pictures[key] = made
+        return self._pictures[key]
+
+    def _check(self) -> None:
+        if self._interrupted:
+            raise _Interrupted
+
+    def _run(self, place: Place, workload: Workload, pairs: Pairs, deadline: float) -> tuple[Results, float]:
+        """Measure until the deadline, and a few frames at least; returns the figures and the seconds."""
+        with Measurement(place.threads, backend=place.devices) as measurement:
+            for model in workload.models:
+                measurement.add_model(model)
+            for feature in workload.features:
+                measurement.add_feature(feature)
+            begin = self._now()
+            for number, pair in enumerate(itertools.cycle(pairs)):
+                if number >= _COMPARED and self._now() >= deadline:
+                    break
+                self._check()
+                measurement.add(*pair)
+            measurement.flush()
+            return measurement.results(), self._now() - begin
+
+
+class _Interrupted(Exception):
+    """interrupt() was called."""
+
+
+def _differences(
+    workload: Workload, first: Place, expected: Results, place: Place, found: Results
+) -> Iterable[str]:
+    """A sentence for each column that isn't the same, bit for bit."""
+    for name, column in expected.columns.items():
+        other = found.columns.get(name)
+        if other is None or column.tobytes() != other.tobytes():
+            row = 0 if other is None else int((column.view("u8") != other.view("u8")).argmax())
+            value = None if other is None else float(other[row])
+            yield (
+                f"{name} of {workload.name} differs in frame {row}: "
+                f"{float(column[row])!r} on {first.name}, {value!r} on {place.name}"
+            )
+
+
+def as_document(
+    run: SpeedRun, asked: float, speeds: Sequence[Speed], unusable: Sequence[Unusable]
+) -> dict[str, Any]:
+    """The figures as plain values for JSON."""
+    differences = [text for speed in speeds for text in speed.differences]
+    return {
+        "engine": describe_engine(),
+        "width": run.size[0],
+        "height": run.size[1],
+        "bitdepth": run.depth,
+        "seconds": asked,
+        "results": [_entry(speed) for speed in speeds],
+        "unusable": [entry._asdict() for entry in unusable],
+        "equal": not differences,
+        "differences": differences,
+    }
+
+
+def _entry(speed: Speed) -> dict[str, Any]:
+    place, workload = speed.place, speed.workload
+    return {
+        "backend": place.backend,
+        "device": place.number,
+        "card": place.card,
+        "threads": place.threads,
+        "measured": workload.name,
+        "models": list(workload.models),
+        "features": list(workload.features),
+        "frames": speed.frames,
+        "seconds": speed.seconds,
+        "fps": speed.fps,
+        "scores": speed.scores,
+    }

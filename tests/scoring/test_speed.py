@@ -1,0 +1,117 @@
+"""Speed by backend: frames and figures of each place, the time they take, and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.devices.cpu import CpuDevice, CpuLane
+from acuity.devices.cuda.device import CudaDevice
+from acuity.errors import BackendError
+from acuity.features.extractor import Extractor, Geometry
+from acuity.scoring.speed import Place, SpeedRun, Workload, as_document, find_places
+from acuity.video.made_up import moving_pairs
+from emulated_card import EmulatedCard, needs_compiler
+
+PSNR = Workload("psnr", features=("psnr",))
+VIF = Workload("vif", features=("vif",))
+ONE = Place("cpu", 1, [CpuDevice()])
+SIZE = (64, 48)
+
+
+class OffLane(CpuLane):
+    """Figures are one unit in the last place too large."""
+
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
+        right = super().runner(kind, members)
+
+        class Off:
+            def run(self, frame: Any) -> dict[str, float]:
+                return {key: float(np.nextafter(value, 1e9)) for key, value in right.run(frame).items()}
+
+        return Off()
+
+
+class OffDevice(CpuDevice):
+    def lane(self, geometry: Geometry) -> CpuLane:
+        return OffLane(geometry, self.instruction_set)
+
+
+def test_places_of_this_machine() -> None:
+    places, unusable = find_places()
+    assert places[0].name == "cpu, 1 thread"
+    assert [place.number for place in places] == [None] * len(places)  # cards are hidden from tests
+    assert [entry.name for entry in unusable] == ["cuda"]
+    assert unusable[0].reason
+
+
+def test_a_named_backend_has_to_work() -> None:
+    assert {place.backend for place in find_places(["cpu", "cpu"])[0]} == {"cpu"}
+    for name in ("cuda", "cuda:0", "metal"):
+        with pytest.raises(BackendError, match="can't start"):
+            find_places([name])
+
+
+def test_frames_count_until_the_share_of_the_time_is_over() -> None:
+    clock = iter(range(10**6))
+    run = SpeedRun(SIZE, 8, 1000, now=lambda: float(next(clock)))
+    first = run.measure(ONE, PSNR, left=2)
+    second = run.measure(ONE, PSNR, left=1)
+    assert 400 < first.seconds < 500  # of half the time, what the compared frames left
+    assert 900 < first.seconds + second.seconds < 1000
+    assert first.frames > 300
+    assert first.fps == first.frames / first.seconds
+
+
+def test_a_few_frames_are_measured_however_late_it_is() -> None:
+    found = SpeedRun(SIZE, 10, 1e-9).measure(ONE, VIF, left=1)
+    assert found.frames == 4
+    assert 0 < found.scores["integer_vif_scale3"] < 1
+
+
+@needs_compiler
+@pytest.mark.parametrize("depth", [8, 10])
+def test_a_card_beside_the_cpu(depth: int) -> None:
+    card = Place("cuda", 2, [CudaDevice(EmulatedCard()), CpuDevice()], 0)
+    run = SpeedRun(SIZE, depth, 0.01)
+    speeds = [run.measure(place, workload, 1) for workload in (PSNR, VIF) for place in (ONE, card)]
+    assert [speed.differences for speed in speeds] == [()] * 4
+    assert speeds[0].scores == speeds[1].scores
+    assert speeds[1].place.name == "cuda:0"
+    document = as_document(run, 0.01, speeds, [])
+    assert document["equal"]
+    assert [entry["device"] for entry in document["results"]] == [None, 0, None, 0]
+    assert document["results"][1]["card"] == card.card
+
+
+def test_one_unit_in_the_last_place_is_a_difference() -> None:
+    run = SpeedRun(SIZE, 8, 0.01)
+    speeds = [run.measure(place, VIF, 1) for place in (ONE, Place("cuda", 1, [OffDevice()], 1))]
+    assert speeds[0].differences == ()
+    assert len(speeds[1].differences) == 4
+    assert speeds[1].differences[0].startswith("integer_vif_scale0 of vif differs in frame 0: 0.")
+    assert speeds[1].differences[0].endswith(" on cuda:1")
+    document = as_document(run, 0.01, speeds, [])
+    assert not document["equal"]
+    assert document["differences"] == list(speeds[1].differences)
+
+
+def test_made_up_pictures() -> None:
+    """They are the same each time, move, are degraded, and lie in the memory that is given."""
+    taken: list[int] = []
+
+    def allocate(size: int) -> Any:
+        taken.append(size)
+        return np.zeros(size, np.uint8)
+
+    once, again = (list(moving_pairs(33, 21, 10, 3, given)) for given in (allocate, None))
+    assert taken == [33 * 21 * 2, 17 * 11 * 2, 17 * 11 * 2] * 6
+    for (ref, dis), (same, _) in zip(once, again, strict=True):
+        assert [plane.shape for plane in ref.planes] == [(21, 33), (11, 17), (11, 17)]
+        assert all(map(np.array_equal, ref.planes, same.planes))
+        assert not any(map(np.array_equal, ref.planes, dis.planes))
+        assert ref.luma.max() > 255
+    assert not np.array_equal(once[0][0].luma, once[1][0].luma)
