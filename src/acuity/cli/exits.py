@@ -67,8 +67,7 @@ class Interruptible(Protocol):
 
 def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> int:
     """Run a command; print an error in one line, without a traceback."""
-    # numpy's linear algebra, which is not used here, would start a spinning thread for every core.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    spare_threads()
     _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: names of files may hold any bytes
@@ -138,6 +137,12 @@ def interruptible() -> Iterator[Callable[[Interruptible], None]]:
         restore()
     if code:
         raise SystemExit(code)
+
+
+def spare_threads() -> None:
+    """Keep numpy from starting threads; called before it is imported."""
+    # Its linear algebra, which is not used here, would start a spinning one for every core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def spare_collector() -> None:

@@ -46,8 +46,8 @@ class Intake:
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"
             )
         self.planes = min(len(picture.planes) for picture in pictures)
-        form = _form(pictures.ref)
-        self._form = form if form == _form(pictures.dis) else None
+        plain = all(type(picture) is Picture for picture in pictures)
+        self._form = _form(pictures.ref) if plain and _form(pictures.ref) == _form(pictures.dis) else None
         return pictures
 
     def frame(self, index: int, pictures: Pair, lookback: int) -> Frame:

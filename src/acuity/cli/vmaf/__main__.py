@@ -2,7 +2,7 @@
 
 import sys
 
-from acuity.cli.vmaf import main
+from acuity.cli.start import vmaf
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(vmaf())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.devices.cuda.bindings import INSTALL, Bindings, is_installed, load_bindings
 from acuity.devices.cuda.card import Properties
 from acuity.devices.cuda.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
+from acuity.devices.cuda.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
 from acuity.errors import BackendError
 
@@ -26,17 +27,10 @@ if TYPE_CHECKING:
 
 MASK: Final = "CUDA_VISIBLE_DEVICES"
 
-# One of these is there if a driver is: on a PC or server, in WSL, on a Jetson.
-_TRACES: Final = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvmap")
 _DRIVER_FILE: Final = Path("/proc/driver/nvidia/version")
 _DRIVER_VERSION: Final = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
 # The oldest driver for each CUDA.
 _DRIVERS: Final = {12: "525", 13: "580"}
-
-
-def has_traces(paths: Collection[str] = _TRACES) -> bool:
-    """Whether this machine seems to have a driver of NVIDIA; starts nothing."""
-    return any(os.path.exists(path) for path in paths)
 
 
 def look() -> Signs:
@@ -65,11 +59,11 @@ class Cards:
     ) -> None:
         self._load = load
         self._make_builder = make_builder or _builder
-        self._lock = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
         """Forget everything: in a process that was forked nothing of it can be used."""
+        self._lock = threading.Lock()  # which another thread may have held
         self._bindings: Bindings | None = None
         self._found: list[Properties] = []
         self._open: dict[int, CupyCard] = {}
@@ -88,19 +82,28 @@ class Cards:
         Raises BackendError. Whoever is given a card gives it back with release().
         """
         with self._lock:
-            found = self.find()
-            if number is not None and not 0 <= number < len(found):
-                raise _no_such_card(number, len(found))
-            wanted = range(len(found)) if number is None else [number]
-            allowed = [number for number in wanted if number not in excluded]
-            if not allowed:
-                return None
-            number = self._least_used(allowed)
-            card = self._open.get(number) or self._start(found[number])
-            if card.lost is not None:
-                raise card.lost
-            self._users[number] += 1
+            if (card := self._started(number, excluded)) is not None:
+                self._users[card.properties.number] += 1
             return card
+
+    def prepare(self, number: int | None = None) -> None:
+        """Start the card that open() would give, which then takes no time; raises BackendError."""
+        with self._lock:
+            self._started(number, ())
+
+    def _started(self, number: int | None, excluded: Collection[int]) -> CupyCard | None:
+        found = self.find()
+        if number is not None and not 0 <= number < len(found):
+            raise _no_such_card(number, len(found))
+        wanted = range(len(found)) if number is None else [number]
+        allowed = [number for number in wanted if number not in excluded]
+        if not allowed:
+            return None
+        number = self._least_used(allowed)
+        card = self._open.get(number) or self._start(found[number])
+        if card.lost is not None:
+            raise card.lost
+        return card
 
     def release(self, number: int) -> None:
         """A measurement on this card has ended."""

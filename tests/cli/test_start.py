@@ -1,0 +1,139 @@
+"""How commands begin and end where a card may compute."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acuity.cli import start
+from acuity.cli.start import Card, begin_early, leave, wanted_card
+from acuity.devices.cuda import cards, early_start
+from acuity.devices.cuda.cards import Cards
+from acuity.errors import BackendError
+from fake_cuda import FakeCuda
+
+
+@pytest.mark.parametrize(
+    ("line", "card"),
+    [
+        ("-r a.yuv -d b.yuv", Card()),
+        ("a.mp4 b.mp4 --backend auto", Card()),
+        ("a.mp4 b.mp4 --backend=cuda", Card()),
+        ("a.mp4 b.mp4 --back cuda:2", Card(2)),
+        ("a.mp4 b.mp4 --device 1", Card(1)),
+        ("a.mp4 b.mp4 --device=1 --backend cuda", Card(1)),
+        ("-r a -d b --gpumask 0", Card()),
+        ("-r a -d b -- --no_cuda", Card()),
+        ("-r a -d b --model path=--backend", Card()),
+        ("a.mp4 b.mp4 --backend cpu", None),
+        ("a.mp4 b.mp4 --backend=cpu", None),
+        ("a.mp4 b.mp4 --backend hip", None),
+        ("a.mp4 b.mp4 --back cpu", None),
+        ("a.mp4 b.mp4 --backend", None),
+        ("a.mp4 b.mp4 --backend cuda:x", None),
+        ("a.mp4 b.mp4 --device x", None),
+        ("-r a -d b --no_cuda", None),
+        ("-r a -d b --no-cuda", None),
+        ("-r a -d b --gpumask -1", None),
+        ("-r a -d b --gpumask=1", None),
+        ("--help", None),
+        ("--version", None),
+        ("--list_backends", None),
+    ],
+)
+def test_which_card_a_command_line_asks_for(line: str, card: Card | None) -> None:
+    assert wanted_card(shlex.split(line)) == card
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
+    """A machine with two cards, which compute nothing here."""
+    cuda = FakeCuda(cards=2)
+    found = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(tmp_path), architecture))
+    monkeypatch.delenv(cards.MASK, raising=False)
+    monkeypatch.setattr("acuity.devices.cuda.probe.check_card", lambda card: None)
+    monkeypatch.setattr(cards, "CARDS", found)
+    monkeypatch.setattr(early_start, "has_traces", lambda: True)
+    monkeypatch.setattr(early_start, "is_installed", lambda: True)
+    monkeypatch.setattr(early_start, "load_bindings", cuda.bindings)
+    return cuda
+
+
+@pytest.mark.parametrize(("words", "number"), [([], 0), (["--device", "1"], 1)])
+def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str], number: int) -> None:
+    thread = begin_early(words)
+    assert thread is not None
+    thread.join()
+    assert set(cuda.calls) == {f"setDevice {number}"}
+    cuda.calls.clear()
+    card = cards.CARDS.open(number if words else None)  # the early start took no place on it
+    assert card is not None
+    assert (card.properties.number, cuda.calls) == (number, [])
+
+
+def test_a_failure_is_told_by_who_opens_the_card(cuda: FakeCuda) -> None:
+    cuda.failures["setDevice"] = 46
+    thread = begin_early([])
+    assert thread is not None
+    thread.join()
+    with pytest.raises(BackendError, match="another process has the card for itself"):
+        cards.CARDS.open()
+
+
+def test_nothing_is_started_without_a_sign_of_a_card(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert begin_early(["--backend", "cpu"]) is None
+    monkeypatch.setattr(early_start, "is_installed", lambda: False)
+    assert begin_early([]) is None
+    monkeypatch.setattr(early_start, "is_installed", lambda: True)
+    monkeypatch.setattr(early_start, "has_traces", lambda: False)
+    assert begin_early([]) is None
+    assert cuda.calls == []
+
+
+def test_only_commands_that_compute_start_a_card(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[list[str]] = []
+    monkeypatch.setattr(start, "begin_early", lambda words: begun.append(list(words)))
+    monkeypatch.setattr(start, "leave", lambda code: code)
+    monkeypatch.setattr("acuity.cli.main.main", lambda: 0)
+    for words in (["score", "a", "b"], ["models"], [], ["compare", "a"]):
+        monkeypatch.setattr(sys, "argv", ["acuity", *words])
+        start.acuity()
+    assert begun == [["a", "b"], ["a"]]
+
+
+def test_a_process_without_a_card_ends_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "cupy_backends.cuda.api.runtime", raising=False)
+    assert leave(3) == 3
+
+
+LEAVING = """
+import atexit, sys, threading, types
+sys.modules["cupy_backends.cuda.api.runtime"] = types.ModuleType("runtime")
+from acuity.cli.start import leave
+
+class Slow:
+    def __del__(self):
+        print("a slow farewell")
+
+kept = Slow()
+atexit.register(print, "exit handler")
+print("a line that is still in the buffer")
+threading.Timer(0.01, print, ["the end of a thread"]).start()
+leave(int(sys.argv[1]))
+print("never")
+"""
+
+
+@pytest.mark.parametrize("code", [0, 100])
+def test_a_process_with_a_card_ends_when_everything_is_written(code: int) -> None:
+    ended = subprocess.run([sys.executable, "-c", LEAVING, str(code)], capture_output=True, text=True)
+    assert ended.stdout.splitlines() == [
+        "a line that is still in the buffer",
+        "the end of a thread",
+        "exit handler",
+    ]
+    assert (ended.returncode, ended.stderr) == (code, "")
