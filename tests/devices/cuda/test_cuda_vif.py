@@ -17,7 +17,10 @@ pytestmark = needs_compiler
 SETTINGS: list[list[dict[str, Any]]] = [
     [{"debug": True}],
     [{"debug": True, "vif_skip_scale0": True}],
+    [{"vif_enhn_gain_limit": 1.0, "debug": True}],
     [{}, {"vif_enhn_gain_limit": 1.0, "debug": True}],
+    [{"vif_enhn_gain_limit": 1.0, "debug": True}, {"vif_enhn_gain_limit": 1.3}],
+    [{"vif_enhn_gain_limit": 1.0}, {"vif_enhn_gain_limit": 1.3}, {"debug": True}],
     [{"vif_enhn_gain_limit": limit, "debug": True} for limit in (1.0, 1.05, 2.0, 100.0, 1.5)],
 ]
 
@@ -52,12 +55,17 @@ def test_options_and_gain_limits(settings: list[dict[str, Any]]) -> None:
     compare((49, 26), 8, *settings)
 
 
-def test_flat_pictures_and_steep_gains() -> None:
+STEEP: list[list[float]] = [[100.0], [1.0], [100.0, 1.0], [100.0, 1.2], [1.0, 3.0, 60.0]]
+
+
+@pytest.mark.parametrize("limits", STEEP)
+@pytest.mark.parametrize(("low", "step", "contrast"), [(100, 8, 30), (252, 4, 85)])
+def test_flat_pictures_and_steep_gains(low: int, step: int, contrast: int, limits: list[float]) -> None:
     """Places without variance, and distorted pictures with far more contrast than their references."""
     random = np.random.default_rng(1)
-    ref = np.full((40, 60), 100, np.uint8)
-    ref[:, 24:] += random.integers(0, 8, (40, 36), dtype=np.uint8)
-    dis = np.clip((ref.astype(int) - 100) * 30 + 20, 0, 255).astype(np.uint8)
+    ref = np.full((40, 60), low, np.uint8)
+    ref[:, 24:] += random.integers(0, step, (40, 36), dtype=np.uint8)
+    dis = np.clip((ref.astype(int) - low) * contrast, 0, 255).astype(np.uint8)
     frames = [Frame(0, picture([ref], "400", 8), picture([dis], "400", 8), ())]
-    members = extractors("vif", {"debug": True}, {"debug": True, "vif_enhn_gain_limit": 1.2})
+    members = extractors("vif", *({"debug": True, "vif_enhn_gain_limit": limit} for limit in limits))
     assert on_card(VifTwin, members, frames) == on_cpu(members, frames)

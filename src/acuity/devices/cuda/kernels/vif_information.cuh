@@ -2,10 +2,16 @@
 #pragma once
 #include "pictures.cuh"
 
-constexpr int kMaxGains = 4;                  // gain limits served by one pass
 constexpr i32 kNoise = 2 << 16;               // below this variance (2.0 in Q16) a place counts as flat
 constexpr double kEpsilon = 65536 * 1.0e-10;  // keeps the gain finite; part of the definition
 constexpr int kLog2Groups = 4096;
+
+// Gain limits that a pass serves: up to kMost numbers, and 1, which costs less, if kUnit.
+template <int kMost, bool kUnit>
+struct Limits {
+    double at[kMost > 0 ? kMost : 1];
+    int count;  // of those kMost, if they are several
+};
 
 // Four places of a lane, as the filters leave them: means in Q24 of an 8-bit sample (Q16 of a deeper one's upper
 // byte), products in Q16.
@@ -15,13 +21,14 @@ struct Places {
 
 // Sums over a lane's places, the logarithms in 1/2048. Those of signals and noise have a double's exponents, which
 // are 1023 too high; in their difference that is gone.
+template <int kMost>
 struct Tally {
-    u32 total, noise, signal[kMaxGains];
+    u32 total, noise, unit, signal[kMost > 0 ? kMost : 1];
     u64 flat_dis;
     u32 flat;
 };
 
-constexpr double k2To52 = 4503599627370496.0;
+constexpr double k2To52 = 4503599627370496.0, k2To31 = 2147483648.0;
 
 // a / b, correctly rounded, for normal numbers whose quotient is normal: without the branches of the operator, so
 // that several run at once.
@@ -52,8 +59,14 @@ __device__ __forceinline__ i32 less_means(u32 product, u32 a, u32 b) {
     return static_cast<i32>(product - static_cast<u32>((static_cast<u64>(a) * b + (1u << 31)) >> 32));
 }
 
+// The gains' squares times the variances, whole, above 2^52: rounding towards zero drops the fraction there.
+__device__ __forceinline__ void signals(const double (&gain)[4], const double (&variance)[4], double (&signal)[4]) {
+    for (int i = 0; i < 4; ++i) signal[i] = __dadd_rz(gain[i] * gain[i] * variance[i], k2To52);
+}
+
+template <int kMost, bool kUnit>
 __device__ __forceinline__ void add_places(const Places& p, const bool (&inside)[4], const u16* steps,
-                                           const double (&limits)[kMaxGains], int n_limits, Tally& tally) {
+                                           const Limits<kMost, kUnit>& limits, Tally<kMost>& tally) {
     i32 ref[4], dis[4], both[4];
     bool tells[4], any = false;
     for (int i = 0; i < 4; ++i) {
@@ -80,20 +93,39 @@ __device__ __forceinline__ void add_places(const Places& p, const bool (&inside)
         const double covariance = both[i];
         gain[i] = quotient(covariance, variance[i] + kEpsilon);
         const double rest = dis[i] - gain[i] * covariance;
-        // Rounding towards zero above 2^52 drops the fraction. Below zero nothing is left.
-        const double whole = __dadd_rz(__double2hiint(rest) < 0 ? 0.0 : rest, k2To52 + kNoise);
-        noise[i] = whole - 2 * k2To52;
-        const u32 log = log2_q11(whole - k2To52, steps);
+        // Rounding towards zero above 2^52 drops the fraction. Below zero nothing is left: 2^31 more, and the lower
+        // word tells.
+        const double sum = __dadd_rz(rest, k2To52 + k2To31 + kNoise);
+        const u32 low = max(static_cast<u32>(__double2loint(sum)), (1u << 31) + kNoise);
+        const double whole = __hiloint2double(__double2hiint(k2To52), static_cast<i32>(low));
+        noise[i] = whole - (2 * k2To52 + k2To31);
+        const u32 log = log2_q11(whole - (k2To52 + k2To31), steps);
         if (tells[i]) tally.noise += log;
     }
+    double limited[4], signal[4];  // the signal and 2^52
+    for (int i = 0; i < 4; ++i) limited[i] = gain[i];
+    if (kMost == 0) signals(limited, variance, signal);
 #pragma unroll
-    for (int g = 0; g < kMaxGains; ++g) {
-        if (g >= n_limits) break;
+    for (int g = 0; g < kMost; ++g) {
+        if (kMost > 1 && g >= limits.count) break;
+        // Few limits are ever reached, so that a glance at the upper words will do.
+        bool over = false;
+        for (int i = 0; i < 4; ++i) over |= __double2hiint(gain[i]) >= __double2hiint(limits.at[g]);
+        for (int i = 0; i < 4; ++i) limited[i] = gain[i];
+        if (__any_sync(0xFFFFFFFFu, over))
+            for (int i = 0; i < 4; ++i) limited[i] = gain[i] < limits.at[g] ? gain[i] : limits.at[g];
+        signals(limited, variance, signal);
         for (int i = 0; i < 4; ++i) {
-            const double limited = gain[i] < limits[g] ? gain[i] : limits[g];
-            const double signal = __dadd_rz(limited * limited * variance[i], k2To52) + noise[i];
-            const u32 log = log2_q11(signal, steps);
+            const u32 log = log2_q11(signal[i] + noise[i], steps);
             if (tells[i]) tally.signal[g] += log;
         }
+    }
+    // With a gain of 1 at most the signal is at most the variance, with another limit before too: rounding keeps the
+    // order. Both are below 2^32, so their lower words tell: the signal is the covariance's square over the variance,
+    // 1.7e9 at most, where the distorted picture's variance, below 2^30, is most, and rounded means halve the other's.
+    for (int i = 0; kUnit && i < 4; ++i) {
+        const u32 least = min(static_cast<u32>(__double2loint(signal[i])), static_cast<u32>(ref[i]));
+        const u32 log = log2_q11(__hiloint2double(__double2hiint(k2To52), static_cast<i32>(least)) + noise[i], steps);
+        if (tells[i]) tally.unit += log;
     }
 }

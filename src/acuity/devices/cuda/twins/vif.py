@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 
 from acuity._native import vif_log2_steps, vif_outputs
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Card, Memory
+from acuity.devices.cuda.card import Card, Kernel, Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
 from acuity.features.vif import Vif, VifMembers
 
-_STRIP: Final = 16  # rows of a block
-_STEP: Final = 128  # columns that a block filters at a time
-_HALO: Final = 16  # more columns than it measures
-_STEPS: Final = (4, 4, 2, 1)  # of a block at each scale: small pictures want many blocks
-_BLOCK: Final = (128, 1, 1)
+_TILE: Final = 16  # rows and columns that a warp measures at a time
+_WARPS: Final = 4  # of a block
+_ROOM: Final = 20  # warps that a processor of the card has room for
+_BLOCK: Final = (32 * _WARPS, 1, 1)
 _MOST_GAINS: Final = 4  # that one pass serves
 _SHARED: Final = 3  # words of a scale that all gain limits share
+_UNIT: Final = 1.0  # the gain limit that costs least
+# Names of kernels end with the gain limits they serve: how many others, and whether 1 is among them.
+_KINDS: Final = {(0, False): "halve", (1, False): "one", (0, True): "unit", (1, True): "both"}
+_ANY: Final = "any"
 
 
 class _Level(NamedTuple):
@@ -33,53 +36,68 @@ class _Level(NamedTuple):
     offset: int
 
 
+class _Pass(NamedTuple):
+    """One launch: a scale, for some of the gain limits."""
+
+    kernel: Kernel
+    scale: int
+    limits: Sequence[float]  # but 1, if the kernel knows that by itself
+    limit_word: int  # where those begin among all
+    unit_word: int
+    first: bool  # adds what all limits share, and halves the pictures
+
+
 class VifTwin:
     """Sums the information of both pictures at four scales, halving them in between."""
 
     def __init__(self, members: Sequence[Vif], geometry: Geometry, bench: Bench) -> None:
         self._members = VifMembers(members)
         self._depth = geometry.depth
-        first, other = bench.card.kernels("vif", ["vif_8" if geometry.depth == 8 else "vif_16", "vif_16"])
-        self._kernels = (first, other, other, other)
+        self._room = _ROOM * bench.card.properties.processors
+        self._passes = self._planned(bench.card)
         self._levels, self._stride = _levels(geometry)
         self._planes = bench.card.allocate(self._stride * bench.most)
         self._steps = _log2_steps(bench.card)
         self.words = len(SCALES) * (_SHARED + len(self._members.gains))
 
-    def launch(self, batch: Batch, sums: int) -> None:
-        gains = self._members.gains
+    def _planned(self, card: Card) -> list[_Pass]:
+        parts = list(_parts(self._members.gains))
+        wanted = []
         for scale in SCALES:
-            limits = [] if scale == 0 and self._members.skip_scale0 else gains
-            self._measure(batch, scale, limits[:_MOST_GAINS], 0, sums, self._levels[scale + 1 : scale + 2])
-            for first in range(_MOST_GAINS, len(limits), _MOST_GAINS):
-                self._measure(batch, scale, limits[first : first + _MOST_GAINS], first, sums, [])
+            samples = "halved" if scale else "8" if self._depth == 8 else "16"
+            of_scale = [_NOTHING] if scale == 0 and self._members.skip_scale0 else parts
+            wanted += [(scale, f"vif_{samples}_{part.kind}", part) for part in of_scale]
+        names = list(dict.fromkeys(name for _, name, _ in wanted))
+        kernels = dict(zip(names, card.kernels("vif", names), strict=True))
+        return [
+            _Pass(kernels[name], scale, part.limits, part.limit_word, part.unit_word, part.first)
+            for scale, name, part in wanted
+        ]
 
-    def _measure(
-        self,
-        batch: Batch,
-        scale: int,
-        limits: Sequence[float],
-        first: int,
-        sums: int,
-        halved: Sequence[_Level],
-    ) -> None:
-        """Add a scale's sums for some gain limits, and halve the pictures if there is a level for them."""
+    def launch(self, batch: Batch, sums: int) -> None:
+        for step in self._passes:
+            self._measure(batch, step, sums)
+
+    def _measure(self, batch: Batch, step: _Pass, sums: int) -> None:
+        """Add a scale's sums for some gain limits, and halve the pictures if that is wanted."""
+        scale, limits = step.scale, step.limits
         level = self._levels[scale]
-        columns = _STEP * _STEPS[scale] - _HALO
-        self._kernels[scale](
+        halved = self._levels[scale + 1 : scale + 2] if step.first else []
+        tiles = -(-level.width // _TILE) * -(-level.height // _TILE)
+        of_warp = -(-tiles * batch.count // self._room)
+        step.kernel(
             batch.stream,
-            (-(-level.width // columns), -(-level.height // _STRIP), batch.count),
+            (-(-tiles // (of_warp * _WARPS)), 1, batch.count),
             _BLOCK,
             batch.frames,
             self._planes.address + level.offset,
             np.int64(self._stride),
-            *map(np.int32, (level.pitch, level.width, level.height, scale, self._depth, _STEPS[scale])),
+            *map(np.int32, (level.pitch, level.width, level.height, scale, self._depth, of_warp)),
             self._planes.address + halved[0].offset if halved else 0,
             np.int32(halved[0].pitch if halved else 0),
             self._steps.address,
             *map(np.float64, [*limits, *[0.0] * (_MOST_GAINS - len(limits))]),
-            np.int32(len(limits)),
-            np.int32(first),
+            *map(np.int32, (len(limits), step.first, step.limit_word, step.unit_word)),
             sums + scale * 8 * self.words // len(SCALES),
             np.int32(self.words),
         )
@@ -89,6 +107,31 @@ class VifTwin:
         gains, skip_scale0 = len(members.gains), members.skip_scale0
         outputs = [vif_outputs(row, gains=gains, skip_scale0=skip_scale0) for row in sums]
         return members.columns(np.array(outputs))
+
+
+class _Part(NamedTuple):
+    """Gain limits that one pass serves."""
+
+    kind: str
+    limits: Sequence[float]
+    limit_word: int
+    unit_word: int
+    first: bool
+
+
+_NOTHING: Final = _Part(_KINDS[0, False], (), 0, 0, True)
+
+
+def _parts(gains: Sequence[float]) -> Iterator[_Part]:
+    """Divide gain limits among passes: common ones have kernels of their own."""
+    others = [gain for gain in gains if gain != _UNIT]
+    unit = len(others) < len(gains)
+    if kind := _KINDS.get((len(others), unit)):
+        limit_word = gains.index(others[0]) if others else 0
+        yield _Part(kind, others, limit_word, gains.index(_UNIT) if unit else 0, True)
+        return
+    for first in range(0, len(gains), _MOST_GAINS):
+        yield _Part(_ANY, gains[first : first + _MOST_GAINS], first, 0, first == 0)
 
 
 def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
