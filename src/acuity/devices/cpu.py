@@ -39,6 +39,9 @@ class CpuDevice:
     def allocate(self) -> None:
         return None
 
+    def port(self) -> None:
+        return None
+
     def window(self, geometry: Geometry) -> None:
         return None
 
@@ -75,7 +78,7 @@ def check_samples(frame: Frame, planes: int | None) -> None:
 
 def check_layouts(frame: Frame, planes: int | None) -> None:
     """Refuse chroma planes that don't match."""
-    ours, theirs = ([plane.shape for plane in p.planes[:planes]] for p in (frame.ref, frame.dis))
+    ours, theirs = (list(p.shapes[:planes]) for p in (frame.ref, frame.dis))
     if ours != theirs:
         raise PairingError(
             f"frame {frame.index} has planes of {ours} in the reference and {theirs} in the distorted video: "

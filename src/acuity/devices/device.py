@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from acuity.features.extractor import Extractor, Frame, Geometry
+    from acuity.video.picture import Picture, PixelFormat
 
 
 class Figures(NamedTuple):
@@ -88,6 +89,22 @@ class Conveyor(Protocol):
         ...
 
 
+# Finds the format of a picture from the shapes and types of its planes; raises InputError.
+FormatOf = Callable[["Sequence[tuple[int, ...]]", "Sequence[np.dtype[Any]]"], "PixelFormat"]
+
+
+class Port(Protocol):
+    """Takes arrays that lie in a device's own memory as pictures; used by one thread."""
+
+    def take(self, arrays: Sequence[Any], format_of: FormatOf, *, copy: bool) -> Picture:
+        """The planes as a picture; raises InputError.
+
+        Copies are made on the device, and what the program does next with its arrays waits for them. Without,
+        the arrays have to stay as they are while the picture is needed.
+        """
+        ...
+
+
 class Device(Protocol):
     """A processor that computes extractors, with the same digits as every other."""
 
@@ -115,6 +132,10 @@ class Device(Protocol):
     @property
     def allocate(self) -> Callable[[int], NDArray[np.uint8]] | None:
         """Allocates memory that it copies pictures from faster, by its size in bytes; None: any will do."""
+        ...
+
+    def port(self) -> Port | None:
+        """What takes arrays that lie in its own memory; None: it has none."""
         ...
 
     def lane(self, geometry: Geometry) -> Lane:

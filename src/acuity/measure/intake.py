@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from acuity.errors import InputError, PairingError
 from acuity.features.extractor import REACH, Frame, Geometry, Pair
-from acuity.measure.pictures import PictureLike, as_picture, geometry_of
+from acuity.measure.pictures import PictureLike, Terms, as_picture, geometry_of
 from acuity.video.picture import Picture
+
+if TYPE_CHECKING:
+    from acuity.devices.device import Device, Port
 
 _Form = list[object]
 
@@ -16,7 +21,9 @@ _Form = list[object]
 class Intake:
     """Turns pairs of pictures into frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self._devices = devices
+        self._port: Port | None = None  # of the first device that has one, when it is needed
         self.geometry: Geometry | None = None  # of all pairs
         self.planes = 0  # of the last pair
         self._form: _Form | None = None  # of both pictures of the last pair, which were checked
@@ -24,16 +31,17 @@ class Intake:
         # first frame as if it had run before.
         self._before: deque[Pair] = deque(maxlen=REACH)
 
-    def take(self, index: int, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> Pair:
+    def take(self, index: int, ref: PictureLike, dis: PictureLike, terms: Terms) -> Pair:
         """The next pair as pictures; refuses pictures that differ from each other or from earlier ones."""
         if (
             type(ref) is Picture
             and type(dis) is Picture
             and self._form is not None
+            and terms.loan is None
             and _form(ref) == self._form == _form(dis)
         ):
             return Pair(ref, dis)
-        pictures = Pair(as_picture(ref, bitdepth), as_picture(dis, bitdepth))
+        pictures = Pair(as_picture(ref, terms, self._find_port), as_picture(dis, terms, self._find_port))
         ours, theirs = map(geometry_of, pictures)
         if ours != theirs:
             raise PairingError(
@@ -45,10 +53,15 @@ class Intake:
             raise InputError(
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"
             )
-        self.planes = min(len(picture.planes) for picture in pictures)
+        self.planes = min(len(picture.shapes) for picture in pictures)
         plain = all(type(picture) is Picture for picture in pictures)
         self._form = _form(pictures.ref) if plain and _form(pictures.ref) == _form(pictures.dis) else None
         return pictures
+
+    def _find_port(self) -> Port | None:
+        if self._port is None:
+            self._port = next((port for d in self._devices if (port := d.port()) is not None), None)
+        return self._port
 
     def frame(self, index: int, pictures: Pair, lookback: int) -> Frame:
         """The pair as a frame, with `lookback` of the pairs before it."""

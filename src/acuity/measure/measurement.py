@@ -23,7 +23,8 @@ from acuity.measure.dispatcher import AnyScheduler, Dispatcher, dispatch
 from acuity.measure.epochs import Epochs
 from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
-from acuity.measure.pictures import PictureLike
+from acuity.measure.loans import Freed, Loans
+from acuity.measure.pictures import PictureLike, Terms
 from acuity.measure.pooling import Method
 from acuity.measure.results import Results
 from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
@@ -86,7 +87,8 @@ class Measurement:
         self._collector = Collector()
         self._candidates = Candidates(self._collector)
         self._agenda = Agenda(steps)
-        self._intake = Intake()
+        self._intake = Intake(self._devices)
+        self._loans = Loans()
         self._feeding = threading.Lock()
         self._process = os.getpid()
         self._scheduler: AnyScheduler | Dispatcher | None = None
@@ -143,32 +145,55 @@ class Measurement:
 
     # ---- feeding ----------------------------------------------------------------------------
 
-    def add(self, ref: PictureLike, dis: PictureLike, *, bitdepth: int | None = None) -> int | None:
+    def add(
+        self,
+        ref: PictureLike,
+        dis: PictureLike,
+        *,
+        bitdepth: int | None = None,
+        copy: bool = True,
+        freed: Freed | None = None,
+    ) -> int | None:
         """Feed the next pair and return its frame number, or None if the measurement is finished.
 
         It is finished after stop(), and when the frame to stop after was fed. Waits while too many frames are
         under way, and while the measurement is paused, but not for a pause that the calling thread began.
 
-        Pictures are borrowed until their figures and those of the next two frames exist; arrays (luma, or
-        a tuple of planes) are copied. Arrays of uint16 need a bitdepth.
-        """
-        self._check_open()
-        if not self._feeding.acquire(blocking=False):
-            raise FeedingError("another frame is being fed: feed from one thread, one frame after the other")
-        try:
-            return self._add(ref, dis, bitdepth)
-        finally:
-            self._feeding.release()
+        Pictures are borrowed until their figures and those of the next two frames exist. Arrays (luma, or a
+        tuple of planes) are copied; with `copy=False` they are borrowed too. Arrays of uint16 need a
+        bitdepth. Arrays on the measurement's card (DLPack, `__cuda_array_interface__`) stay on it, and what
+        the program does with them next, in the stream it works in, comes after the copy.
 
-    def _add(self, ref: PictureLike, dis: PictureLike, bitdepth: int | None) -> int | None:
+        `freed` is called once for each add(), without arguments, when neither picture is needed any more: at
+        once if nothing is borrowed, and by flush() or close() at the latest. It may run on any thread, should
+        return soon, and must not use the measurement; what it raises is logged.
+        """
+        loan = None if freed is None else self._loans.lend(freed)
+        try:
+            self._check_open()
+            if not self._feeding.acquire(blocking=False):
+                raise FeedingError(
+                    "another frame is being fed: feed from one thread, one frame after the other"
+                )
+            try:
+                return self._add(ref, dis, Terms(bitdepth, copy, loan))
+            finally:
+                self._feeding.release()
+        finally:
+            if loan is not None and not loan.in_use:
+                loan.end()
+
+    def _add(self, ref: PictureLike, dis: PictureLike, terms: Terms) -> int | None:
         if self.gate.pauses:
             self.gate.wait(self.boundary, self._frames, adding=True)
             self._check_open()  # another thread may have closed it in the meantime
         if self.finished:
             return None
         index = self._frames
-        pictures = self._intake.take(index, ref, dis, bitdepth)
+        pictures = self._intake.take(index, ref, dis, terms)
         scheduler = self._scheduler or self._start()
+        if terms.loan is not None:
+            terms.loan.in_use = any(picture.loan is not None for picture in pictures)
         plan = self._agenda.plans.at(index)
         counted = is_counted(self._agenda.steps, index)
         if self._known is not None and index < self._known.frames:
@@ -230,6 +255,7 @@ class Measurement:
         self._intake.clear()
         if self._scheduler is not None:
             self._scheduler.close()
+        self._loans.end()
         if begins:
             self.boundary.end(self.snapshot())
 

@@ -2,43 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from acuity.errors import InputError
 from acuity.features.extractor import Geometry
+from acuity.measure.foreign_arrays import Plane, in_memory, no_port
+from acuity.measure.loans import Loan
+from acuity.video.card_picture import CardPicture
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat, Samples
 
-PictureLike = Picture | Samples | tuple[Samples, ...]
+if TYPE_CHECKING:
+    from acuity.devices.device import Port
+
+PictureLike = Picture | Plane | tuple[Plane, ...]
 
 _BYTES: Final = np.dtype(np.uint8)
 _WORDS: Final = np.dtype(np.uint16)
 
 
-def as_picture(given: PictureLike, bitdepth: int | None) -> Picture:
-    """A Picture unchanged; arrays as a copy, because their owner may reuse them for the next frame."""
+class Terms(NamedTuple):
+    """How a program hands over the pictures of a frame."""
+
+    bitdepth: int | None = None  # of uint16 arrays
+    copy: bool = True  # arrays, because their owner may reuse them for the next frame
+    loan: Loan | None = None  # what pictures that are not copied keep alive
+
+
+def as_picture(given: PictureLike, terms: Terms, find_port: Callable[[], Port | None]) -> Picture:
+    """A Picture unchanged; arrays as a copy, or as they are."""
     if isinstance(given, Picture):
         _check_planes(given)
-        return given
+        return given if terms.loan is None else _lent(given, terms.loan)
     planes = given if isinstance(given, tuple) else (given,)
-    if not planes or not all(isinstance(plane, np.ndarray) for plane in planes):
-        wrong = next((plane for plane in planes if not isinstance(plane, np.ndarray)), given)
+    if not planes:
         raise InputError(
-            f"a picture is an array of luma samples, a tuple of such planes or a Picture, not {_kind(wrong)}"
+            "a picture is an array of luma samples, a tuple of such planes or a Picture, not an empty tuple"
         )
-    copies: tuple[Samples, ...] = tuple(plane.copy(order="C") for plane in planes)
-    return Picture(copies, PixelFormat(_layout(copies), _depth(copies, bitdepth)))
+    arrays = [in_memory(plane) for plane in planes]
+    here = [array for array in arrays if array is not None]
+    if len(here) == len(arrays):
+        picture = _of_arrays(here, terms)
+    elif here:
+        away = next(number for number, array in enumerate(arrays) if array is None)
+        near = next(number for number, array in enumerate(arrays) if array is not None)
+        raise InputError(
+            f"plane {away} of a picture lies on a card and plane {near} in the machine's memory: copy one of "
+            "them to where the other is"
+        )
+    elif (port := find_port()) is None:
+        raise no_port()
+    else:
+        picture = port.take(planes, partial(_format_of, bitdepth=terms.bitdepth), copy=terms.copy)
+    if not terms.copy:
+        picture.loan = terms.loan
+    return picture
+
+
+def _of_arrays(arrays: Sequence[Samples], terms: Terms) -> Picture:
+    form = _format_of([array.shape for array in arrays], [array.dtype for array in arrays], terms.bitdepth)
+    if terms.copy:
+        return Picture(tuple(array.copy(order="C") for array in arrays), form)
+    picture = Picture(tuple(arrays), form)
+    _check_planes(picture)
+    return picture
+
+
+def _lent(picture: Picture, loan: Loan) -> Picture:
+    """The picture as an object of its own, which is gone when it isn't needed any more."""
+    if isinstance(picture, CardPicture):
+        found: Picture = picture.share()
+    else:
+        found = Picture(picture.planes, picture.format, picture.pts, picture.signature)
+    found.kept, found.loan = picture.kept, loan
+    return found
 
 
 def geometry_of(picture: Picture) -> Geometry:
-    chroma = picture.planes[1].shape[::-1] if len(picture.planes) == 3 else None
+    shapes = picture.shapes
+    chroma = (shapes[1][1], shapes[1][0]) if len(shapes) == 3 else None
     return Geometry(picture.width, picture.height, picture.format.depth, chroma)
 
 
 def _check_planes(picture: Picture) -> None:
     """Refuse planes that the kernels can't read."""
     wanted = picture.format.dtype
+    if isinstance(picture, CardPicture):
+        return  # made and checked by its device
     if not picture.planes:
         raise InputError("a Picture has no planes: give it one of luma samples at least")
     for plane in picture.planes:
@@ -59,17 +112,24 @@ def _check_planes(picture: Picture) -> None:
 
 
 def _kind(given: object) -> str:
-    if isinstance(given, tuple):
-        return "an empty tuple"
     if isinstance(given, np.ndarray):
         return f"an array of shape {given.shape}"
     return f"something of type {type(given).__name__}"
 
 
-def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:
-    dtype = planes[0].dtype
-    if any(plane.dtype != dtype for plane in planes) or dtype not in (_BYTES, _WORDS):
-        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {dtype}")
+def _format_of(
+    shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype[Any]], bitdepth: int | None
+) -> PixelFormat:
+    return _format(_layout(tuple(shapes)), _depth(dtypes, bitdepth))
+
+
+_format: Final = lru_cache(64)(PixelFormat)
+
+
+def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
+    dtype = dtypes[0]
+    if any(other != dtype for other in dtypes) or dtype not in (_BYTES, _WORDS):
+        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {_named(dtypes)}")
     if dtype == _BYTES:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
@@ -79,11 +139,15 @@ def _depth(planes: tuple[Samples, ...], bitdepth: int | None) -> int:
     return bitdepth
 
 
-def _layout(planes: tuple[Samples, ...]) -> str:
-    shapes = [plane.shape for plane in planes]
+def _named(dtypes: Sequence[np.dtype[Any]]) -> str:
+    return " and ".join(dict.fromkeys(str(dtype) for dtype in dtypes))
+
+
+@lru_cache(64)
+def _layout(shapes: tuple[tuple[int, ...], ...]) -> str:
     if any(len(shape) != 2 for shape in shapes):
-        raise InputError(f"a plane must be an array of rows and columns, and these are {shapes}")
+        raise InputError(f"a plane must be an array of rows and columns, and these are {list(shapes)}")
     for layout in LAYOUTS:
-        if PixelFormat(layout, 8).plane_shapes(shapes[0][1], shapes[0][0]) == shapes:
+        if tuple(PixelFormat(layout, 8).plane_shapes(shapes[0][1], shapes[0][0])) == shapes:
             return layout
-    raise InputError(f"planes of shapes {shapes} are no 400, 420, 422 or 444 picture")
+    raise InputError(f"planes of shapes {list(shapes)} are no 400, 420, 422 or 444 picture")

@@ -111,15 +111,18 @@ class Scheduler(Generic[JobT]):
             return
         with self._room:
             self._closed = True
-            self._wake_all()
+            dropped = self._wake_all()
+        dropped.clear()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
 
-    def _wake_all(self) -> None:
-        self._jobs.clear()
+    def _wake_all(self) -> deque[JobT]:
+        """Wake all threads; returns the jobs that wait, to be dropped when the lock is free again."""
+        dropped, self._jobs = self._jobs, deque()
         self._ready.notify_all()
         self._room.notify_all()
+        return dropped
 
     @property
     def _stopped(self) -> bool:
@@ -159,7 +162,8 @@ class Scheduler(Generic[JobT]):
         with self._room:
             if self._error is None:
                 self._error = error
-            self._wake_all()
+            dropped = self._wake_all()
+        dropped.clear()
 
 
 class BatchWorker(Protocol[JobT_contra]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+import threading
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,14 +29,34 @@ class CardOwner(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class CardPicture(Picture):
-    """One frame on a card: `planes` are CardPlanes. What reads samples on the CPU asks for host()."""
+    """One frame on a card, which computes from it where it lies. Any thread may read it.
 
-    card: int = field(default=0, kw_only=True)  # its number
-    owner: CardOwner = field(kw_only=True, repr=False, compare=False)
-    # The event of that card after which the samples are there; None: they are there already.
-    written: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    `planes` are fetched to the machine's memory when something on the CPU reads them first; the size and the
+    format are known without.
+    """
+
+    __slots__ = ("_fetched", "_fetching", "card", "card_planes", "owner", "written")
+
+    def __init__(
+        self,
+        planes: tuple[CardPlane, ...],
+        format: PixelFormat,
+        pts: float | None = None,
+        *,
+        card: int,
+        owner: CardOwner,
+        written: Any = None,
+    ) -> None:
+        self.card_planes = planes
+        self.format = format
+        self.pts = pts
+        self.card = card  # its number
+        self.owner = owner
+        self.written = written  # the event of that card after which the samples are there; None: they are
+        self.signature = self.kept = self.loan = None
+        self._fetched: tuple[Samples, ...] | None = None
+        self._fetching = threading.Lock()
 
     @classmethod
     def of(
@@ -49,15 +70,39 @@ class CardPicture(Picture):
         written: Any = None,
     ) -> CardPicture:
         """A picture of planes on a card."""
-        return cls(cast("tuple[Samples, ...]", planes), format, pts, card=card, owner=owner, written=written)
+        return cls(planes, format, pts, card=card, owner=owner, written=written)
 
     @property
-    def card_planes(self) -> tuple[CardPlane, ...]:
-        return cast("tuple[CardPlane, ...]", self.planes)
+    def planes(self) -> tuple[Samples, ...]:  # type: ignore[override]
+        """The samples in the machine's memory, fetched once."""
+        with self._fetching:
+            if self._fetched is None:
+                self._fetched = self.owner.to_host(self.card_planes)
+            return self._fetched
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(plane.shape for plane in self.card_planes)
+
+    @property
+    def width(self) -> int:
+        return self.card_planes[0].shape[1]
+
+    @property
+    def height(self) -> int:
+        return self.card_planes[0].shape[0]
 
     def host(self) -> Picture:
         """The same picture in the machine's memory."""
-        return Picture(self.owner.to_host(self.card_planes), self.format, self.pts, self.signature)
+        return Picture(self.planes, self.format, self.pts, self.signature)
+
+    def share(self) -> CardPicture:
+        """The same samples as an object of its own."""
+        shared = CardPicture(
+            self.card_planes, self.format, self.pts, card=self.card, owner=self.owner, written=self.written
+        )
+        shared.signature = self.signature
+        return shared
 
     def thinned(self, step: int) -> Samples:
         """Every so manieth luma sample in both directions, in the machine's memory."""
@@ -65,6 +110,9 @@ class CardPicture(Picture):
         rows = -(-luma.shape[0] // step)
         few = CardPlane(luma.address, luma.pitch * step, (rows, luma.shape[1]), luma.dtype)
         return self.owner.to_host((few,))[0][:, ::step]
+
+    def __repr__(self) -> str:
+        return f"CardPicture({self.width}x{self.height}, {self.format}, card {self.card})"
 
 
 def on_host(picture: Picture) -> Picture:

@@ -118,6 +118,13 @@ class Picture:
     signature: Signature | None = field(default=None, repr=False, compare=False)  # where frames are aligned
     # Of a picture that is shared. It isn't an argument, so replace() doesn't copy it to another picture.
     kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
+    # What lives as long as the picture is needed: it tells the owner of the samples when that is over.
+    loan: object = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """(rows, columns) of each plane."""
+        return tuple(plane.shape for plane in self.planes)
 
     @property
     def luma(self) -> Samples:

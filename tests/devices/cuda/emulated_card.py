@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from acuity.devices.cuda.card import Argument, Bytes, Event, Properties, Shape, Stream
 from acuity.devices.cuda.sources import kernel_names, kernel_source
+from acuity.video.card_picture import CardPlane
 
 HEADER = Path(__file__).with_name("emulator.h")
 COMPILER = shutil.which("g++") or shutil.which("c++")
@@ -86,13 +87,25 @@ class EmulatedKernel:
 class EmulatedStream:
     """Does everything at once."""
 
+    handle = 77
+
     def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
         for number, row in enumerate(rows):
             line = np.ascontiguousarray(row)
             ctypes.memmove(address + number * pitch, line.ctypes.data, line.nbytes)
 
-    def download(self, into: Bytes, address: int) -> None:
-        ctypes.memmove(into.ctypes.data, address, into.nbytes)
+    def download(self, into: NDArray[Any], address: int, pitch: int | None = None) -> None:
+        assert into.flags.c_contiguous
+        rows = 1 if pitch is None else len(into)
+        width = into.nbytes // rows
+        for row in range(rows):
+            ctypes.memmove(into.ctypes.data + row * width, address + row * (pitch or width), width)
+
+    def copy(self, address: int, pitch: int, plane: CardPlane) -> None:
+        rows, columns = plane.shape
+        for row in range(rows):
+            source = plane.address + row * plane.pitch
+            ctypes.memmove(address + row * pitch, source, columns * plane.dtype.itemsize)
 
     def clear(self, address: int, size: int) -> None:
         ctypes.memset(address, 0, size)
@@ -132,6 +145,12 @@ class EmulatedCard:
 
     def stream(self) -> EmulatedStream:
         return EmulatedStream()
+
+    def stream_of_others(self, handle: int) -> EmulatedStream:
+        return EmulatedStream()
+
+    def card_of(self, address: int) -> int | None:
+        return self.properties.number
 
     def prefetch(self, program: str, names: Sequence[str]) -> None:
         pass

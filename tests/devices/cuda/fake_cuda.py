@@ -23,7 +23,8 @@ from acuity.devices.cuda.kernel_cache import KernelCache
 from acuity.devices.cuda.sources import kernel_names, kernel_source
 
 _CONTEXT = 0x7000  # the handle of the first card's context
-_HOST_TO_CARD, _CARD_TO_HOST = 1, 2
+_HOST_TO_CARD, _CARD_TO_HOST, _CARD_TO_CARD = 1, 2, 3
+_RUNNING = threading.RLock()  # one thread does the work of all streams at a time
 _ELF = b"\x7fELF"
 
 
@@ -50,9 +51,10 @@ class FakeStream:
     done: int = 0
 
     def run(self, until: int) -> None:
-        while self.done < until:
-            self.done += 1
-            self.queue[self.done - 1]()
+        with _RUNNING:
+            while self.done < until:
+                self.done += 1
+                self.queue[self.done - 1]()
 
 
 @dataclass
@@ -89,14 +91,15 @@ class FakeCuda:
         self.failures: dict[str, int] = {}  # the error of single functions, by name
         self.calls: list[str] = []  # of functions that start something
         self.blocks: dict[int, Any] = {}  # memory on cards, by address
+        self.homes: dict[int, int] = {}  # the card of each
         self.locked: dict[int, Any] = {}  # page-locked memory
-        self.streams: dict[int, FakeStream] = {}
+        self.streams: dict[int, FakeStream] = {1: FakeStream(0)}  # the default stream of the first card
         self.events: dict[int, FakeEvent] = {}
         self.modules: dict[int, tuple[int, str]] = {}  # card and program
         self.functions: dict[int, tuple[int, str, str]] = {}  # card, program, kernel
         self.launches: list[tuple[str, tuple[int, ...], list[bytes]]] = []
         self.refused: set[bytes] = set()  # code that the driver doesn't load
-        self._handles = iter(range(1, 1 << 30))
+        self._handles = iter(range(3, 1 << 30))
         self._thread = threading.local()
         self.runtime = FakeRuntime(self)
         self.driver = FakeDriver(self)
@@ -191,6 +194,7 @@ class FakeRuntime:
         ctypes.memset(address, 0xA5, size)  # what was not written is no use to anybody
         block = (ctypes.c_uint8 * size).from_buffer(room, address - ctypes.addressof(room))
         self._cuda.blocks[address] = block
+        self._cuda.homes[address] = self._cuda.card
         return address
 
     def free(self, address: int) -> None:
@@ -210,6 +214,8 @@ class FakeRuntime:
 
     def pointerGetAttributes(self, address: int) -> Attributes:
         self._cuda.check("pointerGetAttributes")
+        if (start := self._block_of(address)) is not None:
+            return Attributes(2, self._cuda.homes[start])
         return Attributes(1 if self._cuda.is_locked(address) else 0, self._cuda.card)
 
     def memcpyAsync(self, to: int, source: int, size: int, kind: int, stream: int) -> None:
@@ -222,7 +228,10 @@ class FakeRuntime:
         assert width <= pitch
         assert width <= step
         host = source if kind == _HOST_TO_CARD else to
-        assert not self._in_a_block(host), "memory on the card is no memory of the machine"
+        if kind == _CARD_TO_CARD:
+            assert self._in_a_block(to), "no memory on the card"
+        else:
+            assert not self._in_a_block(host), "memory on the card is no memory of the machine"
         assert self._in_a_block(to if kind == _HOST_TO_CARD else source), "no memory on the card"
 
         def copy() -> None:
@@ -239,7 +248,11 @@ class FakeRuntime:
         self._cuda.streams[stream].queue.append(copy)
 
     def _in_a_block(self, address: int) -> bool:
-        return any(start <= address < start + ctypes.sizeof(b) for start, b in self._cuda.blocks.items())
+        return self._block_of(address) is not None
+
+    def _block_of(self, address: int) -> int | None:
+        blocks = self._cuda.blocks.items()
+        return next((start for start, b in blocks if start <= address < start + ctypes.sizeof(b)), None)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
         self._cuda.check("memsetAsync")

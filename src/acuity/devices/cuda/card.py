@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from acuity.video.card_picture import CardPlane
 
 Bytes = NDArray[np.uint8]
 # An argument of a kernel: an address, or a number whose type is the parameter's (np.int32, np.float64).
@@ -51,6 +54,11 @@ class Kernel(Protocol):
 class Stream(Protocol):
     """Work that the card does in order, beside other streams."""
 
+    @property
+    def handle(self) -> int:
+        """CUDA's own name of it."""
+        ...
+
     def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
         """Copy a plane of page-locked memory to the card, each row `pitch` bytes after the one before.
 
@@ -58,8 +66,15 @@ class Stream(Protocol):
         """
         ...
 
-    def download(self, into: Bytes, address: int) -> None:
-        """Copy from the card into page-locked memory."""
+    def download(self, into: NDArray[Any], address: int, pitch: int | None = None) -> None:
+        """Copy from the card into page-locked memory in one piece.
+
+        With a pitch `into` is a plane, whose rows lie so many bytes apart on the card.
+        """
+        ...
+
+    def copy(self, address: int, pitch: int, plane: CardPlane) -> None:
+        """Copy a plane to another place on the card, each row `pitch` bytes after the one before."""
         ...
 
     def clear(self, address: int, size: int) -> None:
@@ -120,6 +135,14 @@ class Card(Protocol):
         ...
 
     def stream(self) -> Stream: ...
+
+    def stream_of_others(self, handle: int) -> Stream:
+        """A stream that another library has made, by CUDA's name of it; 1 is the default stream."""
+        ...
+
+    def card_of(self, address: int) -> int | None:
+        """The number of the card that an address belongs to; None if it is no memory on a card."""
+        ...
 
     def prefetch(self, program: str, names: Sequence[str]) -> None:
         """Begin to compile kernels that will be needed; returns at once."""

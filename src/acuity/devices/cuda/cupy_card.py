@@ -28,13 +28,15 @@ from acuity.devices.cuda.cuda_errors import (
     status_of,
 )
 from acuity.errors import BackendError
+from acuity.video.card_picture import CardPlane
 
 # CUDA's numbers.
-_HOST_TO_CARD, _CARD_TO_HOST = 1, 2
+_HOST_TO_CARD, _CARD_TO_HOST, _CARD_TO_CARD = 1, 2, 3
 _PORTABLE: Final = 1  # page-locked memory that counts as such for every card
 _NON_BLOCKING: Final = 1  # a stream that doesn't wait for the default one, which others may use
 _SLEEPING_WITHOUT_TIME: Final = 1 | 2  # an event whose waiters sleep, and that takes no time
 _PAGE_LOCKED: Final = 1
+_ON_A_CARD: Final = (2, 3)  # memory of a card, and memory that moves between card and machine
 
 # A function of CUDA, its arguments, and what they point to.
 _Call = tuple[Callable[..., None], tuple[int, ...], object]
@@ -90,14 +92,19 @@ class CupyEvent:
 
 
 class CupyStream:
-    """A stream of the card."""
+    """A stream of the card: a new one, or one that somebody else made, by its handle."""
 
-    def __init__(self, context: CardContext, bindings: Bindings, events: list[int]) -> None:
+    def __init__(
+        self, context: CardContext, bindings: Bindings, events: list[int], handle: int | None = None
+    ) -> None:
         self._context = context
         self._bindings = bindings
         self._runtime = bindings.runtime
         self._events = events
         self._noted: list[_Call] | None = None  # calls that will be repeated
+        if handle is not None:
+            self.handle = handle
+            return
         self.handle = context.call(self._runtime.streamCreateWithFlags, _NON_BLOCKING)
         weakref.finalize(self, context.give_back, self._runtime.streamDestroy, self.handle).atexit = False
 
@@ -147,12 +154,23 @@ class CupyStream:
             place = address, pitch, source, step, width, count
             self.call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
 
-    def download(self, into: Bytes, address: int) -> None:
+    def download(self, into: NDArray[Any], address: int, pitch: int | None = None) -> None:
         if not into.flags.c_contiguous:
             raise ValueError("what is downloaded into must be in one piece")
-        if into.nbytes:
+        if not into.nbytes:
+            return
+        if pitch is None:
             place = address_of(into), address, into.nbytes
             self.call(self._runtime.memcpyAsync, *place, _CARD_TO_HOST, self.handle)
+        else:
+            width = into.strides[0]
+            rows = address_of(into), width, address, pitch, width, len(into)
+            self.call(self._runtime.memcpy2DAsync, *rows, _CARD_TO_HOST, self.handle)
+
+    def copy(self, address: int, pitch: int, plane: CardPlane) -> None:
+        rows, columns = plane.shape
+        place = address, pitch, plane.address, plane.pitch, columns * plane.dtype.itemsize, rows
+        self.call(self._runtime.memcpy2DAsync, *place, _CARD_TO_CARD, self.handle)
 
     def clear(self, address: int, size: int) -> None:
         if size:
@@ -274,6 +292,13 @@ class CupyCard:
 
     def stream(self) -> CupyStream:
         return CupyStream(self._context, self._bindings, self._events)
+
+    def stream_of_others(self, handle: int) -> CupyStream:
+        return CupyStream(self._context, self._bindings, self._events, handle)
+
+    def card_of(self, address: int) -> int | None:
+        found = self._context.call(self._bindings.runtime.pointerGetAttributes, address)
+        return found.device if found.type in _ON_A_CARD else None
 
     def prefetch(self, program: str, names: Sequence[str]) -> None:
         self.builder.prefetch(program, names)

@@ -11,6 +11,7 @@ from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Lane
 
 if TYPE_CHECKING:
+    from acuity.devices.cuda.card_arrays import CardArrays
     from acuity.features.extractor import Extractor, Geometry
 
 NAME: Final = "cuda"
@@ -40,6 +41,11 @@ class CudaDevice:
     @property
     def allocate(self) -> Callable[[int], Bytes]:
         return self.card.pinned
+
+    def port(self) -> CardArrays:
+        from acuity.devices.cuda.card_arrays import CardArrays
+
+        return CardArrays(self.card)
 
     def lane(self, geometry: Geometry) -> Lane:
         raise NotImplementedError("a card computes frames in batches")

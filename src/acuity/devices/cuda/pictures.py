@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.addresses import address_of
-from acuity.devices.cuda.batch import FRAME, PICTURE
+from acuity.devices.cuda.batch import FRAME, PICTURE, PLANES
 from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
 from acuity.features.extractor import REACH
+from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Frame, Geometry
@@ -69,6 +70,8 @@ class Resident:
     dis: int
     upload: Upload
     reader: int  # the number of the last batch that reads them
+    # When those are written that lie on the card where their owner has them.
+    written: list[Event] = field(default_factory=list)
 
 
 class Pictures:
@@ -97,21 +100,23 @@ class Pictures:
             return
         self._layouts = []
         self._residents.clear()
-        self._memory = None  # freed before more is allocated
+        self._memory = None  # allocated with the next upload: pictures that lie on the card need none
         self._slot_bytes = slot_bytes(self._geometry, planes)
-        self._memory = self._card.allocate(self._slots * self._slot_bytes)
         self._layouts = layouts
-        self._records = self._described(self._memory.address)
+        # First those without planes, then those with one, and so on; at the end those of pictures that lie
+        # on the card where their owner has them, which occupy a slot in this table alone.
+        self._records = np.zeros((len(layouts) + 2) * self._slots, PICTURE)
         self._free = list(range(self._slots))
 
-    def _described(self, base: int) -> NDArray[Any]:
-        """The records of all slots: first those without planes, then those with one, and so on."""
-        records = np.zeros((len(self._layouts) + 1, self._slots), PICTURE)
-        starts = base + np.arange(self._slots, dtype=np.uint64) * np.uint64(self._slot_bytes)
+    def _allocate(self) -> Memory:
+        """The memory of all slots."""
+        memory = self._card.allocate(self._slots * self._slot_bytes)
+        records = self._records.reshape(-1, self._slots)[:-1]
+        starts = memory.address + np.arange(self._slots, dtype=np.uint64) * np.uint64(self._slot_bytes)
         for number, layout in enumerate(self._layouts):
             records["plane"][number + 1 :, :, number] = starts + np.uint64(layout.offset)
             records["pitch"][number + 1 :, :, number] = layout.pitch
-        return records.reshape(-1)
+        return memory
 
     def fits(self, planes: int | None) -> bool:
         return len(plane_layouts(self._geometry, planes)) <= len(self._layouts)
@@ -132,8 +137,10 @@ class Pictures:
                 resident.reader = upload.number
                 if (done := resident.upload.done) is not None and resident.upload.stream is not stream:
                     awaited.add(done)
+                awaited.update(resident.written)
                 refs[number], dises[number] = resident.ref, resident.dis
             resident = self._take(frame.index, frame.ref, frame.dis, upload)
+            awaited.update(resident.written)
             rows.append([resident.ref, resident.dis, *refs, *dises])
         upload.done = stream.mark()  # later batches wait for this, not for the kernels
         for event in awaited:
@@ -142,18 +149,40 @@ class Pictures:
         return records
 
     def _take(self, index: int, ref: Picture, dis: Picture, upload: Upload) -> Resident:
-        """Upload the pictures of a frame."""
-        first = self._copy(ref, upload)
-        second = first if dis is ref else self._copy(dis, upload)
+        """Upload the pictures of a frame, but for those that lie on the card."""
+        first = self._place(ref, upload)
+        second = first if dis is ref else self._place(dis, upload)
         resident = self._residents[index] = Resident(first, second, upload, upload.number)
+        for picture in (ref, dis):
+            if self._lies_here(picture) and picture.written is not None:
+                resident.written.append(picture.written)
         return resident
 
-    def _copy(self, picture: Picture, upload: Upload) -> int:
-        """Upload a picture; returns the row of its record."""
-        assert self._memory is not None
+    def _lies_here(self, picture: Picture) -> TypeGuard[CardPicture]:
+        return isinstance(picture, CardPicture) and picture.card == self._card.properties.number
+
+    def _place(self, picture: Picture, upload: Upload) -> int:
+        """Have a picture on the card; returns the row of its record."""
         if not self._free:
             self._evict()
         slot = self._free.pop()
+        if self._lies_here(picture):
+            return self._adopt(picture, slot)
+        return self._copy(picture, slot, upload)
+
+    def _adopt(self, picture: CardPicture, slot: int) -> int:
+        """Note where a picture lies; its frame has it for as long as a batch reads it."""
+        row = (len(self._layouts) + 1) * self._slots + slot
+        planes = picture.card_planes
+        none = (0,) * (PLANES - len(planes))
+        places = (*[plane.address for plane in planes], *none), (*[plane.pitch for plane in planes], *none)
+        self._records[row] = (*places, 0)
+        return row
+
+    def _copy(self, picture: Picture, slot: int, upload: Upload) -> int:
+        """Upload a picture."""
+        if self._memory is None:
+            self._memory = self._allocate()
         base = self._memory.address + slot * self._slot_bytes
         count = 0
         for plane, layout in zip(picture.planes, self._layouts, strict=False):

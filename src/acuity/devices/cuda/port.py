@@ -1,0 +1,165 @@
+"""Arrays of other libraries that lie on the card, as views that are checked.
+
+Two protocols are read. `__cuda_array_interface__` from version 3 on names the stream in which an array is
+written. By DLPack a library lets a stream of the reader wait, but doesn't say where it works itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from acuity.devices.cuda.card import Card, Stream
+from acuity.devices.cuda.dlpack import CUDA, CUDA_MANAGED, export
+from acuity.errors import InputError, to_set
+from acuity.video.card_picture import CardPlane
+
+_DEFAULT_STREAM: Final = 1  # CUDA's name of it; 0 is ambiguous
+_MOST_PITCH: Final = (1 << 31) - 1  # what kernels count rows' distances in
+_DTYPES: Final[dict[str, np.dtype[np.uint8] | np.dtype[np.uint16]]] = {
+    "uint8": np.dtype(np.uint8),
+    "uint16": np.dtype(np.uint16),
+}
+_MANAGED: Final = CUDA, CUDA_MANAGED
+_INTERFACE: Final = "__cuda_array_interface__"
+
+# The stream in which a program works at present with a library that exports by DLPack alone, on a card. Where
+# none is known, copies are waited for.
+_CURRENT_STREAMS: Final[dict[str, Callable[[Any, int], int]]] = {
+    "torch": lambda torch, card: int(torch.cuda.current_stream(card).cuda_stream),
+}
+
+
+class View(NamedTuple):
+    """An array on the card as a plane, which is not copied."""
+
+    plane: CardPlane
+    owner: object  # the memory lives as long as this
+    written_in: int | None  # a stream to wait for; None: the library has seen to that
+    used_in: int | None  # a stream in which the array may be written anew; None: unknown
+
+
+class _Raw(NamedTuple):
+    """An array as a protocol describes it."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None  # in bytes
+    dtype: str
+    card: int | None
+    owner: object
+    written_in: int | None
+    used_in: int | None
+
+
+def view_of(array: Any, card: Card, stream: Stream) -> View:
+    """The array as a plane; raises InputError.
+
+    `stream` waits until the array is written, if its library sees to that.
+    """
+    raw = _read(array, card, stream)
+    if raw.dtype not in _DTYPES:
+        raise InputError(
+            f"samples must be uint8 or uint16 arrays, and these are {raw.dtype}: convert them on the card"
+        )
+    dtype = _DTYPES[raw.dtype]
+    if len(raw.shape) != 2:
+        raise InputError(f"a plane must be an array of rows and columns, and one has the shape {raw.shape}")
+    if 0 in raw.shape:
+        raise InputError(f"an array of the shape {raw.shape} has no samples: pass pictures that have some")
+    if raw.card != card.properties.number:
+        raise _elsewhere(raw.card, card)
+    if raw.address % dtype.itemsize:
+        raise InputError(
+            f"{raw.dtype} samples at the address {raw.address:#x}, which is odd, can't be read: pass a copy, "
+            "which is aligned"
+        )
+    shape = raw.shape[0], raw.shape[1]
+    plane = CardPlane(raw.address, _pitch(shape, raw.strides, dtype.itemsize), shape, dtype)
+    return View(plane, raw.owner, raw.written_in, raw.used_in)
+
+
+def _pitch(shape: tuple[int, int], strides: tuple[int, ...] | None, sample: int) -> int:
+    """The bytes from row to row."""
+    rows, columns = shape
+    width = columns * sample
+    if strides is None:
+        return width
+    if columns > 1 and strides[1] != sample:
+        raise InputError(
+            f"the samples of a row have to lie one after the other, and these are {strides[1]} bytes apart: "
+            "pass array.contiguous() or cupy.ascontiguousarray(array)"
+        )
+    if rows == 1:
+        return width
+    if not width <= strides[0] <= _MOST_PITCH or strides[0] % sample:
+        raise InputError(
+            f"rows of {width} bytes can't lie {strides[0]} bytes apart: pass array.contiguous() or "
+            "cupy.ascontiguousarray(array)"
+        )
+    return strides[0]
+
+
+def _elsewhere(number: int | None, card: Card) -> InputError:
+    own = card.properties.number
+    if number is None:
+        return InputError(f"the array's memory is on no card: pass one on card {own}, or a numpy array")
+    return InputError(
+        f"the array lies on card {number}, and the measurement is on card {own}: copy it there, or pass ",
+        to_set("backend", f"cuda:{number}"),
+    )
+
+
+def _read(array: Any, card: Card, stream: Stream) -> _Raw:
+    """The array by the protocol that says more."""
+    library = type(array).__module__.partition(".")[0]
+    exports = hasattr(array, "__dlpack__")
+    if not (exports and library in _CURRENT_STREAMS):
+        about = getattr(array, _INTERFACE, None)
+        if about is not None and (not exports or "stream" in about):
+            return _by_interface(array, about, card)
+    return _by_dlpack(array, library, card, stream)
+
+
+def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
+    try:
+        address, _ = about["data"]
+        shape, strides = tuple(about["shape"]), about.get("strides")
+        dtype = np.dtype(about["typestr"])
+        # Older versions don't say; most programs work in the default stream.
+        stream = about.get("stream", _DEFAULT_STREAM)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{type(array).__name__} has a {_INTERFACE} that can't be read ({error}): pass a plain array"
+        ) from error
+    if about.get("mask") is not None:
+        raise InputError("an array with a mask has samples that count for nothing: pass it without")
+    if stream is not None and (not isinstance(stream, int) or stream < 1):
+        raise InputError(
+            f"{_INTERFACE} names the stream {stream!r}, which is none: pass 1 for the default stream, 2 for "
+            "a thread's own, or a handle"
+        )
+    name = dtype.name if dtype.isnative else dtype.str
+    where = card.card_of(address) if address else card.properties.number  # an empty array has no memory
+    return _Raw(address, shape, strides, name, where, array, stream, stream)
+
+
+def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:
+    device, number = array.__dlpack_device__()
+    if device not in _MANAGED:
+        raise InputError(
+            f"the array lies on a device of DLPack's kind {device}, which is no NVIDIA card: copy it to the "
+            "machine's memory"
+        )
+    if number != card.properties.number:
+        raise _elsewhere(number, card)
+    found = export(array, stream.handle)
+    used_in = None
+    if library in _CURRENT_STREAMS and library in sys.modules:
+        used_in = _CURRENT_STREAMS[library](sys.modules[library], number) or _DEFAULT_STREAM
+    size = _DTYPES[found.dtype].itemsize if found.dtype in _DTYPES else 1
+    strides = None if found.strides is None else tuple(stride * size for stride in found.strides)
+    return _Raw(found.address, found.shape, strides, found.dtype, found.number, found.owner, None, used_in)

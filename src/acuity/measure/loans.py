@@ -1,0 +1,61 @@
+"""Loans: pictures that a program has lent for a frame, and is told of when no one needs them any more.
+
+A loan lives as long as something refers to a picture of its frame: the work on it and on the next frames, and
+the pairs that are kept for extractors that look back. What is left at the end of a measurement ends with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import weakref
+from collections.abc import Callable
+from typing import Final
+
+logger: Final = logging.getLogger(__name__)
+
+Freed = Callable[[], object]
+
+
+class Loan:
+    """One frame's; `freed` is called once."""
+
+    __slots__ = ("__weakref__", "_process", "_waiting", "in_use")
+
+    def __init__(self, freed: Freed) -> None:
+        self.in_use = False  # whether pictures refer to it
+        self._waiting = [freed]  # empty when it was called: pop() is safe between threads
+        self._process = os.getpid()
+
+    def end(self) -> None:
+        """Call back, unless that was done; an exception is logged, and disturbs nothing else."""
+        if os.getpid() != self._process:
+            return
+        try:
+            freed = self._waiting.pop()
+        except IndexError:
+            return
+        try:
+            freed()
+        except Exception:
+            logger.exception("%r, which was to be told that pictures are free, failed", freed)
+
+    def __del__(self) -> None:
+        self.end()
+
+
+class Loans:
+    """The open loans of one measurement."""
+
+    def __init__(self) -> None:
+        self._open: weakref.WeakSet[Loan] = weakref.WeakSet()
+
+    def lend(self, freed: Freed) -> Loan:
+        loan = Loan(freed)
+        self._open.add(loan)
+        return loan
+
+    def end(self) -> None:
+        """End all: nothing is computed any more."""
+        for loan in list(self._open):
+            loan.end()

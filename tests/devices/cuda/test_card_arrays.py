@@ -1,0 +1,452 @@
+"""Arrays on the card, by DLPack and by `__cuda_array_interface__`, have the digits of numpy's on the CPU."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.cupy_card import CupyCard
+from acuity.devices.cuda.device import CudaDevice
+from acuity.errors import InputError, PairingError
+from acuity.features.extractor import Frame
+from acuity.measure import Measurement
+from acuity.video.picture import Picture
+from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
+from exporters import CudaInterface, Dlpack, OnCard
+from fake_cuda import FakeCuda, fake_card
+from twin_bench import random_frames
+
+pytestmark = needs_compiler
+
+Export = Callable[..., OnCard]
+
+
+def old_dlpack(*given: Any, **settings: Any) -> Dlpack:
+    return Dlpack(*given, versioned=False, **settings)
+
+
+def old_interface(*given: Any, **settings: Any) -> CudaInterface:
+    return CudaInterface(*given, version=2, **settings)
+
+
+EXPORTS: list[Export] = [Dlpack, old_dlpack, CudaInterface, old_interface]
+
+
+def columns(measurement: Measurement) -> dict[str, list[float]]:
+    return {name: list(values) for name, values in measurement.results().columns.items()}
+
+
+def on_cpu(frames: list[Frame], *features: str, **settings: Any) -> dict[str, list[float]]:
+    with Measurement(1, backend=[CpuDevice()], **settings) as measurement:
+        for feature in features:
+            measurement.add_feature(feature)
+        for frame in frames:
+            measurement.add(frame.ref, frame.dis)
+        measurement.flush()
+        return columns(measurement)
+
+
+def on_card(card: Any, *features: str, **settings: Any) -> Measurement:
+    measurement = Measurement(2, backend=[CudaDevice(card), CpuDevice()], **settings)
+    for feature in features:
+        measurement.add_feature(feature)
+    return measurement
+
+
+def planes_of(export: Export, card: Any, picture: Picture, **settings: Any) -> tuple[Any, ...]:
+    return tuple(export(card, plane, **settings) for plane in picture.planes)
+
+
+@pytest.mark.parametrize("export", EXPORTS)
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize(("depth", "layout", "size"), [(8, "420", (49, 35)), (10, "444", (40, 33))])
+def test_arrays_on_the_card_have_the_digits_of_the_cpu(
+    export: Export, copy: bool, depth: int, layout: str, size: tuple[int, int]
+) -> None:
+    card, frames = EmulatedCard(), random_frames(9, *size, depth, layout=layout)
+    features = "motion=motion_five_frame_window=true", "psnr", "adm", "float_moment"
+    pitch, offset = (128, 2) if depth == 10 else (61, 3)
+    with on_card(card, *features) as measurement:
+        for frame in frames:
+            ref = planes_of(export, card, frame.ref, pitch=pitch, offset=offset)
+            dis = planes_of(export, card, frame.dis)
+            given = None if depth == 8 else depth
+            assert measurement.add(ref, dis, bitdepth=given, copy=copy) == frame.index
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, *features))
+        assert measurement.computed_by["float_moment"] == "cpu"
+
+
+def test_luma_alone_and_one_picture_in_the_machines_memory() -> None:
+    card, frames = EmulatedCard(), random_frames(5, 40, 32, 8)
+    with on_card(card, "psnr", "motion") as measurement:
+        for frame in frames:
+            measurement.add(frame.ref.luma, Dlpack(card, frame.dis.luma))
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, "psnr", "motion"))
+
+
+def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    card, frames = EmulatedCard(), random_frames(70, 32, 48, 8)
+    moved: list[tuple[str, int]] = []
+
+    def counted(name: str, rows_of: Callable[..., int]) -> None:
+        done = getattr(EmulatedStream, name)
+
+        def move(stream: EmulatedStream, *given: Any) -> None:
+            moved.append((name, rows_of(*given)))
+            done(stream, *given)
+
+        monkeypatch.setattr(EmulatedStream, name, move)
+
+    counted("upload", lambda address, pitch, rows: rows.shape[0])
+    counted("copy", lambda address, pitch, plane: plane.shape[0])
+    arrays = [(Dlpack(card, frame.ref.luma), Dlpack(card, frame.dis.luma)) for frame in frames]
+    for copy in (False, True):
+        moved.clear()
+        with on_card(card, "motion=motion_five_frame_window=true") as measurement:
+            for ref, dis in arrays:
+                measurement.add(ref, dis, copy=copy)
+            measurement.flush()
+        assert moved.count(("upload", 48)) == 0
+        assert moved.count(("copy", 48)) == (140 if copy else 0)
+
+
+def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    card, frames = EmulatedCard(), random_frames(6, 40, 36, 8, layout="420")
+    downloads: list[int] = []
+    download = EmulatedStream.download
+
+    def counted(stream: EmulatedStream, into: Any, *place: Any) -> None:
+        downloads.append(into.shape[0] if into.ndim == 2 else 0)
+        download(stream, into, *place)
+
+    monkeypatch.setattr(EmulatedStream, "download", counted)
+    features = "float_moment", "float_psnr", "float_motion", "psnr"
+    with on_card(card, *features) as measurement:
+        for frame in frames:
+            measurement.add(*(planes_of(Dlpack, card, p) for p in (frame.ref, frame.dis)))  # type: ignore[arg-type]
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, *features))
+    assert downloads.count(36) == 12
+
+
+def test_subsampling_steering_and_checkpoints() -> None:
+    card, frames = EmulatedCard(), random_frames(40, 32, 32, 8)
+
+    def fed(measurement: Measurement, first: Any, last: int = 40) -> None:
+        told: Counter[int] = Counter()
+        for frame in frames[:last]:
+            if frame.index == first:
+                measurement.set_subsample(4)
+            pair = (CudaInterface(card, picture.luma) for picture in (frame.ref, frame.dis))
+            measurement.add(*pair, copy=False, freed=partial(told.update, [frame.index]))  # type: ignore[misc]
+        measurement.flush()
+        assert told == Counter(range(last))
+
+    with on_card(card, "motion", "float_moment", subsample=3) as measurement:
+        fed(measurement, None)
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, "motion", "float_moment", subsample=3))
+    with on_card(card, "motion", "psnr") as measurement:
+        fed(measurement, 13)
+    expected = on_cpu(frames, "motion", "psnr")
+    with on_card(card, "motion", "psnr") as measurement:
+        fed(measurement, None, 17)
+        checkpoint = measurement.checkpoint()
+    assert checkpoint is not None
+    with on_card(card, "motion", "psnr") as measurement:
+        measurement.restore(checkpoint)
+        fed(measurement, None)
+        np.testing.assert_equal(columns(measurement), expected)
+
+
+def test_samples_that_are_too_deep_are_refused() -> None:
+    card, frames = EmulatedCard(), random_frames(3, 32, 32, 10)
+    deep = Dlpack(card, np.full((32, 32), 1024, np.uint16))
+    told: list[int] = []
+    with on_card(card, "motion") as measurement:
+        fine = CudaInterface(card, frames[0].ref.luma)
+        for index, dis in enumerate((fine, deep, fine)):
+            measurement.add(fine, dis, bitdepth=10, copy=False, freed=lambda n=index: told.append(n))  # type: ignore[misc]
+        with pytest.raises(
+            InputError, match="frame 1 of the distorted video has the sample 1024, and 10 bits"
+        ):
+            measurement.flush()
+    assert sorted(told) == [0, 1, 2]
+
+
+# ---- order on the card: a machine that is made up, where work in streams is done late ----
+
+
+@pytest.fixture
+def cuda() -> FakeCuda:
+    return FakeCuda()
+
+
+@pytest.fixture
+def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CupyCard:
+    from acuity.devices.cuda import probe
+
+    monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
+    return fake_card(cuda, tmp_path)
+
+
+def written_later(cuda: FakeCuda, stream: int, array: OnCard, samples: Any) -> None:
+    cuda.streams[stream].queue.append(lambda: array.fill(samples))
+
+
+def finish(cuda: FakeCuda, stream: int) -> None:
+    cuda.streams[stream].run(len(cuda.streams[stream].queue))
+
+
+@pytest.mark.parametrize("stream", [1, 5000])
+def test_copies_come_after_what_was_written_and_before_what_is_written_next(
+    cuda: FakeCuda, card: CupyCard, stream: int
+) -> None:
+    cuda.streams[stream] = type(cuda.streams[1])(0)
+    frames = random_frames(5, 32, 24, 8)
+    ref, dis = (CudaInterface(card, np.zeros((24, 32), np.uint8), stream=stream, pitch=48) for _ in "rd")
+    with on_card(card, "motion", "psnr") as measurement:
+        for frame in frames:
+            written_later(cuda, stream, ref, frame.ref.luma)
+            written_later(cuda, stream, dis, frame.dis.luma)
+            measurement.add(ref, dis)
+            written_later(cuda, stream, ref, np.full((24, 32), 99, np.uint8))
+            finish(cuda, stream)  # the program's own work may be done long before ours
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, "motion", "psnr"))
+
+
+def waits_for(cuda: FakeCuda, theirs: int) -> Callable[[int], None]:
+    """What a library does when it exports an array: the reader's stream waits for its own."""
+
+    def order(stream: int) -> None:
+        runtime = cuda.runtime
+        event = runtime.eventCreateWithFlags(3)
+        runtime.eventRecord(event, theirs)
+        runtime.streamWaitEvent(stream, event)
+
+    return order
+
+
+@pytest.mark.parametrize("copy", [True, False])
+def test_dlpack_lets_our_stream_wait(cuda: FakeCuda, card: CupyCard, copy: bool) -> None:
+    theirs = card.stream()
+    frames = random_frames(5, 32, 24, 8)
+    told: list[int] = []
+    held: list[Dlpack] = []
+    with on_card(card, "motion", "psnr") as measurement:
+        for frame in frames:
+            pair = [
+                Dlpack(card, np.zeros((24, 32), np.uint8), order=waits_for(cuda, theirs.handle)) for _ in "rd"
+            ]
+            for array, picture in zip(pair, (frame.ref, frame.dis), strict=True):
+                written_later(cuda, theirs.handle, array, picture.luma)
+            measurement.add(*pair, copy=copy, freed=lambda: told.append(1))  # type: ignore[misc]
+            if copy:  # nobody knows the stream, so add() has waited
+                for array in pair:
+                    array.fill(np.full((24, 32), 99, np.uint8))
+            held += pair
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, "motion", "psnr"))
+        assert len(told) == 5
+    del measurement
+    assert [(array.exported, array.deleted) for array in held] == [(1, 1)] * 10
+
+
+def test_a_library_whose_stream_is_known_is_not_waited_for(
+    cuda: FakeCuda, card: CupyCard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch says in which stream a program works: what it writes next waits for the copy."""
+
+    class Now:
+        cuda_stream = 0  # PyTorch's name of the default stream
+
+    class Streams:
+        @staticmethod
+        def current_stream(number: int) -> Now:
+            assert number == 0
+            return Now()
+
+    class Torch:
+        cuda = Streams
+
+    class OfTorch(Dlpack):
+        __module__ = "torch"
+
+        @property
+        def __cuda_array_interface__(self) -> Any:
+            raise AssertionError("it says less")
+
+    monkeypatch.setitem(__import__("sys").modules, "torch", Torch)
+    frames = random_frames(4, 32, 24, 8)
+    ref, dis = (OfTorch(card, np.zeros((24, 32), np.uint8), order=waits_for(cuda, 1)) for _ in "rd")
+    with on_card(card, "motion", "psnr") as measurement:
+        for frame in frames:
+            written_later(cuda, 1, ref, frame.ref.luma)
+            written_later(cuda, 1, dis, frame.dis.luma)
+            before = cuda.streams[1].done
+            measurement.add(ref, dis)
+            assert cuda.streams[1].done >= before
+            written_later(cuda, 1, ref, np.full((24, 32), 99, np.uint8))
+            finish(cuda, 1)
+        measurement.flush()
+        np.testing.assert_equal(columns(measurement), on_cpu(frames, "motion", "psnr"))
+    del measurement
+    assert (ref.exported, ref.deleted) == (4, 4)
+
+
+def test_memory_of_copies_is_used_again(cuda: FakeCuda, card: CupyCard) -> None:
+    frames = random_frames(3, 32, 24, 8)
+    with on_card(card, "psnr") as measurement:
+        pair = [CudaInterface(card, picture.luma) for picture in (frames[0].ref, frames[0].dis)]
+        most = 0
+        for _ in range(400):
+            measurement.add(*pair)  # type: ignore[arg-type]
+            most = max(most, cuda.in_use())
+            while measurement.snapshot().frames_done < measurement.frames - 1:
+                pass
+        measurement.flush()
+        assert most < 1 << 20
+
+
+# ---- what is refused ----
+
+
+SAMPLES = np.zeros((32, 40), np.uint8)
+WORDS = np.zeros((32, 40), np.uint16)
+
+
+class Other(Dlpack):
+    """Gives something else when it is asked for its array."""
+
+    answer: Any = None
+
+    def __dlpack__(self, **given: Any) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def other(card: Any, answer: Any) -> Other:
+    made = Other(card, SAMPLES)
+    made.answer = answer
+    return made
+
+
+def used_capsule(card: Any) -> Any:
+    source = Dlpack(card, SAMPLES)
+    capsule = source.capsule()
+    again = other(card, capsule)
+    with on_card(card, "psnr") as measurement:
+        measurement.add(again, Dlpack(card, SAMPLES))
+    again.kept = source  # type: ignore[attr-defined]
+    return again
+
+
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda c: Dlpack(c, SAMPLES.astype(np.int32)), "must be uint8 or uint16 arrays, and these are int32"),
+    (lambda c: CudaInterface(c, SAMPLES.astype(np.float16)), "and these are float16: convert them"),
+    (lambda c: CudaInterface(c, WORDS.astype(">u2")), "and these are >u2"),
+    (lambda c: Dlpack(c, np.zeros((2, 32, 40), np.uint8)), "one has the shape (2, 32, 40)"),
+    (lambda c: CudaInterface(c, np.zeros(40, np.uint8)), "one has the shape (40,)"),
+    (lambda c: CudaInterface(c, np.zeros((0, 40), np.uint8)), "shape (0, 40) has no samples"),
+    (
+        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (80, 2)}),
+        "these are 2 bytes apart: pass array.con",
+    ),
+    (
+        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (-40, 1)}),
+        "40 bytes can't lie -40 bytes apart",
+    ),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (0, 1)}), "40 bytes can't lie 0 bytes apart"),
+    (
+        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (1 << 31, 1)}),
+        "can't lie 2147483648 bytes apart",
+    ),
+    (lambda c: CudaInterface(c, WORDS, changes={"strides": (81, 2)}), "80 bytes can't lie 81 bytes apart"),
+    (lambda c: CudaInterface(c, WORDS, offset=1), "which is odd, can't be read: pass a copy"),
+    (lambda c: CudaInterface(c, SAMPLES, stream=0), "names the stream 0, which is none: pass 1"),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"mask": SAMPLES}), "an array with a mask"),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"data": None}), "that can't be read"),
+    (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "lies on card 3, and the measurement is on card 0: copy"),
+    (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "or pass backend='cuda:3'"),
+    (lambda c: Dlpack(c, SAMPLES, device=(10, 0)), "DLPack's kind 10, which is no NVIDIA card"),
+    (lambda c: Dlpack(c, SAMPLES, major=2), "comes by DLPack 2.0, and this version of Acuity knows 1"),
+    (
+        lambda c: other(c, BufferError("it is being written")),
+        "does not export its array (it is being written)",
+    ),
+    (lambda c: other(c, 7), "__dlpack__ has to return a capsule, and it returned int"),
+    (used_capsule, "the DLPack capsule was taken already: export the array anew"),
+    (
+        lambda c: (Dlpack(c, SAMPLES), SAMPLES, SAMPLES),
+        "plane 0 of a picture lies on a card and plane 1 in the",
+    ),
+    (
+        lambda c: (SAMPLES, Dlpack(c, SAMPLES), SAMPLES),
+        "plane 1 of a picture lies on a card and plane 0 in the",
+    ),
+    (lambda c: (Dlpack(c, SAMPLES), Dlpack(c, SAMPLES)), "are no 400, 420, 422 or 444 picture"),
+    (lambda c: (Dlpack(c, SAMPLES), *[Dlpack(c, WORDS)] * 2), "and these are uint8 and uint16"),
+    (lambda c: Dlpack(c, WORDS), "pass bitdepth=10, 12 or 16"),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED)
+def test_what_is_no_picture_gets_a_sentence(make: Callable[[Any], Any], words: str) -> None:
+    card = EmulatedCard()
+    wrong = make(card)
+    told: list[int] = []
+    with on_card(card, "psnr") as measurement:
+        for copy in (True, False):
+            with pytest.raises(InputError) as caught:
+                measurement.add(wrong, wrong, copy=copy, freed=lambda: told.append(1))
+            assert words in str(caught.value)
+            del caught  # its traceback refers to everything
+        assert (measurement.frames, len(told)) == (0, 2)
+    if isinstance(wrong, Dlpack):
+        assert wrong.deleted == wrong.exported
+
+
+def test_depths_and_sizes_that_do_not_fit() -> None:
+    card = EmulatedCard()
+    with on_card(card, "psnr") as measurement:
+        with pytest.raises(InputError, match="uint8 samples cannot be 10 bits deep: pass a uint16 array"):
+            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES), bitdepth=10)
+        with pytest.raises(
+            PairingError, match="the reference is 40x32 at 8 bits and the distorted picture 20x32"
+        ):
+            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES[:, :20]))
+
+
+def test_memory_of_another_card_and_of_none(cuda: FakeCuda, card: CupyCard, tmp_path: Path) -> None:
+    cuda.cards = 2
+    elsewhere = fake_card(cuda, tmp_path, 1)
+    at_home = CudaInterface(card, SAMPLES, changes={"data": (SAMPLES.ctypes.data, False)})
+    with on_card(card, "psnr") as measurement:
+        with pytest.raises(InputError, match="lies on card 1, and the measurement is on card 0"):
+            measurement.add(CudaInterface(elsewhere, SAMPLES), SAMPLES)
+        with pytest.raises(InputError, match="memory is on no card: pass one on card 0, or a numpy array"):
+            measurement.add(at_home, SAMPLES)
+
+
+def test_a_measurement_without_a_card_refuses_arrays_on_one() -> None:
+    card = EmulatedCard()
+    for export in EXPORTS:
+        array = export(card, SAMPLES)
+        with Measurement(1, backend="cpu") as measurement:
+            measurement.add_feature("psnr")
+            with pytest.raises(InputError) as caught:
+                measurement.add(array, array)  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            "the array lies on a card, and this measurement computes on the CPU: pass array.cpu().numpy() or "
+            "cupy.asnumpy(array), or make the measurement with backend='cuda'"
+        )
