@@ -2,10 +2,14 @@
 
     python bench/cuda.py                      # everything
     python bench/cuda.py check                # figures of every extractor and model, compared bit for bit
+    python bench/cuda.py check --small        # the same with few small pictures, for compute-sanitizer
     python bench/cuda.py pinned kernels       # speed from page-locked memory; kernels' times
+    python bench/cuda.py file first           # whole processes: raw files; up to the first score
+    python bench/cuda.py golden               # every golden run (ACUITY_GOLDEN), compared bit for bit
+    VMAF_CUDA_REFERENCE_BIN=/path/to/vmaf python bench/cuda.py peer    # beside libvmaf's CUDA program
 
-Speeds are frames a second of a measurement whose pictures lie in page-locked memory already, from its first
-frame to its last figure, after one that warmed everything up.
+Speeds of `pinned` are frames a second of a measurement whose pictures lie in page-locked memory already, from
+its first frame to its last figure, after one that warmed everything up.
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import cuda_golden
+import cuda_peer
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.batch import FRAME, Batch, Bench
 from acuity.devices.cuda.cards import CARDS
@@ -38,6 +45,17 @@ V1 = ["version=vmaf_v1.0.16_3d0h"]
 SIZES = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
 _PAIRS = 40  # more than are under way at once
 CHECKED = [(64, 64), (67, 51), (176, 144), (481, 321), (1920, 1080)]
+FORMS = [
+    (8, "420", "usual"),
+    (8, "444", "extreme"),
+    (10, "420", "usual"),
+    (10, "422", "extreme"),
+    (12, "420", "usual"),
+    (16, "420", "extreme"),
+]
+# Enough for every kernel to run, and little enough for a tool that slows it down a hundred times.
+SMALL = [(67, 51), (230, 170)]
+SMALL_FORMS = [FORMS[0], FORMS[3]]
 
 
 def planes(random: np.random.Generator, width: int, height: int, depth: int, layout: str, kind: str) -> Any:
@@ -71,7 +89,7 @@ def measured(devices: Any, wanted: Sequence[str], pairs: Iterable[Any]) -> tuple
         return measurement.results(), count / took
 
 
-def check(card: CudaDevice) -> bool:
+def check(card: CudaDevice, small: bool = False) -> bool:
     """Compare all extractors and models with the CPU, bit for bit."""
     wanted = [
         *BOTH,
@@ -82,17 +100,10 @@ def check(card: CudaDevice) -> bool:
         "motion=motion_five_frame_window=true",
     ]
     good = True
-    for size in CHECKED:
-        for depth, layout, kind in (
-            (8, "420", "usual"),
-            (8, "444", "extreme"),
-            (10, "420", "usual"),
-            (10, "422", "extreme"),
-            (12, "420", "usual"),
-            (16, "420", "extreme"),
-        ):
+    for size in SMALL if small else CHECKED:
+        for depth, layout, kind in SMALL_FORMS if small else FORMS:
             random = np.random.default_rng(1)
-            count = 3 if size[0] > 1000 else 7
+            count = 3 if small or size[0] > 1000 else 7
             pairs = [planes(random, *size, depth, layout, kind) for _ in range(count)]
             for name in wanted:
                 try:
@@ -231,21 +242,39 @@ def _time(stream: Any, launch: Callable[[], None]) -> float:
 
 
 PARTS: dict[str, Callable[[CudaDevice], Any]] = {"kernels": kernels, "pinned": pinned, "check": check}
+# Parts in processes of their own, which find the card as idle as users do: it isn't opened here.
+PROGRAMS: dict[str, Callable[[int, Path | None], Any]] = {
+    "file": cuda_peer.file,
+    "first": cuda_peer.first,
+    "peer": cuda_peer.peer,
+    "golden": lambda *_: cuda_golden.golden(),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help="all, unless some are named")
-    parts = parser.parse_args().parts or list(PARTS)
+    every = (*PROGRAMS, *PARTS)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(every)}; all, unless named")
+    parser.add_argument("--small", action="store_true", help="check: few small pictures")
+    parser.add_argument("--frames", type=int, default=3000, help="file, peer: frames of 1080p (3000)")
+    parser.add_argument("--folder", type=Path, help="file, first, peer: keep clips here")
+    arguments = parser.parse_args()
+    parts = arguments.parts or [*PROGRAMS, *PARTS]
+    if unknown := set(parts) - set(every):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}")
     # This file would hide the package of that name, which CuPy imports.
     sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
-    start = time.perf_counter()
-    card = CARDS.open(0)
-    assert card is not None
-    print(card.properties, f"opened in {time.perf_counter() - start:.2f} s", flush=True)
-    results = [PARTS[part](CudaDevice(card)) for part in parts]
+    results = [PROGRAMS[part](arguments.frames, arguments.folder) for part in parts if part in PROGRAMS]
+    if own := [part for part in parts if part in PARTS]:
+        start = time.perf_counter()
+        card = CARDS.open(0)
+        assert card is not None
+        print(card.properties, f"opened in {time.perf_counter() - start:.2f} s", flush=True)
+        device = CudaDevice(card)
+        for part in own:
+            results.append(check(device, arguments.small) if part == "check" else PARTS[part](device))
     return 1 if False in results else 0
 
 

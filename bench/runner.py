@@ -20,6 +20,7 @@ class Cost:
     seconds: float
     peak_mb: float
     score: float
+    said: str = ""  # on stderr
 
 
 def score_once(binary: list[str], clip: Clip, threads: int, models: list[str], report: Path) -> Cost:
@@ -73,4 +74,4 @@ def _measure(
         sys.exit(f"bench: {' '.join(command)} failed: {done.stderr.strip()}")
     pooled = json.loads(report.read_text())["pooled_metrics"]
     name = "vmaf" if "vmaf" in pooled else next(reversed(pooled))
-    return Cost(usage["seconds"], usage["peak_mb"], pooled[name]["mean"])
+    return Cost(usage["seconds"], usage["peak_mb"], pooled[name]["mean"], done.stderr)

@@ -69,6 +69,7 @@ def measure(
     threads: int,
     instruction_set: str | None = None,
     on_start: Callable[[Measurement], None] = lambda _: None,
+    backend: str = "auto",
 ) -> Results:
     """The run again, by Acuity."""
     subsample = int((arguments(run, "--subsample") or ["1"])[0])
@@ -78,7 +79,7 @@ def measure(
         pairs = list(zip(refs, (dis for _, dis in pairs), strict=False))
     if count := arguments(run, "--frame_cnt"):
         pairs = pairs[: int(count[0])]
-    with Measurement(threads, subsample, instruction_set) as measurement:
+    with Measurement(threads, subsample, instruction_set, backend) as measurement:
         models, features = wanted(run)
         for spec in models:
             measurement.add_model(known_model(spec))
