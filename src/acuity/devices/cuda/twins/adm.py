@@ -49,7 +49,7 @@ class AdmTwin:
         self._add_rows = kernels[_ADD_ROWS]
         self._steps: list[_Step] = []
         for number, (gains, of_scales) in enumerate(zip(passes, names, strict=True)):
-            found = [kernels[name] for name in of_scales]
+            found = [(name, kernels[name]) for name in of_scales]
             self._steps += self._planned(found, gains, number * at_once, geometry.depth, bench)
 
     def _names(self, gains: int, depth: int) -> list[str]:
@@ -60,15 +60,20 @@ class AdmTwin:
         return [f"adm_scale0_{sample}_{fine}", f"adm_scale1_{kind}", *[f"adm_scale2_{kind}"] * 2]
 
     def _planned(
-        self, kernels: Sequence[Kernel], gains: Sequence[float], first: int, depth: int, bench: Bench
+        self,
+        kernels: Sequence[tuple[str, Kernel]],
+        gains: Sequence[float],
+        first: int,
+        depth: int,
+        bench: Bench,
     ) -> Iterator[_Step]:
         layout = self._layout
-        for scale, (kernel, plan) in enumerate(zip(kernels, layout.plans, strict=True)):
+        for scale, ((name, kernel), plan) in enumerate(zip(kernels, layout.plans, strict=True)):
             if first > 0 and not plan.bands:
                 continue
-            _, segments = layout.segments(scale)
+            segment, segments = layout.segments(scale, name)
             above = layout.lows[scale - 1].address if scale > 0 else 0
-            record = placed(bench.card, layout.plan(scale, depth, gains, first).view(np.uint8))
+            record = placed(bench.card, layout.plan(scale, depth, gains, first, segment).view(np.uint8))
             grid = -(-plan.size[0] // STRIP), segments
             yield _Step(kernel, grid, above, record, layout.lows[scale].address)
 

@@ -59,7 +59,16 @@ _ROWS: Final = np.dtype(
 
 STRIP: Final = 60  # columns of the bands that a warp sums
 _LEAST_ROWS: Final = 2  # of a segment; two more are made for its neighbours
-_WARPS_A_PROCESSOR: Final = 32, 16, 16, 16  # that a batch is cut into, by scale
+# Warps that a processor of the card has room for, by the beginning of a kernel's name: see kernels/adm.cu. A
+# batch is cut into as many, because a few more would begin when the others end.
+_ROOM: Final = {
+    "adm_scale0_8_one": 28,
+    "adm_scale0_8_low": 28,
+    "adm_scale0_8": 20,
+    "adm_scale0_16": 16,
+    "adm_scale1": 16,
+    "adm_scale2": 12,
+}
 _LOW_BYTES: Final = 2, 4, 4, 0  # of a sample of each scale's low-pass band; nobody reads the last
 
 
@@ -84,21 +93,24 @@ class AdmLayout:
         self.row_sums = cleared(bench.card, bench.most * self.rows_a_frame * self.row_words * 8)
         self.lows = [_low_bands(plan, sample, bench) for plan, sample in zip(plans, _LOW_BYTES, strict=True)]
 
-    def segments(self, scale: int) -> tuple[int, int]:
-        """How many rows a segment of a scale has, and how many segments there are."""
+    def segments(self, scale: int, kernel: str) -> tuple[int, int]:
+        """How many rows a segment of a scale has for a kernel, and how many segments there are."""
         columns, rows = self.plans[scale].size
         strips = -(-columns // STRIP) * self._bench.most
-        wanted = self._bench.card.properties.processors * _WARPS_A_PROCESSOR[scale] // strips
+        room = next(warps for name, warps in _ROOM.items() if kernel.startswith(name))
+        wanted = self._bench.card.properties.processors * room // strips
         segment = max(_LEAST_ROWS, -(-rows // max(wanted, 1)))
         return segment, -(-rows // segment)
 
-    def plan(self, scale: int, depth: int, gains: Sequence[float], first: int) -> NDArray[np.void]:
+    def plan(
+        self, scale: int, depth: int, gains: Sequence[float], first: int, segment: int
+    ) -> NDArray[np.void]:
         """The record of a scale, in the pass that begins with the gain limit number `first`."""
         plan, low = self.plans[scale], self.lows[scale]
         record = np.zeros(1, _PLAN)
         for name in _NATIVE:
             record[name] = getattr(plan, name)
-        record["segment"], _ = self.segments(scale)
+        record["segment"] = segment
         record["scale"], record["depth"] = scale, depth
         if scale > 0:
             record["input_pitch"], record["input_size"] = self.lows[scale - 1][1:3]
