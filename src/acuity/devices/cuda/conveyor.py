@@ -135,6 +135,7 @@ class _Stage:
         work: Sequence[tuple[Group, Sequence[int]]],
     ) -> None:
         self.frames = frames
+        self._done = None
         self._staging.clear()
         records = pictures.upload(frames, self._stream, self._staging)
         self._twins = {group: self._twins.get(group) or self._make(group) for group, _ in work}
@@ -193,8 +194,9 @@ class _Stage:
         return places
 
     def wait(self) -> None:
-        if self._done is not None:
-            self._done.wait()
+        if self._done is None:  # its start failed midway, and what it had started reads pictures
+            self._done = self._stream.mark()
+        self._done.wait()
 
     def finish(self) -> list[Figures]:
         self.wait()
