@@ -106,9 +106,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture
 def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without CuPy and without a card, whatever this one has."""
+    from acuity.devices.cuda.cards import Cards
+
     monkeypatch.setattr("acuity.devices.cuda.cards.is_installed", lambda: False)
     monkeypatch.setattr("acuity.devices.cuda.cards.has_traces", lambda: False)
     monkeypatch.setattr("acuity.devices.cuda.bindings.is_installed", lambda: False)
+    monkeypatch.setattr("acuity.devices.cuda.cards.CARDS", Cards())  # those of an earlier test are open
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -60,7 +62,29 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
     monkeypatch.setattr(early_start, "has_traces", lambda: True)
     monkeypatch.setattr(early_start, "is_installed", lambda: True)
     monkeypatch.setattr(early_start, "load_bindings", cuda.bindings)
+    monkeypatch.setattr(ctypes, "CDLL", DriverFunctions)
+    DriverFunctions.called = []
     return cuda
+
+
+class DriverFunctions:
+    """The driver's own functions for a card."""
+
+    called: ClassVar[list[str]] = []
+
+    def __init__(self, name: str) -> None:
+        self.called.append(name)
+
+    def cuInit(self, flags: int) -> int:  # noqa: N802  # the names are CUDA's
+        return 0
+
+    def cuDeviceGet(self, device: object, number: int) -> int:  # noqa: N802
+        self.called.append(f"cuDeviceGet {number}")
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, context: object, device: object) -> int:  # noqa: N802
+        self.called.append("cuDevicePrimaryCtxRetain")
+        return 0
 
 
 @pytest.mark.parametrize(("words", "number"), [([], 0), (["--device", "1"], 1)])
@@ -68,6 +92,8 @@ def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str
     thread = begin_early(words)
     assert thread is not None
     thread.join()
+    # Without Python's lock first; CuPy's bindings find it done.
+    assert DriverFunctions.called == ["libcuda.so.1", f"cuDeviceGet {number}", "cuDevicePrimaryCtxRetain"]
     assert set(cuda.calls) == {f"setDevice {number}"}
     cuda.calls.clear()
     card = cards.CARDS.open(number if words else None)  # the early start took no place on it

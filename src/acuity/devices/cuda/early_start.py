@@ -1,6 +1,6 @@
 """Starts a card in a thread of its own, beside the imports of a command and the opening of its files.
 
-Starting CUDA takes as long as all imports together, and needs Python's lock for none of it. Whoever opens
+Starting CUDA takes as long as all imports together, and most of it needs no lock of Python's. Whoever opens
 the card later waits for what is left, and meets the same failure, if there is one.
 """
 
@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
+from typing import Final
 
-from acuity.devices.cuda.bindings import Bindings, is_installed, load_bindings
+from acuity.devices.cuda.bindings import is_installed, load_bindings
 from acuity.devices.cuda.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE
+
+_DRIVER: Final = "libcuda.so.1"
 
 
 def begin(number: int | None = None) -> threading.Thread | None:
@@ -29,15 +32,24 @@ def begin(number: int | None = None) -> threading.Thread | None:
 
 def _start(number: int | None) -> None:
     with suppress(Exception):  # whoever opens the card meets it too, and tells it
-        _start_context(load_bindings(), number)
+        _start_context(number)
+    with suppress(Exception):
+        load_bindings()  # beside the import of numpy, which what follows waits for
         from acuity.devices.cuda.cards import CARDS
 
         CARDS.prepare(number)
 
 
-def _start_context(bindings: Bindings, number: int | None) -> None:
-    """Start the card's context at once: what else a card needs is behind the import of numpy."""
-    if number is None and WORKER_VARIABLE not in os.environ:
+def _start_context(number: int | None) -> None:
+    """Start the context by the driver's own functions: CuPy's bindings keep Python's lock meanwhile."""
+    import ctypes
+
+    if number is None:
+        if WORKER_VARIABLE in os.environ:
+            return  # the card is chosen later, among several
         number = 0
-    if number is not None:
-        bindings.runtime.setDevice(number)  # of this thread, which ends
+    driver = ctypes.CDLL(_DRIVER)
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), number):
+        return
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
