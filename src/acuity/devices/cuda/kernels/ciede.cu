@@ -1,6 +1,6 @@
 // CIEDE2000: the colour difference of every pixel, as native/ciede/formula.h has it, and their sum in order.
 #include "ciede_functions.cuh"
-#include "ordered.cuh"
+#include "ordered_chunks.cuh"
 
 namespace {
 
@@ -148,8 +148,6 @@ __device__ void find_differences(const Frame* frames, int width, int height, int
     out[static_cast<i64>(y) * width + x] = found;
 }
 
-constexpr int kSumThreads = 512;
-
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -166,10 +164,27 @@ extern "C" __global__ void __launch_bounds__(256)
                           frame_terms);
 }
 
-extern "C" __global__ void __launch_bounds__(512)
-    ciede_sum(const float* terms, i64 frame_terms, double* sums, int words, int word) {
-    __shared__ OrderedSum<double, kSumThreads>::Shared shared;
-    OrderedSum<double, kSumThreads> sum(shared);
-    const double found = sum.of(terms + blockIdx.z * frame_terms, frame_terms);
+// Block (chunk, 0, frame) makes a chunk's plain sum.
+extern "C" __global__ void __launch_bounds__(256) ciede_chunks(const float* terms, i64 frame_terms, float* chunks) {
+    float mine[kEach], sum = 0;
+    read_terms(terms + blockIdx.z * frame_terms, frame_terms,
+               static_cast<i64>(blockIdx.x) * kChunk + threadIdx.x * kEach, mine);
+    for (int i = 0; i < kEach; ++i) sum += mine[i];
+    sum = plain_sum<kChunkThreads>(sum);
+    if (threadIdx.x == 0) chunks[blockIdx.z * gridDim.x + blockIdx.x] = sum;
+}
+
+// Block (chunk, 0, frame) finds what a chunk adds to the sum.
+extern "C" __global__ void __launch_bounds__(256)
+    ciede_growths(const float* terms, i64 frame_terms, const float* chunks, ChunkGrowths<double>* growths) {
+    const i64 first = static_cast<i64>(blockIdx.z) * gridDim.x;
+    find_growths(terms + blockIdx.z * frame_terms, frame_terms, chunks + first, blockIdx.x, growths + first);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    ciede_sum(const float* terms, i64 frame_terms, const ChunkGrowths<double>* growths, double* sums, int words,
+              int word) {
+    const i64 first = static_cast<i64>(blockIdx.z) * chunks_of(frame_terms);
+    const double found = sum_chunks(terms + blockIdx.z * frame_terms, frame_terms, growths + first);
     if (threadIdx.x == 0) sums[blockIdx.z * words + word] = found;
 }

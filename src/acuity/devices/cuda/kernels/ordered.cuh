@@ -42,6 +42,18 @@ struct Growth {
 
     static __device__ __forceinline__ Bits limited(Bits digits) { return digits < kMost ? digits : kMost; }
 
+    // That by some numbers, of a sum whose lower power of two has these bits.
+    template <int kCount>
+    static __device__ __forceinline__ Growth by(const float (&numbers)[kCount], Bits low) {
+        Total even = Digits<Total>::number(low), odd = Digits<Total>::number(low + 1);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+            even += static_cast<Total>(numbers[i]);
+            odd += static_cast<Total>(numbers[i]);
+        }
+        return {limited(Digits<Total>::of(even) - low), limited(Digits<Total>::of(odd) - (low + 1))};
+    }
+
     // This one, and then another.
     __device__ __forceinline__ Growth then(const Growth& next) const {
         return {limited(even + (even & 1 ? next.odd : next.even)), limited(odd + (odd & 1 ? next.even : next.odd))};
@@ -65,11 +77,23 @@ struct Growth {
     }
 };
 
+constexpr int kEach = 16;  // numbers that a thread adds at a time
+
+// A thread's numbers, of `count` from `terms` on, which is aligned to 64 bytes. 0 where there are none.
+__device__ __forceinline__ void read_terms(const float* terms, i64 count, i64 first, float (&to)[kEach]) {
+    const float4* from = reinterpret_cast<const float4*>(terms + first);
+#pragma unroll
+    for (int i = 0; i < kEach; i += 4) {
+        const float4 four = first < count ? from[i / 4] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+    }
+}
+
 template <class Total, int kThreads>
 class OrderedSum {
   public:
+    typedef typename Digits<Total>::Bits Bits;
     static constexpr int kWarps = kThreads / 32;
-    static constexpr int kEach = 16;  // numbers that a thread adds at a time
 
     struct Shared {
         Growth<Total> warps[2][kWarps];  // in turns, so that one can be written while the other is still read
@@ -79,32 +103,12 @@ class OrderedSum {
 
     __device__ explicit OrderedSum(Shared& shared) : shared_(shared), turn_(0), sum_(0) {}
 
-    // All threads call it; `terms` is aligned to 64 bytes, `count` a multiple of kEach.
-    __device__ Total of(const float* terms, i64 count) {
-        float mine[kEach], next[kEach];
-        read(terms, count, 0, mine);
-        for (i64 start = 0; start < count; start += kThreads * kEach) {
-            read(terms, count, start + kThreads * kEach, next);
-            add(mine);
-#pragma unroll
-            for (int i = 0; i < kEach; ++i) mine[i] = next[i];
-        }
-        return sum_;
-    }
+    __device__ __forceinline__ Total sum() const { return sum_; }
 
-  private:
-    typedef typename Digits<Total>::Bits Bits;
+    // Adds so many of the sum's last digits, which stay below the next power of two.
+    __device__ __forceinline__ void grow(Bits digits) { sum_ = Digits<Total>::number(Digits<Total>::of(sum_) + digits); }
 
-    __device__ __forceinline__ void read(const float* terms, i64 count, i64 start, float (&to)[kEach]) const {
-        const i64 first = start + threadIdx.x * kEach;
-        const float4* from = reinterpret_cast<const float4*>(terms + first);
-#pragma unroll
-        for (int i = 0; i < kEach; i += 4) {
-            const float4 four = first < count ? from[i / 4] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
-        }
-    }
-
+    // Adds each thread's numbers, in the threads' order. All threads call it.
     __device__ __forceinline__ void add(const float (&mine)[kEach]) {
         constexpr int kMantissa = Digits<Total>::kMantissa;
         const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
@@ -112,7 +116,7 @@ class OrderedSum {
         for (;;) {
             const Bits at = Digits<Total>::of(sum_), low = at >> kMantissa << kMantissa;
             const Bits left = low + (Bits(1) << kMantissa) - at;
-            const Growth<Total> own = thread < done ? Growth<Total>{0, 0} : growth(mine, low);
+            const Growth<Total> own = thread < done ? Growth<Total>{0, 0} : Growth<Total>::by(mine, low);
             Growth<Total> all = own.along_warp(lane);
             turn_ ^= 1;
             if (lane == 31) shared_.warps[turn_][warp] = all;
@@ -141,17 +145,7 @@ class OrderedSum {
         }
     }
 
-    static __device__ __forceinline__ Growth<Total> growth(const float (&mine)[kEach], Bits low) {
-        Total even = Digits<Total>::number(low), odd = Digits<Total>::number(low + 1);
-#pragma unroll
-        for (int i = 0; i < kEach; ++i) {
-            even += static_cast<Total>(mine[i]);
-            odd += static_cast<Total>(mine[i]);
-        }
-        return {Growth<Total>::limited(Digits<Total>::of(even) - low),
-                Growth<Total>::limited(Digits<Total>::of(odd) - (low + 1))};
-    }
-
+  private:
     Shared& shared_;
     int turn_;
     Total sum_;

@@ -1,10 +1,11 @@
 // PSNR-HVS: errors of the frequencies of 8x8 blocks, as far as the picture doesn't hide them.
-#include "ordered.cuh"
+#include "ordered_chunks.cuh"
 
 namespace {
 
 constexpr int kBlock = 8, kStep = 7, kArea = kBlock * kBlock;
 constexpr int kThreads = 128, kPairs = kThreads / 2;  // two neighbouring threads have the same block of both pictures
+static_assert(kPairs * kArea == kChunk, "a block's errors are a chunk of the sum");
 
 struct Weights {
     float sensitivity[kArea], masking[kArea];
@@ -93,10 +94,10 @@ __device__ __forceinline__ float hidden(const int (&frequencies)[kArea], float t
 }
 
 // The squared visible errors of a plane's blocks, in the order in which they are added up: a frame's planes one
-// after the other, blocks in rows, 64 frequencies each.
+// after the other, blocks in rows, 64 frequencies each. And plain sums of them, `frame_chunks` a frame.
 template <class T>
 __device__ void find_errors(const Frame* frames, const Weights* all_weights, int width, int height, int chroma_width,
-                            int chroma_height, float* errors, i64 frame_errors) {
+                            int chroma_height, float* errors, i64 frame_errors, float* chunks, int frame_chunks) {
     __shared__ Weights weights;
     const int plane = blockIdx.y;
     const auto blocks = [](int side) { return (side - kBlock) / kStep + 1; };
@@ -143,6 +144,13 @@ __device__ void find_errors(const Frame* frames, const Weights* all_weights, int
         const float weighed = error * weights.sensitivity[at];
         found[k] = weighed * weighed;
     }
+    float own_sum = 0;
+#pragma unroll
+    for (int k = 0; k < kHalf; ++k) own_sum += found[k];
+    const float sum = plain_sum<kThreads>(number < count ? own_sum : 0.0f);
+    if (threadIdx.x == 0)
+        chunks[blockIdx.z * frame_chunks + (plane > 0 ? chunks_of(i64(luma) * kArea) : 0) +
+               (plane == 2 ? chunks_of(i64(chroma) * kArea) : 0) + blockIdx.x] = sum;
     if (number >= count) return;
     const i64 first = (plane == 0 ? 0 : luma) + (plane == 2 ? chroma : 0) + number;
     float4* out = reinterpret_cast<float4*>(errors + blockIdx.z * frame_errors + first * kArea + side * kHalf);
@@ -150,29 +158,50 @@ __device__ void find_errors(const Frame* frames, const Weights* all_weights, int
     for (int k = 0; k < kHalf; k += 4) out[k / 4] = make_float4(found[k], found[k + 1], found[k + 2], found[k + 3]);
 }
 
-constexpr int kSumThreads = 512;
+// A plane's errors, and its chunks.
+struct Errors {
+    const float* terms;
+    i64 count;
+    int first_chunk;
+
+    __device__ Errors(const float* errors, i64 frame_errors, i64 luma, i64 chroma, int plane)
+        : terms(errors + blockIdx.z * frame_errors + (plane > 0 ? luma : 0) + (plane == 2 ? chroma : 0)),
+          count(plane == 0 ? luma : chroma),
+          first_chunk((plane > 0 ? chunks_of(luma) : 0) + (plane == 2 ? chunks_of(chroma) : 0)) {}
+};
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(128) psnr_hvs_8(const Frame* frames, const Weights* weights, int width,
-                                                             int height, int chroma_width, int chroma_height,
-                                                             float* errors, i64 frame_errors) {
-    find_errors<u8>(frames, weights, width, height, chroma_width, chroma_height, errors, frame_errors);
+extern "C" __global__ void __launch_bounds__(128)
+    psnr_hvs_8(const Frame* frames, const Weights* weights, int width, int height, int chroma_width, int chroma_height,
+               float* errors, i64 frame_errors, float* chunks, int frame_chunks) {
+    find_errors<u8>(frames, weights, width, height, chroma_width, chroma_height, errors, frame_errors, chunks,
+                    frame_chunks);
 }
 
-extern "C" __global__ void __launch_bounds__(128) psnr_hvs_16(const Frame* frames, const Weights* weights, int width,
-                                                              int height, int chroma_width, int chroma_height,
-                                                              float* errors, i64 frame_errors) {
-    find_errors<u16>(frames, weights, width, height, chroma_width, chroma_height, errors, frame_errors);
+extern "C" __global__ void __launch_bounds__(128)
+    psnr_hvs_16(const Frame* frames, const Weights* weights, int width, int height, int chroma_width, int chroma_height,
+                float* errors, i64 frame_errors, float* chunks, int frame_chunks) {
+    find_errors<u16>(frames, weights, width, height, chroma_width, chroma_height, errors, frame_errors, chunks,
+                     frame_chunks);
+}
+
+// Block (chunk, plane, frame) finds what a chunk adds to the sum of its plane.
+extern "C" __global__ void __launch_bounds__(256)
+    psnr_hvs_growths(const float* errors, i64 frame_errors, i64 luma, i64 chroma, const float* chunks, int frame_chunks,
+                     ChunkGrowths<float>* growths) {
+    const Errors of(errors, frame_errors, luma, chroma, blockIdx.y);
+    if (static_cast<int>(blockIdx.x) >= chunks_of(of.count)) return;
+    const i64 first = static_cast<i64>(blockIdx.z) * frame_chunks + of.first_chunk;
+    find_growths(of.terms, of.count, chunks + first, blockIdx.x, growths + first);
 }
 
 // Block (plane, 0, frame) adds up a plane's errors in single precision.
-extern "C" __global__ void __launch_bounds__(512)
-    psnr_hvs_sums(const float* errors, i64 frame_errors, i64 luma, i64 chroma, double* sums) {
-    __shared__ OrderedSum<float, kSumThreads>::Shared shared;
-    const int plane = blockIdx.x;
-    const i64 first = (plane == 0 ? 0 : luma) + (plane == 2 ? chroma : 0);
-    OrderedSum<float, kSumThreads> sum(shared);
-    const float found = sum.of(errors + blockIdx.z * frame_errors + first, plane == 0 ? luma : chroma);
-    if (threadIdx.x == 0) sums[blockIdx.z * gridDim.x + plane] = found;
+extern "C" __global__ void __launch_bounds__(256)
+    psnr_hvs_sums(const float* errors, i64 frame_errors, i64 luma, i64 chroma, int frame_chunks,
+                  const ChunkGrowths<float>* growths, double* sums) {
+    const Errors of(errors, frame_errors, luma, chroma, blockIdx.x);
+    const i64 first = static_cast<i64>(blockIdx.z) * frame_chunks + of.first_chunk;
+    const float found = sum_chunks(of.terms, of.count, growths + first);
+    if (threadIdx.x == 0) sums[blockIdx.z * gridDim.x + blockIdx.x] = found;
 }

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import Batch, Bench
+from acuity.devices.cuda.card import Shape
+from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, DOUBLE, chunks_of
 from acuity.features.ciede import SHIFTS, Ciede, figures
 from acuity.features.extractor import Frame, Geometry
 from acuity.video.picture import PixelFormat
 
 _TILE: Final = 32, 8  # columns and rows of a block
-_SUM_BLOCK: Final = (512, 1, 1)
 _EACH: Final = 16  # numbers of a frame's sum are a multiple of these
 
 
@@ -29,10 +30,14 @@ class CiedeTwin:
         self.words = len(self._layouts)
         self._pixels = width * height
         name = "ciede_8" if geometry.depth == 8 else "ciede_16"
-        self._compare, self._sum = bench.card.kernels("ciede", [name, "ciede_sum"])
+        names = [name, "ciede_chunks", "ciede_growths", "ciede_sum"]
+        self._compare, self._add, self._grow, self._sum = bench.card.kernels("ciede", names)
         count = -(-self._pixels // _EACH) * _EACH
         self._terms = bench.card.allocate(4 * count * bench.most)
         self._places = self._terms.address, np.int64(count)
+        self._chunks = chunks_of(count)
+        self._chunk_sums = bench.card.allocate(4 * self._chunks * bench.most)
+        self._growths = bench.card.allocate(DOUBLE.itemsize * self._chunks * bench.most)
         self._sides = [np.int32(n) for n in (width, height, geometry.depth, *(geometry.chroma or (0, 0)))]
         self._grid = -(-width // _TILE[0]), -(-height // _TILE[1])
 
@@ -42,8 +47,12 @@ class CiedeTwin:
             shifts = [np.int32(shift) for shift in SHIFTS[layout]]
             block = *_TILE, 1
             self._compare(batch.stream, grid, block, batch.frames, *self._sides, *shifts, *self._places)
+            chunks: Shape = self._chunks, 1, batch.count
+            plain, growths = self._chunk_sums.address, self._growths.address
+            self._add(batch.stream, chunks, CHUNK_BLOCK, *self._places, plain)
+            self._grow(batch.stream, chunks, CHUNK_BLOCK, *self._places, plain, growths)
             place = np.int32(self.words), np.int32(number)
-            self._sum(batch.stream, (1, 1, batch.count), _SUM_BLOCK, *self._places, sums, *place)
+            self._sum(batch.stream, (1, 1, batch.count), CHUNK_BLOCK, *self._places, growths, sums, *place)
 
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
         total = sums.view(np.float64)[self._layouts.index(frame.ref.format.layout)]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from acuity import _native
 from acuity.devices.cuda.batch import Batch, Bench, placed
+from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, SINGLE, chunks_of
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.psnr_hvs import PsnrHvs, figures
 
 _BLOCK_SIDE, _STEP, _AREA = 8, 7, 64
 _PLANES: Final = 3
-_PAIRS: Final = 64  # blocks of both pictures that a block of threads has
+_PAIRS: Final = 64  # blocks of both pictures that a block of threads has: a chunk of the sum
 _BLOCK: Final = (2 * _PAIRS, 1, 1)
-_SUM_BLOCK: Final = (512, 1, 1)
 
 
 class PsnrHvsTwin:
@@ -31,21 +31,31 @@ class PsnrHvsTwin:
         self._depth = geometry.depth
         self._sizes = [(geometry.width, geometry.height), geometry.chroma, geometry.chroma]
         blocks = [_blocks(width) * _blocks(height) for width, height in self._sizes]
-        names = ["psnr_hvs_8" if geometry.depth == 8 else "psnr_hvs_16", "psnr_hvs_sums"]
-        self._weigh, self._sum = bench.card.kernels("psnr_hvs", names)
+        weigh = "psnr_hvs_8" if geometry.depth == 8 else "psnr_hvs_16"
+        names = [weigh, "psnr_hvs_growths", "psnr_hvs_sums"]
+        self._weigh, self._grow, self._sum = bench.card.kernels("psnr_hvs", names)
         weights = np.array([_native.hvs_weights(plane) for plane in range(_PLANES)], np.float32)
         self._weights = placed(bench.card, weights.reshape(-1).view(np.uint8))
         self._errors = bench.card.allocate(4 * _AREA * sum(blocks) * bench.most)
         self._places = self._errors.address, np.int64(_AREA * sum(blocks))
         self._counts = np.int64(_AREA * blocks[0]), np.int64(_AREA * blocks[1])
+        chunks = [chunks_of(_AREA * count) for count in blocks]
+        self._chunks = np.int32(sum(chunks))
+        self._chunk_sums = bench.card.allocate(4 * sum(chunks) * bench.most)
+        self._growths = bench.card.allocate(SINGLE.itemsize * sum(chunks) * bench.most)
         self._sides = [np.int32(side) for size in self._sizes[:2] for side in size]
         self._grid = -(-max(blocks) // _PAIRS), _PLANES
 
     def launch(self, batch: Batch, sums: int) -> None:
         stream, count = batch.stream, batch.count
         weights, sides = self._weights.address, self._sides
-        self._weigh(stream, (*self._grid, count), _BLOCK, batch.frames, weights, *sides, *self._places)
-        self._sum(stream, (_PLANES, 1, count), _SUM_BLOCK, *self._places, *self._counts, sums)
+        places, plain = [*self._places], [self._chunk_sums.address, self._chunks]
+        grid = *self._grid, count
+        self._weigh(stream, grid, _BLOCK, batch.frames, weights, *sides, *places, *plain)
+        places += self._counts
+        self._grow(stream, grid, CHUNK_BLOCK, *places, *plain, self._growths.address)
+        rest = self._chunks, self._growths.address, sums
+        self._sum(stream, (_PLANES, 1, count), CHUNK_BLOCK, *places, *rest)
 
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
         totals = sums.view(np.float64).tolist()
