@@ -90,14 +90,16 @@ class Conveyor(Protocol):
 
 
 # Finds the format of a picture from the shapes and types of its planes; raises InputError.
-FormatOf = Callable[["Sequence[tuple[int, ...]]", "Sequence[np.dtype[Any]]"], "PixelFormat"]
+FormatOf = Callable[["tuple[tuple[int, ...], ...]", "tuple[np.dtype[Any], ...]"], "PixelFormat"]
 
 
 class Port(Protocol):
     """Takes arrays that lie in a device's own memory as pictures; used by one thread."""
 
-    def take(self, arrays: Sequence[Any], format_of: FormatOf, *, copy: bool) -> Picture:
-        """The planes as a picture; raises InputError.
+    def take(
+        self, pictures: Sequence[Sequence[Any]], format_of: FormatOf, *, copy: bool
+    ) -> Sequence[Picture]:
+        """The planes of each picture as a picture; raises InputError.
 
         Copies are made on the device, and what the program does next with its arrays waits for them. Without,
         the arrays have to stay as they are while the picture is needed.

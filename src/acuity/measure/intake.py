@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from acuity.errors import InputError, PairingError
 from acuity.features.extractor import REACH, Frame, Geometry, Pair
-from acuity.measure.pictures import PictureLike, Terms, as_picture, geometry_of
+from acuity.measure.pictures import PictureLike, Terms, as_pair, geometry_of
+from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ class Intake:
             and _form(ref) == self._form == _form(dis)
         ):
             return Pair(ref, dis)
-        pictures = Pair(as_picture(ref, terms, self._find_port), as_picture(dis, terms, self._find_port))
+        pictures = as_pair(ref, dis, terms, self._find_port)
+        form = _form(pictures.ref)
+        if form == self._form == _form(pictures.dis):
+            return pictures
         ours, theirs = map(geometry_of, pictures)
         if ours != theirs:
             raise PairingError(
@@ -54,8 +58,7 @@ class Intake:
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"
             )
         self.planes = min(len(picture.shapes) for picture in pictures)
-        plain = all(type(picture) is Picture for picture in pictures)
-        self._form = _form(pictures.ref) if plain and _form(pictures.ref) == _form(pictures.dis) else None
+        self._form = form if form == _form(pictures.dis) else None
         return pictures
 
     def _find_port(self) -> Port | None:
@@ -77,6 +80,8 @@ class Intake:
 
 def _form(picture: Picture) -> _Form:
     """All that is checked of a picture: others that have the same are good too."""
+    if isinstance(picture, CardPicture):
+        return [picture.format, CardPicture, *picture.shapes]
     return [picture.format, *[(type(p), p.shape, p.strides, p.dtype) for p in picture.planes]]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from acuity.errors import InputError
-from acuity.features.extractor import Geometry
+from acuity.features.extractor import Geometry, Pair
 from acuity.measure.foreign_arrays import Plane, in_memory, no_port
 from acuity.measure.loans import Loan
 from acuity.video.card_picture import CardPicture
@@ -32,8 +32,24 @@ class Terms(NamedTuple):
     loan: Loan | None = None  # what pictures that are not copied keep alive
 
 
-def as_picture(given: PictureLike, terms: Terms, find_port: Callable[[], Port | None]) -> Picture:
-    """A Picture unchanged; arrays as a copy, or as they are."""
+def as_pair(ref: PictureLike, dis: PictureLike, terms: Terms, find_port: Callable[[], Port | None]) -> Pair:
+    """Pictures unchanged; arrays as copies, or as they are."""
+    found = [_as_picture(given, terms) for given in (ref, dis)]
+    on_card = [entry for entry in found if not isinstance(entry, Picture)]
+    taken: Iterator[Picture] = iter(())
+    if on_card:
+        if (port := find_port()) is None:
+            raise no_port()
+        taken = iter(port.take(on_card, partial(_format_of, bitdepth=terms.bitdepth), copy=terms.copy))
+    pictures = [entry if isinstance(entry, Picture) else next(taken) for entry in found]
+    for picture, given in zip(pictures, (ref, dis), strict=True):
+        if not terms.copy and not isinstance(given, Picture):
+            picture.loan = terms.loan
+    return Pair(*pictures)
+
+
+def _as_picture(given: PictureLike, terms: Terms) -> Picture | tuple[Plane, ...]:
+    """A picture, or planes that lie on a card."""
     if isinstance(given, Picture):
         _check_planes(given)
         return given if terms.loan is None else _lent(given, terms.loan)
@@ -44,26 +60,21 @@ def as_picture(given: PictureLike, terms: Terms, find_port: Callable[[], Port | 
         )
     arrays = [in_memory(plane) for plane in planes]
     here = [array for array in arrays if array is not None]
-    if len(here) == len(arrays):
-        picture = _of_arrays(here, terms)
-    elif here:
+    if not here:
+        return planes
+    if len(here) < len(arrays):
         away = next(number for number, array in enumerate(arrays) if array is None)
         near = next(number for number, array in enumerate(arrays) if array is not None)
         raise InputError(
             f"plane {away} of a picture lies on a card and plane {near} in the machine's memory: copy one of "
             "them to where the other is"
         )
-    elif (port := find_port()) is None:
-        raise no_port()
-    else:
-        picture = port.take(planes, partial(_format_of, bitdepth=terms.bitdepth), copy=terms.copy)
-    if not terms.copy:
-        picture.loan = terms.loan
-    return picture
+    return _of_arrays(here, terms)
 
 
 def _of_arrays(arrays: Sequence[Samples], terms: Terms) -> Picture:
-    form = _format_of([array.shape for array in arrays], [array.dtype for array in arrays], terms.bitdepth)
+    shapes, dtypes = tuple(array.shape for array in arrays), tuple(array.dtype for array in arrays)
+    form = _format_of(shapes, dtypes, terms.bitdepth)
     if terms.copy:
         return Picture(tuple(array.copy(order="C") for array in arrays), form)
     picture = Picture(tuple(arrays), form)
@@ -117,13 +128,11 @@ def _kind(given: object) -> str:
     return f"something of type {type(given).__name__}"
 
 
+@lru_cache(64)
 def _format_of(
-    shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype[Any]], bitdepth: int | None
+    shapes: tuple[tuple[int, ...], ...], dtypes: tuple[np.dtype[Any], ...], bitdepth: int | None
 ) -> PixelFormat:
-    return _format(_layout(tuple(shapes)), _depth(dtypes, bitdepth))
-
-
-_format: Final = lru_cache(64)(PixelFormat)
+    return PixelFormat(_layout(shapes), _depth(dtypes, bitdepth))
 
 
 def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
@@ -143,7 +152,6 @@ def _named(dtypes: Sequence[np.dtype[Any]]) -> str:
     return " and ".join(dict.fromkeys(str(dtype) for dtype in dtypes))
 
 
-@lru_cache(64)
 def _layout(shapes: tuple[tuple[int, ...], ...]) -> str:
     if any(len(shape) != 2 for shape in shapes):
         raise InputError(f"a plane must be an array of rows and columns, and these are {list(shapes)}")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from acuity.video.picture import Picture, PixelFormat, Samples
 
 
-@dataclass(frozen=True, slots=True)
-class CardPlane:
+class CardPlane(NamedTuple):
     """Where a plane lies on the card; columns are contiguous. It has the shape and type of an array."""
 
     address: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from acuity.devices.cuda.card import Card, Event, Memory
@@ -28,22 +27,38 @@ class CardArrays:
         self._slots = _Slots(card)
         self._copying: deque[tuple[Event, list[object]]] = deque()  # owners of arrays, until they are copied
 
-    def take(self, arrays: Sequence[Any], format_of: FormatOf, *, copy: bool) -> CardPicture:
-        """The planes as a picture; raises InputError.
+    def take(
+        self, pictures: Sequence[Sequence[Any]], format_of: FormatOf, *, copy: bool
+    ) -> list[CardPicture]:
+        """The planes of each picture as a picture; raises InputError.
 
-        Nothing waits for the card, but for a copy if nobody knows in which stream the array is used next.
+        Nothing waits for the card, but for a copy if nobody knows in which stream an array is used next.
         """
-        views = [view_of(array, self._card, self._stream) for array in arrays]
-        form = format_of([view.plane.shape for view in views], [view.plane.dtype for view in views])
+        with self._card.in_place():
+            found = [[view_of(array, self._card, self._stream) for array in arrays] for arrays in pictures]
+            forms = [
+                format_of(
+                    tuple(view.plane.shape for view in views), tuple(view.plane.dtype for view in views)
+                )
+                for views in found
+            ]
+            everything = [view for views in found for view in views]
+            if copy:
+                self._wait_for(everything)
+                held: list[tuple[tuple[CardPlane, ...], object]] = [self._copy(views) for views in found]
+                written = self._copied(everything)
+            else:
+                held = [
+                    (tuple(view.plane for view in views), [view.owner for view in views]) for views in found
+                ]
+                written = self._written(everything)
         number = self._card.properties.number
-        if copy:
-            planes, written, slot = self._copied(views)
-            owner = _Held(self._downloads, written, slot)
-            return CardPicture(planes, form, card=number, owner=owner, written=written)
-        written = self._written(views)
-        owner = _Held(self._downloads, written, [view.owner for view in views])
-        planes = tuple(view.plane for view in views)
-        return CardPicture(planes, form, card=number, owner=owner, written=written)
+        return [
+            CardPicture(
+                planes, form, card=number, owner=_Held(self._downloads, written, memory), written=written
+            )
+            for form, (planes, memory) in zip(forms, held, strict=True)
+        ]
 
     def _written(self, views: Sequence[View]) -> Event:
         """The moment when all of these are written."""
@@ -58,16 +73,19 @@ class CardArrays:
             if handle is not None:
                 self._stream.after(self._card.stream_of_others(handle).mark())
 
-    def _copied(self, views: Sequence[View]) -> tuple[tuple[CardPlane, ...], Event, _Slot]:
-        """Copy the planes; what their libraries do next with them waits for that."""
-        self._wait_for(views)
+    def _copy(self, views: Sequence[View]) -> tuple[tuple[CardPlane, ...], _Slot]:
+        """Copy the planes of a picture."""
         slot = self._slots.take(sum(_pitch(view.plane) * view.plane.shape[0] for view in views))
         planes, address = [], slot.memory.address
         for source in (view.plane for view in views):
-            plane = replace(source, address=address, pitch=_pitch(source))
+            plane = CardPlane(address, _pitch(source), source.shape, source.dtype)
             self._stream.copy(plane.address, plane.pitch, source)
             planes.append(plane)
             address += plane.pitch * plane.shape[0]
+        return tuple(planes), slot
+
+    def _copied(self, views: Sequence[View]) -> Event:
+        """The moment when all of these are copied; what their libraries do next with them waits for it."""
         copied = self._stream.mark()
         while self._copying and self._copying[0][0].reached():
             self._copying.popleft()
@@ -77,7 +95,7 @@ class CardArrays:
                 copied.wait()
             else:
                 self._card.stream_of_others(handle).after(copied)
-        return tuple(planes), copied, slot
+        return copied
 
 
 def _pitch(plane: CardPlane) -> int:

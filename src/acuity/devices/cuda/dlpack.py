@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, PYFUNCTYPE, Structure, c_char_p, c_int, c_void_p, py_object, pythonapi
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from acuity.errors import InputError
@@ -55,7 +56,8 @@ _CAPSULES: Final[dict[bytes, tuple[type[_Managed] | type[_Versioned], bytes]]] =
     b"dltensor": (_Managed, b"used_dltensor"),
     b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned"),
 }
-_Deleter: Final = PYFUNCTYPE(None, c_void_p)  # holds Python's lock, as a capsule's own destructor does
+# Holds Python's lock, as a capsule's own destructor does. A library has one for all its arrays.
+_deleter: Final = lru_cache(64)(PYFUNCTYPE(None, c_void_p))
 
 _name_of: Final = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
 _pointer_of: Final = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
@@ -67,7 +69,7 @@ class Owner:
 
     def __init__(self, address: int, deleter: int | None) -> None:
         self._address = address
-        self._delete = _Deleter(deleter) if deleter else None
+        self._delete = _deleter(deleter) if deleter else None
 
     def __del__(self) -> None:
         if self._delete is not None:
@@ -128,13 +130,13 @@ def take(capsule: Any) -> Exported:
         address=(tensor.data or 0) + tensor.byte_offset,
         shape=tuple(tensor.shape[:count]),
         strides=tuple(tensor.strides[:count]) if tensor.strides else None,
-        dtype=_dtype(tensor),
+        dtype=_dtype(tensor.kind, tensor.bits, tensor.lanes),
         device=tensor.device,
         number=tensor.number,
         owner=owner,
     )
 
 
-def _dtype(tensor: _Tensor) -> str:
-    kind = _KINDS.get(tensor.kind, f"type {tensor.kind} of ")
-    return f"{kind}{tensor.bits}" + (f"x{tensor.lanes}" if tensor.lanes != 1 else "")
+@lru_cache(64)
+def _dtype(kind: int, bits: int, lanes: int) -> str:
+    return f"{_KINDS.get(kind, f'type {kind} of ')}{bits}" + (f"x{lanes}" if lanes != 1 else "")

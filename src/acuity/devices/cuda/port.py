@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,10 +20,12 @@ from acuity.video.card_picture import CardPlane
 
 _DEFAULT_STREAM: Final = 1  # CUDA's name of it; 0 is ambiguous
 _MOST_PITCH: Final = (1 << 31) - 1  # what kernels count rows' distances in
-_DTYPES: Final[dict[str, np.dtype[np.uint8] | np.dtype[np.uint16]]] = {
+_Dtype = np.dtype[np.uint8] | np.dtype[np.uint16]
+_DTYPES: Final[dict[str, _Dtype]] = {
     "uint8": np.dtype(np.uint8),
     "uint16": np.dtype(np.uint16),
 }
+_TYPES: Final = {dtype.str: name for name, dtype in _DTYPES.items()}  # as Numba's interface writes them
 _MANAGED: Final = CUDA, CUDA_MANAGED
 _INTERFACE: Final = "__cuda_array_interface__"
 
@@ -61,15 +64,7 @@ def view_of(array: Any, card: Card, stream: Stream) -> View:
     `stream` waits until the array is written, if its library sees to that.
     """
     raw = _read(array, card, stream)
-    if raw.dtype not in _DTYPES:
-        raise InputError(
-            f"samples must be uint8 or uint16 arrays, and these are {raw.dtype}: convert them on the card"
-        )
-    dtype = _DTYPES[raw.dtype]
-    if len(raw.shape) != 2:
-        raise InputError(f"a plane must be an array of rows and columns, and one has the shape {raw.shape}")
-    if 0 in raw.shape:
-        raise InputError(f"an array of the shape {raw.shape} has no samples: pass pictures that have some")
+    shape, pitch, dtype = _layout(raw.shape, raw.strides, raw.dtype)
     if raw.card != card.properties.number:
         raise _elsewhere(raw.card, card)
     if raw.address % dtype.itemsize:
@@ -77,9 +72,24 @@ def view_of(array: Any, card: Card, stream: Stream) -> View:
             f"{raw.dtype} samples at the address {raw.address:#x}, which is odd, can't be read: pass a copy, "
             "which is aligned"
         )
-    shape = raw.shape[0], raw.shape[1]
-    plane = CardPlane(raw.address, _pitch(shape, raw.strides, dtype.itemsize), shape, dtype)
-    return View(plane, raw.owner, raw.written_in, raw.used_in)
+    return View(CardPlane(raw.address, pitch, shape, dtype), raw.owner, raw.written_in, raw.used_in)
+
+
+@lru_cache(64)
+def _layout(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str
+) -> tuple[tuple[int, int], int, _Dtype]:
+    """Rows and columns, the bytes from row to row, and the type; raises InputError."""
+    if dtype not in _DTYPES:
+        raise InputError(
+            f"samples must be uint8 or uint16 arrays, and these are {dtype}: convert them on the card"
+        )
+    if len(shape) != 2:
+        raise InputError(f"a plane must be an array of rows and columns, and one has the shape {shape}")
+    if 0 in shape:
+        raise InputError(f"an array of the shape {shape} has no samples: pass pictures that have some")
+    plane = shape[0], shape[1]
+    return plane, _pitch(plane, strides, _DTYPES[dtype].itemsize), _DTYPES[dtype]
 
 
 def _pitch(shape: tuple[int, int], strides: tuple[int, ...] | None, sample: int) -> int:
@@ -128,7 +138,7 @@ def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
     try:
         address, _ = about["data"]
         shape, strides = tuple(about["shape"]), about.get("strides")
-        dtype = np.dtype(about["typestr"])
+        dtype = _TYPES.get(about["typestr"]) or _name_of(np.dtype(about["typestr"]))
         # Older versions don't say; most programs work in the default stream.
         stream = about.get("stream", _DEFAULT_STREAM)
     except (KeyError, TypeError, ValueError) as error:
@@ -142,9 +152,12 @@ def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
             f"{_INTERFACE} names the stream {stream!r}, which is none: pass 1 for the default stream, 2 for "
             "a thread's own, or a handle"
         )
-    name = dtype.name if dtype.isnative else dtype.str
     where = card.card_of(address) if address else card.properties.number  # an empty array has no memory
-    return _Raw(address, shape, strides, name, where, array, stream, stream)
+    return _Raw(address, shape, strides, dtype, where, array, stream, stream)
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return dtype.name if dtype.isnative else dtype.str
 
 
 def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:
