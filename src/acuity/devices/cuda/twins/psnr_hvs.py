@@ -49,13 +49,14 @@ class PsnrHvsTwin:
     def launch(self, batch: Batch, sums: int) -> None:
         stream, count = batch.stream, batch.count
         weights, sides = self._weights.address, self._sides
-        places, plain = [*self._places], [self._chunk_sums.address, self._chunks]
+        places, plain = self._places, (self._chunk_sums.address, self._chunks)
         grid = *self._grid, count
         self._weigh(stream, grid, _BLOCK, batch.frames, weights, *sides, *places, *plain)
-        places += self._counts
-        self._grow(stream, grid, CHUNK_BLOCK, *places, *plain, self._growths.address)
-        rest = self._chunks, self._growths.address, sums
-        self._sum(stream, (_PLANES, 1, count), CHUNK_BLOCK, *places, *rest)
+        planes = *places, *self._counts
+        self._grow(stream, grid, CHUNK_BLOCK, *planes, *plain, self._growths.address)
+        self._sum(
+            stream, (_PLANES, 1, count), CHUNK_BLOCK, *planes, self._chunks, self._growths.address, sums
+        )
 
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
         totals = sums.view(np.float64).tolist()
