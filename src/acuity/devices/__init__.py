@@ -16,6 +16,7 @@ from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, devic
 from acuity.errors import BackendError, to_omit, to_set
 
 __all__ = [
+    "AUTO",
     "BACKENDS",
     "WORKER_VARIABLE",
     "Backend",
@@ -102,6 +103,7 @@ class Opened(NamedTuple):
 
     devices: list[Device]  # the preferred one first
     declined: BackendError | None = None
+    automatic: bool = False  # chosen by 'auto': the CPU may compute in the place of others
 
     def notes(self) -> list[str]:
         """What makes the devices slower than they could be."""
@@ -192,7 +194,7 @@ def _open_any(wish: Wish, excluded: Collection[str]) -> Opened:
             continue
         if opened is not None:
             others = [] if name == "cpu" else [CpuDevice(wish.instruction_set)]
-            return Opened([opened, *others], declined)
+            return Opened([opened, *others], declined, automatic=True)
     raise _cannot_start(AUTO, _EXCLUDED)
 
 

@@ -53,7 +53,7 @@ class Lane(Protocol):
 
 
 class Conveyor(Protocol):
-    """Computes batches of frames, several at once; used by one thread."""
+    """Computes batches of frames, several at once; used by one thread at a time."""
 
     @property
     def most(self) -> int:
@@ -74,10 +74,23 @@ class Conveyor(Protocol):
         """What start() computes these extractors by, which are of one kind and share work."""
         ...
 
+    def prepare(self, planes: int | None, runners: Sequence[Any], *, uploads: bool = True) -> None:
+        """Have the memory for these runners, on so many planes; batches become smaller if it is short.
+
+        With `uploads` also for pictures that are uploaded: those that lie on the device need none.
+
+        Raises CardMemoryError if it doesn't even suffice for one frame, or if other batches must be finished
+        before they can become smaller.
+        """
+        ...
+
     def start(
         self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Any, Sequence[int]]]
     ) -> None:
-        """Start a batch; `work` has each runner with the positions of the frames that it computes."""
+        """Start a batch of at most `most` frames, for which everything was prepared.
+
+        `work` has each runner with the positions of the frames that it computes.
+        """
         ...
 
     def finish(self) -> list[Figures]:
@@ -145,7 +158,7 @@ class Device(Protocol):
         ...
 
     def conveyor(self, geometry: Geometry) -> Conveyor:
-        """A conveyor for pictures of this geometry; called by the thread that uses it."""
+        """A conveyor for pictures of this geometry."""
         ...
 
 

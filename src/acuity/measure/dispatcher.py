@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from acuity.measure.collector import Collector
-from acuity.measure.plan import NOTHING
+from acuity.measure.plan import NOTHING, Plan
 from acuity.measure.scheduler import BatchScheduler, Scheduler
 from acuity.measure.worker import ConveyorWorker, Share, WorkItem, worker_factory
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from acuity.measure.crew import Crew, CrewScheduler
 
 AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
+
+
+class First(NamedTuple):
+    """What is known of a measurement's first frame."""
+
+    plan: Plan
+    uploads: bool  # whether its pictures lie in the machine's memory
 
 
 class Dispatcher:
@@ -62,14 +69,19 @@ class Dispatcher:
 
 
 def dispatch(
-    geometry: Geometry, collector: Collector, devices: Sequence[Device], threads: int, crew: Crew | None
+    geometry: Geometry,
+    first: First,
+    collector: Collector,
+    devices: Sequence[Device],
+    threads: int,
+    crew: Crew | None,
 ) -> AnyScheduler | Dispatcher:
-    """The scheduler for frames of this geometry."""
+    """The scheduler for frames of this geometry; raises CardMemoryError."""
     parts: list[tuple[Share, AnyScheduler]] = []
     try:
         for device in devices:
             share = Share(device, devices)
-            parts.append((share, _scheduler(geometry, collector, share, threads, crew)))
+            parts.append((share, _scheduler(geometry, first, collector, share, threads, crew)))
     except BaseException:
         Dispatcher(parts).close()
         raise
@@ -77,10 +89,12 @@ def dispatch(
 
 
 def _scheduler(
-    geometry: Geometry, collector: Collector, share: Share, threads: int, crew: Crew | None
+    geometry: Geometry, first: First, collector: Collector, share: Share, threads: int, crew: Crew | None
 ) -> AnyScheduler:
     window = share.device.window(geometry)
     if window is not None:
-        return BatchScheduler(lambda: ConveyorWorker(geometry, collector, share), window)
+        worker = ConveyorWorker(geometry, collector, share, uploads=first.uploads)
+        worker.prepare(first.plan)  # here, so that the first frame finds out whether there is memory for it
+        return BatchScheduler(lambda: worker, window)
     make_worker = worker_factory(geometry, collector, share)
     return crew.join(make_worker) if crew is not None else Scheduler(threads, lambda: make_worker({}))

@@ -11,15 +11,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from acuity.devices import device_for, open_devices
-from acuity.errors import ClosedError, FeatureError, FeedingError, NoFramesError
+from acuity.devices import AUTO, device_for, open_devices
+from acuity.errors import (
+    BackendError,
+    CardMemoryError,
+    ClosedError,
+    FeatureError,
+    FeedingError,
+    NoFramesError,
+)
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.checkpoint import Checkpoint, is_steered
 from acuity.measure.collector import Collector
-from acuity.measure.dispatcher import AnyScheduler, Dispatcher, dispatch
+from acuity.measure.dispatcher import AnyScheduler, Dispatcher, First, dispatch
 from acuity.measure.epochs import Epochs
 from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
@@ -43,10 +50,11 @@ from acuity.measure.steering import (
     swap_model,
 )
 from acuity.measure.worker import WorkItem
+from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
     from acuity.devices import Device
-    from acuity.features.extractor import Extractor
+    from acuity.features.extractor import Extractor, Geometry, Pair
     from acuity.measure.crew import Crew
     from acuity.models.inputs import AnyModel
 
@@ -68,13 +76,19 @@ class Measurement:
         *,
         alone: bool = False,
         crew: Crew | None = None,
+        may_decline: bool = False,
     ) -> None:
         """Raises BackendError if the backend can't start. The last device computes every extractor.
+
+        With `may_decline`, and with 'auto', a card that has too little memory for a single frame isn't used:
+        the other devices compute everything, and `declined` says why.
 
         With `alone` the distorted pictures come without a reference, each as its own: what compares them
         with one is refused. The threads of a `crew` are shared with other measurements.
         """
         steps = sampling(subsample)
+        self._may_decline = may_decline or backend == AUTO
+        self.declined: BackendError | None = None  # why the preferred device isn't used
         if isinstance(backend, str):
             backend = open_devices(backend, instruction_set=instruction_set)
         self._alone = alone
@@ -191,7 +205,7 @@ class Measurement:
             return None
         index = self._frames
         pictures = self._intake.take(index, ref, dis, terms)
-        scheduler = self._scheduler or self._start()
+        scheduler = self._scheduler or self._start(pictures)
         if terms.loan is not None:
             terms.loan.in_use = any(picture.loan is not None for picture in pictures)
         plan = self._agenda.plans.at(index)
@@ -216,7 +230,7 @@ class Measurement:
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self) -> AnyScheduler | Dispatcher:
+    def _start(self, pictures: Pair) -> AnyScheduler | Dispatcher:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None
@@ -224,12 +238,22 @@ class Measurement:
         self._agenda = self._agenda.planned(0)
         self._agenda.prepare(self._collector)
         self._started = time.monotonic()
-        self._scheduler = dispatch(
-            self._intake.geometry, self._collector, self._devices, self.threads, self._crew
-        )
+        try:
+            self._scheduler = self._dispatched(self._intake.geometry, pictures)
+        except CardMemoryError as error:
+            if not self._may_decline:
+                raise
+            self.declined = error.with_traceback(None)
+            self._devices = self._devices[1:]
+            self._scheduler = self._dispatched(self._intake.geometry, pictures)
         # Joins the threads also when the measurement is garbage or the interpreter ends.
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler
+
+    def _dispatched(self, geometry: Geometry, pictures: Pair) -> AnyScheduler | Dispatcher:
+        uploads = not all(isinstance(picture, CardPicture) for picture in pictures)
+        first = First(self._agenda.plans.at(self._frames), uploads)
+        return dispatch(geometry, first, self._collector, self._devices, self.threads, self._crew)
 
     def flush(self) -> None:
         """End the input: wait for the frames under way and write the last figures."""
@@ -403,6 +427,12 @@ class Measurement:
     def backend(self) -> str:
         """The name of the preferred device."""
         return self._devices[0].name
+
+    @property
+    def card(self) -> str | None:
+        """The name of the card that computes, if one does."""
+        found: str | None = self._devices[0].describe().get("card")
+        return found
 
     @property
     def instruction_set(self) -> str:

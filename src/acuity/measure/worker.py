@@ -6,11 +6,12 @@ gets the first frame of a new plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
+from acuity.errors import CardMemoryError
 from acuity.features.extractor import Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
@@ -73,7 +74,9 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
 class ConveyorWorker:
     """Computes batches of frames on a device; the BatchWorker of a BatchScheduler."""
 
-    def __init__(self, geometry: Geometry, collector: Collector, share: Share) -> None:
+    def __init__(self, geometry: Geometry, collector: Collector, share: Share, *, uploads: bool) -> None:
+        """With `uploads` memory is prepared for pictures that don't lie on the device."""
+        self._uploads = uploads
         self._collector = collector
         self._share = share
         self._conveyor: Conveyor = share.device.conveyor(geometry)
@@ -93,23 +96,49 @@ class ConveyorWorker:
         return self._conveyor.full
 
     def work(self, jobs: Sequence[WorkItem]) -> int:
-        finished = 0
+        finished = 0 if jobs else self._finish()
         for plan, members in groupby(jobs, lambda job: job.plan):
-            batch = list(members)
-            if self._conveyor.full:
-                finished += self._finish()
-            self._start(plan, batch)
-        if not jobs:
+            waiting = list(members)
+            finished += self.prepare(plan)
+            while waiting:  # more than a batch, if batches have become smaller
+                if self._conveyor.full:
+                    finished += self._finish()
+                self._start(plan, waiting[: self.most])
+                del waiting[: self.most]
+        return finished
+
+    def prepare(self, plan: Plan) -> int:
+        """Have the memory for a plan, and return how many frames were finished for that.
+
+        Raises CardMemoryError.
+        """
+        if plan is self._plan:
+            return 0
+        groups = self._share.groups(plan)
+        runners = {g: self._runners.get(g) or self._conveyor.runner(g.kind, g.members) for g in groups}
+        finished = 0
+        try:
+            self._prepare(plan, runners)
+        except CardMemoryError:
+            if not self.pending:
+                raise
+            finished = self._finish_all()
+        if finished:
+            self._prepare(plan, runners)
+        self._plan, self._runners = plan, runners
+        return finished
+
+    def _prepare(self, plan: Plan, runners: Mapping[Group, Any]) -> None:
+        if runners:
+            self._conveyor.prepare(plan.planes, list(runners.values()), uploads=self._uploads)
+
+    def _finish_all(self) -> int:
+        finished = 0
+        while self.pending:
             finished += self._finish()
         return finished
 
     def _start(self, plan: Plan, batch: Sequence[WorkItem]) -> None:
-        if plan is not self._plan:
-            groups = self._share.groups(plan)
-            self._runners = {
-                g: self._runners.get(g) or self._conveyor.runner(g.kind, g.members) for g in groups
-            }
-            self._plan = plan
         everything = range(len(batch))
         counted = [number for number in everything if batch[number].counted]
         work = [

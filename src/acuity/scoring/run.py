@@ -70,6 +70,7 @@ def run_request(
             request.threads,
             request.subsample,
             backend=opened.devices,
+            may_decline=opened.automatic,
             alone=request.no_reference,
             crew=None if beside is None else beside.crew,
         ) as measurement:
@@ -209,7 +210,7 @@ def _run(
                 *_remarks(pairing, measurement),
                 *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
-                *_about_devices(opened),
+                *_about_devices(opened, measurement),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
@@ -218,7 +219,7 @@ def _run(
             instruction_set=measurement.instruction_set,
             backend=measurement.backend,
             computed_by=measurement.computed_by,
-            card=opened.devices[0].describe().get("card"),
+            card=measurement.card,
             seconds=time.monotonic() - begin,
             restored=measurement.restored,
             partial=partial,
@@ -344,10 +345,10 @@ def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
         )
 
 
-def _about_devices(opened: Opened) -> Iterator[Note]:
+def _about_devices(opened: Opened, measurement: Measurement) -> Iterator[Note]:
     """Notes about a device that can't be used, or works more slowly than it could."""
-    if opened.declined is not None:
-        yield notes.info("backend", "computed on the CPU: ", *opened.declined.args)
+    if (declined := opened.declined or measurement.declined) is not None:
+        yield notes.info("backend", "computed on the CPU: ", *declined.args)
     for text in opened.notes():
         yield notes.info("kernel-cache", text)
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.conveyor import CudaConveyor
 from acuity.devices.cuda.device import CudaDevice
 from acuity.errors import InputError
-from acuity.features.extractor import Frame
+from acuity.features.extractor import Frame, Geometry
+from acuity.features.motion import Motion
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
 from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
-from twin_bench import random_frames
+from twin_bench import extractors, on_cpu, random_frames
 
 pytestmark = needs_compiler
 
@@ -102,3 +104,20 @@ def test_a_picture_that_its_owner_fills_again_is_uploaded_again() -> None:
             measurement.add(ref, dis)
         measurement.flush()
         np.testing.assert_equal(columns(measurement.results()), expected)
+
+
+def test_frames_that_do_not_follow_each_other_bring_the_pictures_before_them() -> None:
+    """Three batches under way then need more pictures than there is room for."""
+    frames = random_frames(2 * 3 * 64, 32, 32, 8)[1::2]
+    expected = on_cpu(extractors("motion"), frames)
+    conveyor = CudaConveyor(EmulatedCard(), Geometry(32, 32, 8))
+    group = conveyor.runner(Motion, extractors("motion"))
+    conveyor.prepare(1, [group])
+    found: list[float] = []
+    for start in range(0, len(frames), 64):
+        conveyor.start(frames[start : start + 64], 1, [(group, range(64))])
+    assert conveyor.full
+    while conveyor.pending:
+        (figures,) = conveyor.finish()
+        found += list(figures.columns["VMAF_integer_feature_motion_sad_score"])
+    assert found == [figures["VMAF_integer_feature_motion_sad_score"] for figures in expected]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.devices.cuda.card import Bytes, Card
-from acuity.devices.cuda.conveyor import STREAMS, CudaConveyor, batch_frames
+from acuity.devices.cuda.conveyor import CudaConveyor
+from acuity.devices.cuda.fitting import STREAMS, batch_frames
 from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Lane
 

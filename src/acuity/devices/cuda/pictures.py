@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -59,6 +59,7 @@ class Upload:
     number: int  # of the batch
     stream: Stream
     staging: Staging
+    settle: Callable[[], bool]
     done: Event | None = None  # set when all of them are on their way
 
 
@@ -100,7 +101,7 @@ class Pictures:
             return
         self._layouts = []
         self._residents.clear()
-        self._memory = None  # allocated with the next upload: pictures that lie on the card need none
+        self._memory = None  # until allocate()
         self._slot_bytes = slot_bytes(self._geometry, planes)
         self._layouts = layouts
         # First those without planes, then those with one, and so on; at the end those of pictures that lie
@@ -108,9 +109,11 @@ class Pictures:
         self._records = np.zeros((len(layouts) + 2) * self._slots, PICTURE)
         self._free = list(range(self._slots))
 
-    def _allocate(self) -> Memory:
-        """The memory of all slots."""
-        memory = self._card.allocate(self._slots * self._slot_bytes)
+    def allocate(self) -> Memory:
+        """Have the memory of all slots, which pictures that lie on the card don't need."""
+        if self._memory is not None:
+            return self._memory
+        memory = self._memory = self._card.allocate(self._slots * self._slot_bytes)
         records = self._records.reshape(-1, self._slots)[:-1]
         starts = memory.address + np.arange(self._slots, dtype=np.uint64) * np.uint64(self._slot_bytes)
         for number, layout in enumerate(self._layouts):
@@ -121,10 +124,16 @@ class Pictures:
     def fits(self, planes: int | None) -> bool:
         return len(plane_layouts(self._geometry, planes)) <= len(self._layouts)
 
-    def upload(self, frames: Sequence[Frame], stream: Stream, staging: Staging) -> NDArray[Any]:
-        """Have all pictures of a batch on the card when the stream goes on; returns their FRAME records."""
+    def upload(
+        self, frames: Sequence[Frame], stream: Stream, staging: Staging, settle: Callable[[], bool]
+    ) -> NDArray[Any]:
+        """Have all pictures of a batch on the card when the stream goes on; returns their FRAME records.
+
+        Where slots are short, `settle` lets the oldest batch reach its end, which releases its pictures. It
+        returns whether there was one.
+        """
         self._begun += 1
-        upload = Upload(self._begun, stream, staging)
+        upload = Upload(self._begun, stream, staging, settle)
         awaited: set[Event] = set()
         rows: list[list[int]] = []
         for frame in frames:
@@ -163,8 +172,8 @@ class Pictures:
 
     def _place(self, picture: Picture, upload: Upload) -> int:
         """Have a picture on the card; returns the row of its record."""
-        if not self._free:
-            self._evict()
+        while not self._free:
+            self._evict(upload.settle)
         slot = self._free.pop()
         if self._lies_here(picture):
             return self._adopt(picture, slot)
@@ -181,9 +190,7 @@ class Pictures:
 
     def _copy(self, picture: Picture, slot: int, upload: Upload) -> int:
         """Upload a picture."""
-        if self._memory is None:
-            self._memory = self._allocate()
-        base = self._memory.address + slot * self._slot_bytes
+        base = self.allocate().address + slot * self._slot_bytes
         count = 0
         for plane, layout in zip(picture.planes, self._layouts, strict=False):
             source = plane if self._is_locked(plane) else upload.staging.copy(plane)
@@ -191,14 +198,16 @@ class Pictures:
             count += 1
         return count * self._slots + slot
 
-    def _evict(self) -> None:
-        """Free the slots of the oldest pictures that no batch reads."""
+    def _evict(self, settle: Callable[[], bool]) -> None:
+        """Free the slots of the oldest pictures that no batch reads, or have a batch release its own."""
         for index, resident in self._residents.items():
             if resident.reader <= self._finished:
                 del self._residents[index]
                 self._free += {resident.ref % self._slots, resident.dis % self._slots}
                 return
-        raise AssertionError("there are slots for all batches under way, and for the pictures before them")
+        # Frames that don't follow each other bring the pictures before them.
+        if not settle():
+            raise AssertionError("there are slots for a batch with the pictures before each frame")
 
     def _is_locked(self, plane: NDArray[Any]) -> bool:
         # A wrong guess costs time, not digits: copies from other memory are complete when they return.
@@ -210,7 +219,7 @@ class Pictures:
         return locked
 
     def release(self) -> None:
-        """The oldest batch is finished."""
+        """The oldest batch that reads pictures doesn't need them any more."""
         self._finished += 1
 
 

@@ -1,0 +1,121 @@
+"""How large batches are: as large as keeps the card busy, or as its free memory allows.
+
+Whoever finds too little memory takes the next smaller fit, down to one frame at a time in one stream. What
+does not fit even then is told with what would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from acuity.devices.cuda.card import Card
+from acuity.devices.cuda.counting_card import CountingCard
+from acuity.devices.cuda.cuda_errors import INSTEAD, in_gib
+from acuity.devices.cuda.pictures import Pictures
+from acuity.devices.cuda.stage import Group, Stage
+from acuity.errors import CardMemoryError, UnfitPictureError
+from acuity.features.extractor import REACH
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Geometry
+
+STREAMS: Final = 3
+_SAMPLES: Final = 1 << 24  # of luma in a batch, about: eight frames of 1080p
+_MOST: Final = 64  # frames of a batch
+# Sizes that are named where larger pictures don't fit.
+_SIZES: Final = ((3840, 2160), (2560, 1440), (1920, 1080), (1280, 720), (640, 360))
+
+
+class Fit(NamedTuple):
+    """Frames of a batch, and streams that have one each."""
+
+    most: int
+    streams: int
+
+    @property
+    def slots(self) -> int:
+        """One for each picture of the batches under way and of the pairs before them."""
+        return 2 * (self.most * (self.streams + 1) + REACH)
+
+
+def batch_frames(geometry: Geometry) -> int:
+    """How many frames a batch has at most: enough to fill the card."""
+    return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)))
+
+
+def fits(geometry: Geometry) -> Iterator[Fit]:
+    """The fits for pictures of this geometry, the best one first, each smaller than the one before."""
+    most = batch_frames(geometry)
+    while most > 1:
+        yield Fit(most, STREAMS)
+        most //= 2
+    for streams in range(STREAMS, 0, -1):
+        yield Fit(1, streams)
+
+
+class Needs(NamedTuple):
+    """What memory is needed for."""
+
+    geometry: Geometry
+    planes: int | None  # that are read; None: all
+    groups: Sequence[Group]
+    uploads: bool = True  # whether pictures are uploaded, and don't lie on the card already
+
+
+def memory_needed(card: Card, needs: Needs, fit: Fit) -> int:
+    """Bytes of the card that a conveyor takes."""
+    counter = CountingCard(card.properties)
+    if needs.uploads:
+        pictures = Pictures(counter, needs.geometry, fit.slots)
+        pictures.reserve(needs.planes)
+        pictures.allocate()
+    for _ in range(fit.streams):
+        Stage(counter, needs.geometry, fit.most).prepare(needs.planes, needs.groups)
+    return counter.taken
+
+
+def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryError:
+    """The sentence about a card that has too little memory for a single frame."""
+    least, free = Fit(1, 1), card.free_memory()
+    geometry, groups = needs.geometry, needs.groups
+    needed = memory_needed(card, needs, least)
+    if needed <= free:  # in pieces, or until a moment ago
+        return error
+
+    def fitting(**others: Any) -> bool:
+        try:
+            return memory_needed(card, needs._replace(**others), least) <= free
+        except UnfitPictureError:
+            return False
+
+    names = ", ".join(dict.fromkeys(group.kind.name for group in groups))
+    others = [f"without {one.kind.name}" for one in groups if fitting(groups=_without(groups, one))]
+    sizes = [f"at {size.width}x{size.height}" for size in _smaller(geometry) if fitting(geometry=size)]
+    would = " or ".join([*others[:1], *sizes[:1]])
+    about = card.properties
+    return CardMemoryError(
+        f"card {about.number} ({about.name}) has {in_gib(free)} of memory free, and one frame of "
+        f"{geometry.width}x{geometry.height} needs {in_gib(needed)} for {names}"
+        + (f", which would fit {would}" if would else "")
+        + ": end what else uses it, choose another card",
+        *INSTEAD,
+        wanted=needed,
+        free=free,
+    )
+
+
+def _without(groups: Sequence[Group], one: Group) -> list[Group]:
+    return [group for group in groups if group is not one]
+
+
+def _smaller(geometry: Geometry) -> Iterator[Geometry]:
+    """The usual sizes that are smaller, the largest first."""
+    for width, height in _SIZES:
+        if width * height < geometry.width * geometry.height:
+            chroma = geometry.chroma and (
+                -(-geometry.chroma[0] * width // geometry.width),
+                -(-geometry.chroma[1] * height // geometry.height),
+            )
+            yield replace(geometry, width=width, height=height, chroma=chroma)

@@ -1,0 +1,184 @@
+"""A stage of the conveyor: one stream, with its twins and the memory of one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Twin
+from acuity.devices.cuda.card import Card, Event, Memory
+from acuity.devices.cuda.pictures import Pictures, Staging
+from acuity.devices.cuda.samples import SampleCheck, may_be_deeper
+from acuity.devices.cuda.table import TWINS
+from acuity.devices.device import Figures
+
+if TYPE_CHECKING:
+    from acuity.features.extractor import Extractor, Frame, Geometry
+
+_WORD: Final = 8
+_MOST_LAUNCHES: Final = 256  # of each stream that are remembered
+
+
+class _Launch(NamedTuple):
+    """What a twin's kernels are started with: addresses of FRAME records and of sums, for so many frames."""
+
+    twin: Twin
+    frames: int
+    size: int
+    sums: int
+
+
+class Group:
+    """A group of extractors, with a twin for each stream."""
+
+    def __init__(self, kind: type[Extractor], members: Sequence[Extractor]) -> None:
+        self.kind = kind
+        self.members = members
+
+
+class Stage:
+    """One stream, with its twins and the memory of one batch."""
+
+    def __init__(self, card: Card, geometry: Geometry, most: int) -> None:
+        self.frames: Sequence[Frame] = ()
+        self.reads = False  # whether a batch under way may still read its pictures
+        self._card = card
+        self._geometry = geometry
+        self._most = most
+        self._bench = Bench(card, most)
+        self._stream = card.stream()
+        self._staging = Staging(card)
+        self._twins: dict[Group, Twin] = {}
+        self._checks: dict[int | None, SampleCheck] = {}  # by the number of planes
+        self._tables = _Buffer(card)
+        self._sums = _Buffer(card)
+        self._launches: dict[_Launch, Callable[[], None]] = {}  # those that were done before
+        # Of the batch under way: each twin, the positions of its frames, and where its sums start.
+        self._work: list[tuple[Twin, Sequence[int], int]] = []
+        self._done: Event | None = None
+
+    def prepare(self, planes: int | None, groups: Sequence[Group]) -> None:
+        """Have the memory for batches of these groups; raises CardMemoryError."""
+        self._twins = {group: self._twins.get(group) or self._make(group) for group in groups}
+        words = sum(twin.words for twin in self._twins.values())
+        if may_be_deeper(self._geometry.depth):
+            words += self._sample_check(planes).words
+        self._sums.reserve(words * self._most * _WORD)
+        # Groups are computed for all frames of a batch, or for those that subsampling counts.
+        self._tables.reserve(2 * self._most * FRAME.itemsize)
+
+    def start(
+        self,
+        pictures: Pictures,
+        frames: Sequence[Frame],
+        planes: int | None,
+        work: Sequence[tuple[Group, Sequence[int]]],
+        settle: Callable[[], bool],
+    ) -> None:
+        self.frames = frames
+        self._done = None
+        self._staging.clear()
+        records = pictures.upload(frames, self._stream, self._staging, settle)
+        twins = [(self._twins[group], positions) for group, positions in work if len(positions)]
+        if may_be_deeper(self._geometry.depth):
+            twins.insert(0, (self._sample_check(planes), range(len(frames))))
+        self._work, words = [], 0
+        for twin, positions in twins:
+            self._work.append((twin, positions, words))
+            words += twin.words * len(positions)
+        self._sums.reserve(words * _WORD)
+        self._stream.clear(self._sums.address, words * _WORD)
+        places = self._upload_tables(records, [positions for _, positions in twins])
+        for twin, positions, start in self._work:
+            sums = self._sums.address + start * _WORD
+            self._launch(_Launch(twin, places[tuple(positions)], len(positions), sums))
+        self._stream.download(self._sums.host[: words * _WORD], self._sums.address)
+        self._done = self._stream.mark()
+        self.reads = True
+
+    def _launch(self, launch: _Launch) -> None:
+        """Start a twin's kernels: the same calls as before, if they were made with these arguments."""
+        if (again := self._launches.get(launch)) is not None:
+            again()
+            return
+        if len(self._launches) >= _MOST_LAUNCHES:
+            self._launches.clear()
+        twin, frames, size, sums = launch
+        batch = Batch(self._stream, frames, size)
+        self._launches[launch] = self._stream.repeatable(lambda: twin.launch(batch, sums))
+
+    def _sample_check(self, planes: int | None) -> SampleCheck:
+        if planes not in self._checks:
+            self._checks[planes] = SampleCheck(self._geometry, planes, self._bench)
+        return self._checks[planes]
+
+    def _make(self, group: Group) -> Twin:
+        twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
+        return twin
+
+    def _upload_tables(
+        self, records: NDArray[Any], wanted: Sequence[Sequence[int]]
+    ) -> dict[tuple[int, ...], int]:
+        """Upload the records of each choice of frames once; returns their addresses."""
+        choices = dict.fromkeys(tuple(positions) for positions in wanted)
+        size = sum(map(len, choices)) * FRAME.itemsize
+        self._tables.reserve(size)
+        host = self._tables.host[:size].view(FRAME)
+        places, start = {}, 0
+        for choice in choices:
+            chosen = records if len(choice) == len(records) else records[list(choice)]
+            host[start : start + len(choice)] = chosen
+            places[choice] = self._tables.address + start * FRAME.itemsize
+            start += len(choice)
+        if size:
+            self._stream.upload(self._tables.address, size, self._tables.host[:size].reshape(1, -1))
+        return places
+
+    def wait(self) -> None:
+        if self._done is None:  # its start failed midway, and what it had started reads pictures
+            self._done = self._stream.mark()
+        self._done.wait()
+
+    def finish(self) -> list[Figures]:
+        self.wait()
+        words = self._sums.host.view(np.int64)
+        found: list[Figures] = []
+        for twin, positions, start in self._work:
+            count = len(positions)
+            sums = words[start : start + count * twin.words].reshape(count, twin.words)
+            frames = self.frames if count == len(self.frames) else [self.frames[p] for p in positions]
+            found += _figures(twin, sums, frames)
+        self.frames, self._work = (), []
+        return found
+
+
+def _figures(twin: Twin, sums: NDArray[np.int64], frames: Sequence[Frame]) -> Iterator[Figures]:
+    """The figures of a twin's frames: those of all at once, if it gives them so."""
+    columns: Columns | None = getattr(twin, "columns", None)
+    if columns is not None:
+        yield Figures([frame.index for frame in frames], columns(sums, frames))
+        return
+    for row, frame in zip(sums, frames, strict=True):
+        figures = twin.figures(row, frame)
+        yield Figures([frame.index], {key: [value] for key, value in figures.items()})
+
+
+class _Buffer:
+    """Memory on the card with as much page-locked memory beside it; it grows as needed."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+        self._memory: Memory | None = None
+        self.host = np.zeros(0, np.uint8)
+
+    @property
+    def address(self) -> int:
+        return self._memory.address if self._memory is not None else 0
+
+    def reserve(self, size: int) -> None:
+        if self._memory is None or self._memory.size < size:
+            self._memory = self._card.allocate(max(size, _WORD))
+            self.host = self._card.pinned(max(size, _WORD))
