@@ -106,7 +106,9 @@ class OrderedSum {
     __device__ __forceinline__ Total sum() const { return sum_; }
 
     // Adds so many of the sum's last digits, which stay below the next power of two.
-    __device__ __forceinline__ void grow(Bits digits) { sum_ = Digits<Total>::number(Digits<Total>::of(sum_) + digits); }
+    __device__ __forceinline__ void grow(Bits digits) {
+        sum_ = Digits<Total>::number(Digits<Total>::of(sum_) + digits);
+    }
 
     // Adds each thread's numbers, in the threads' order. All threads call it.
     __device__ __forceinline__ void add(const float (&mine)[kEach]) {

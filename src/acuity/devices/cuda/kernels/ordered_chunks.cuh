@@ -1,9 +1,9 @@
 // Adds numbers that aren't negative one after the other, as a single thread would, by the whole card.
 //
 // What a chunk of numbers adds depends on the power of two that the sum has reached there: see ordered.cuh. Plain
-// sums of the chunks before tell that well enough, so blocks find the growth by their chunk for a few powers beside each
-// other. One block then goes along the chunks, 32 at a time. Where the sum reaches the next power, or another one than
-// was guessed, it adds the chunk's numbers themselves.
+// sums of the chunks before tell that well enough, so blocks find the growth by their chunk for a few powers, all
+// beside each other. One block then goes along the chunks, 32 at a time. Where the sum reaches the next power, or
+// another one than was guessed, it adds the chunk's numbers themselves.
 #pragma once
 
 #include "ordered.cuh"

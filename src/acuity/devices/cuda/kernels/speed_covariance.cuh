@@ -8,8 +8,9 @@
 
 constexpr int kSummers = 2;         // warps that add
 constexpr int kCovarianceRows = 2;  // of the covariance, that each of them has
-constexpr int kCovarianceRun = 32;  // positions that they add at a time: one for each lane of the warp that makes them
-constexpr int kCovarianceThreads = 32 * (kSummers + 1);
+constexpr int kMakers = 2;          // warps that make what is added
+constexpr int kCovarianceRun = 32;  // positions that they add at a time: one for each lane of the warps that make them
+constexpr int kCovarianceThreads = 32 * (kSummers + kMakers);
 // Blocks of threads a side: rows but for the last, which is the last column of the others.
 constexpr int kCovarianceGroups = (kCells - 1) / (kSummers * kCovarianceRows);
 static_assert(kCovarianceGroups * kSummers * kCovarianceRows == kCells - 1, "rows are shared out evenly");
@@ -81,28 +82,46 @@ __device__ __forceinline__ float add_tile(const SpeedTiles& tiles, int tile, con
     return sum;
 }
 
-// Positions less the means of their places. Places are in pairs.
-constexpr int kPlaces = kCells + 1;
+// Positions less the means of their places. Places are in pairs, of which the last is only half used, and 0.
+constexpr int kPlaces = kCells + 1, kShare = kPlaces / kMakers;
+static_assert(kShare * kMakers == kPlaces, "places are shared out evenly");
 struct alignas(16) CentredRun {
     double place[kCovarianceRun][kPlaces];
 };
 
-// Makes a run that starts at a position of a tile, by one warp: a lane a position. After the tile come zeros.
-__device__ __forceinline__ void make_run(const SpeedTiles& tiles, int tile, const float* samples,
-                                         const double (&means)[kCells], int start, CentredRun& run) {
-    const int lane = threadIdx.x % 32, columns = tiles.tile_columns(tile), position = start + lane;
-    const bool there = position < tiles.tile_rows(tile) * columns;
-    const int y = there ? position / columns : 0, x = there ? position % columns : 0;
-    const float* at = samples + y * tiles.pitch + x;
-    float seen[kCells];
+// A warp that makes runs: a lane a position, and some of the places.
+struct RunMaker {
+    int first;  // of its places
+    int offsets[kShare];
+    double means[kShare];
+
+    __device__ __forceinline__ RunMaker(const SpeedTiles& tiles, const double (&found)[kCells], int number)
+        : first(number * kShare) {
 #pragma unroll
-    for (int i = 0; i < kCells; ++i) seen[i] = at[i / kSide * tiles.pitch + i % kSide];
-#pragma unroll
-    for (int i = 0; i < kCells; ++i) {
-        const double value = static_cast<double>(seen[i]) - means[i];
-        run.place[lane][i] = there ? value : 0.0;
+        for (int i = 0; i < kShare; ++i) {
+            const int place = min(first + i, kCells - 1);
+            offsets[i] = tiles.offset(place);
+            means[i] = found[place];
+        }
     }
-}
+
+    // Makes a run that starts at a position of a tile. After the tile come zeros.
+    __device__ __forceinline__ void make(const SpeedTiles& tiles, int tile, const float* samples, int start,
+                                         CentredRun& run) const {
+        const int lane = threadIdx.x % 32, columns = tiles.tile_columns(tile), position = start + lane;
+        const bool there = position < tiles.tile_rows(tile) * columns;
+        const int y = there ? position / columns : 0, x = there ? position % columns : 0;
+        const float* at = samples + y * tiles.pitch + x;
+        float seen[kShare];
+#pragma unroll
+        for (int i = 0; i < kShare; ++i) seen[i] = at[offsets[i]];
+#pragma unroll
+        for (int i = 0; i < kShare; ++i) {
+            const double value = static_cast<double>(seen[i]) - means[i];
+            run.place[lane][first + i] = there && first + i < kCells ? value : 0.0;
+        }
+    }
+};
 
 // Lane l of a warp has column l of its rows; one more lane has the last value of the diagonal.
 __device__ void find_covariance(const Frame* frames, const SpeedPlan& plan) {
@@ -121,10 +140,8 @@ __device__ void find_covariance(const Frame* frames, const SpeedPlan& plan) {
     }
     if (threadIdx.x < kCells)
         found[threadIdx.x] = static_cast<double>(mean / static_cast<float>(tiles.positions()));
-    if (threadIdx.x < kCovarianceRun) made[0].place[threadIdx.x][kCells] = made[1].place[threadIdx.x][kCells] = 0;
     __syncthreads();
-    double means[kCells];
-    for (int i = 0; i < kCells; ++i) means[i] = found[i];
+    const RunMaker maker(tiles, found, max(warp - kSummers, 0));
 
     const int group = (blockIdx.x * kSummers + warp) * kCovarianceRows;
     const int column = min(lane, kCells - 1), row = lane == kCells ? kCells - 1 : group;
@@ -132,7 +149,7 @@ __device__ void find_covariance(const Frame* frames, const SpeedPlan& plan) {
     for (int t = 0; t < tiles.count; ++t) {
         if (tiles.count > 1) tiles.load(t, samples);
         const int positions = tiles.tile_rows(t) * tiles.tile_columns(t);
-        if (!sums_up) make_run(tiles, t, samples, means, 0, made[0]);
+        if (!sums_up) maker.make(tiles, t, samples, 0, made[0]);
         __syncthreads();
         int number = 0;
         for (int start = 0; start < positions; start += kCovarianceRun, number ^= 1) {
@@ -150,7 +167,7 @@ __device__ void find_covariance(const Frame* frames, const SpeedPlan& plan) {
                     }
                 }
             } else if (start + kCovarianceRun < positions) {
-                make_run(tiles, t, samples, means, start + kCovarianceRun, made[number ^ 1]);
+                maker.make(tiles, t, samples, start + kCovarianceRun, made[number ^ 1]);
             }
             __syncthreads();
         }
