@@ -168,6 +168,23 @@ def test_subsampling_steering_and_checkpoints() -> None:
         np.testing.assert_equal(columns(measurement), expected)
 
 
+def test_a_model_that_begins_midway() -> None:
+    card, frames = EmulatedCard(), random_frames(12, 40, 36, 8)
+    found = []
+    for devices in ([CudaDevice(card), CpuDevice()], [CpuDevice()]):
+        with Measurement(2, backend=devices) as measurement:
+            measurement.add_model("vmaf_v0.6.1:name=vmaf")
+            for frame in frames:
+                if frame.index == 5:
+                    measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
+                pair = frame.ref.luma, frame.dis.luma
+                given = pair if len(devices) == 1 else [CudaInterface(card, samples) for samples in pair]
+                measurement.add(*given, copy=False)  # type: ignore[arg-type]
+            measurement.flush()
+            found.append(columns(measurement))
+    np.testing.assert_equal(*found)
+
+
 @pytest.mark.parametrize("pairs", [4, 9])
 def test_a_few_arrays_are_enough_for_any_number_of_frames(pairs: int) -> None:
     card, frames = EmulatedCard(), random_frames(60, 32, 24, 8)

@@ -19,7 +19,8 @@ from acuity.devices.cuda.cards import Cards
 from acuity.devices.cuda.cupy_card import CupyCard
 from acuity.devices.cuda.probe import check_card
 from acuity.errors import BackendError, CardMemoryError
-from moving_pictures import equal, measure
+from acuity.measure import Measurement
+from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
 
 
 def _why_not() -> str | None:
@@ -114,6 +115,75 @@ def test_scores_are_those_of_the_cpu() -> None:
     assert (opened.devices[0].name, opened.declined) == ("cuda", None)
     found = measure(30, "vmaf_v0.6.1", "vmaf_v0.6.1neg:name=neg", backend="cuda")
     assert equal(found, measure(30, "vmaf_v0.6.1", "vmaf_v0.6.1neg:name=neg", backend="cpu"))
+
+
+@pytest.fixture
+def cupy() -> Any:
+    return pytest.importorskip("cupy")
+
+
+@pytest.mark.parametrize("depth", [8, 10])
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("wider", [0, 5])
+def test_arrays_on_the_card(cupy: Any, depth: int, copy: bool, wider: int) -> None:
+    """CuPy's arrays, some of them parts of wider ones; what the CPU computes is downloaded."""
+    features = "psnr", "float_moment"
+    told: list[int] = []
+    with Measurement(backend="cuda:0") as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        for feature in features:
+            measurement.add_feature(feature)
+        for index in range(30):
+            ref, dis = (np.pad(picture.luma, [(0, 0), (0, wider)]) for picture in pair(index, depth))
+            arrays = [cupy.asarray(samples)[:, :WIDTH] for samples in (ref, dis)]
+            given = None if depth == 8 else depth
+            measurement.add(*arrays, bitdepth=given, copy=copy, freed=lambda: told.append(1))
+        measurement.flush()
+        found = measurement.results()
+    assert len(told) == 30
+    with Measurement(backend="cpu") as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        for feature in features:
+            measurement.add_feature(feature)
+        for index in range(30):
+            measurement.add(*pair(index, depth))
+        measurement.flush()
+        assert equal(found, measurement.results())
+
+
+class ByDlpack:
+    """An array of a library that has DLPack alone."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+    def __dlpack__(self, **given: Any) -> Any:
+        return self._array.__dlpack__(**given)
+
+
+@pytest.mark.parametrize("library", ["cupy", "other"])
+@pytest.mark.parametrize("stream", ["default", "own"])
+def test_arrays_that_are_written_late_and_overwritten_at_once(cupy: Any, library: str, stream: str) -> None:
+    size = HEIGHT * WIDTH
+    theirs = cupy.cuda.Stream.null if stream == "default" else cupy.cuda.Stream(non_blocking=True)
+    sources = [[cupy.asarray(picture.luma) for picture in pair(index)] for index in range(20)]
+    arrays = [cupy.empty((HEIGHT, WIDTH), cupy.uint8) for _ in "rd"]
+    large = [cupy.empty(1 << 29, cupy.uint8) for _ in "12"]
+    cupy.cuda.Device().synchronize()
+    with Measurement(backend="cuda:0") as measurement, theirs:
+        measurement.add_model("vmaf_v0.6.1")
+        for pictures in sources:
+            large[0].data.copy_from_device_async(large[1].data, 1 << 29, theirs)  # takes a while
+            for array, source in zip(arrays, pictures, strict=True):
+                array.data.copy_from_device_async(source.data, size, theirs)
+            measurement.add(*(arrays if library == "cupy" else [ByDlpack(array) for array in arrays]))
+            for array in arrays:
+                array.data.memset_async(99, size, theirs)
+        measurement.flush()
+        assert equal(measurement.results(), measure(20, "vmaf_v0.6.1", backend="cpu"))
 
 
 _RUN = """
