@@ -20,13 +20,13 @@ from acuity.devices import (
     usable_instruction_sets,
 )
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.devices.cuda import cards, probe
+from acuity.devices.cuda import cards
 from acuity.devices.cuda.device import CudaDevice
 from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.features.vif import Vif
 from acuity.measure import Measurement
-from fake_cuda import FakeCuda
+from fake_cuda import FakeCuda, fake_cards
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
@@ -126,15 +126,6 @@ def test_the_backend_travels_from_the_request_to_the_report(tmp_path: Path) -> N
     assert about["computed_by"] == {"adm": "cpu", "motion": "cpu", "psnr": "cpu", "vif": "cpu"}
     with pytest.raises(BackendError, match="cuda"):
         acuity.score(clip, clip, backend="cuda", **SIZE)
-
-
-def fake_cards(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:
-    """Let this machine have these cards, on which every kernel runs."""
-    monkeypatch.delenv(cards.MASK, raising=False)
-    for name in ("is_installed", "has_traces"):
-        monkeypatch.setattr(cards, name, lambda: True)
-    monkeypatch.setattr(cards, "CARDS", cards.Cards(cuda.bindings))
-    monkeypatch.setattr(probe, "check_card", lambda card: None)
 
 
 def test_auto_takes_a_card_and_cpu_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,7 @@ class Group:
                 every=_EVERY,
                 watch=watch,
                 beside=Beside(crew, (open_as if reads_twice(self._request) else place.open, open_distorted)),
+                share=len(self._runs),
             )
             run.finished = True
         except Interrupted:

@@ -46,6 +46,7 @@ class Wish(NamedTuple):
     instruction_set: str | None  # of the CPU
     number: int | None  # of a card; None: any
     excluded: frozenset[int]  # numbers of cards
+    share: int = 1  # of a card: the measurements that compute on it side by side
 
 
 class _Entry(NamedTuple):
@@ -73,7 +74,7 @@ def _describe_cuda(probe: bool) -> Backend:
 def _open_cuda(wish: Wish) -> Device | None:
     from acuity.devices.cuda.backend import open_cuda
 
-    return open_cuda(wish.number, wish.excluded)
+    return open_cuda(wish.number, wish.excluded, wish.share)
 
 
 def _notes_of_cuda() -> list[str]:
@@ -154,15 +155,17 @@ def open_backend(
     excluded: Collection[str] = (),
     instruction_set: str | None = None,
     device: int | None = None,
+    share: int = 1,
 ) -> Opened:
     """The devices of one measurement; raises BackendError, and never takes another backend than a named one.
 
     A backend is 'auto' or a name, and a card may be named with it: 'cuda:1', or by its number `device`. Also
-    single cards may be excluded: 'cuda:0'. The last device is always the CPU: it computes what the others
+    single cards may be excluded: 'cuda:0'. Where `share` measurements run side by side, each takes a smaller
+    part of a card's memory. The last device is always the CPU: it computes what the others
     lack, and the report names the device of each.
     """
     name, number = chosen_card(backend, device)
-    wish = Wish(instruction_set, number, _excluded_cards(name, excluded))
+    wish = Wish(instruction_set, number, _excluded_cards(name, excluded), share)
     if name == AUTO:
         return _open_any(wish, excluded)
     if (entry := DEVICES.get(name)) is None or name in excluded:

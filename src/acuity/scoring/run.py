@@ -57,15 +57,16 @@ def run_request(
     attach: AttachCallback | None = None,
     watch: WatchCallback | None = None,
     beside: Beside | None = None,
+    share: int = 1,
 ) -> ScoreReport:
     """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
 
     `progress` is called after every frame, or at most once in `every` seconds. What `attach` does with the
     measurement is its own business; it can still be read when this has returned. `beside` is what this run
-    shares with others.
+    shares with others, and `share` the number of runs on one card, so that the memory of all fits.
     """
     try:
-        opened = open_backend(request.backend, request.excluded_backends, request.cpu, request.device)
+        opened = open_backend(request.backend, request.excluded_backends, request.cpu, request.device, share)
         with Measurement(
             request.threads,
             request.subsample,

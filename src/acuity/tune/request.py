@@ -97,6 +97,12 @@ class TuneRequest:
     subsample: int = setting(1, "integer", "score every Nth frame", MEASURED, minimum=1)
     no_cache: bool = setting(False, "boolean", "neither read nor keep measured encodes", WORK)
     no_parallel: bool = setting(False, "boolean", "make one encode at a time", WORK)
+    backend: str = setting(
+        "auto", "string", "what computes scores: auto, cpu, cuda, or one card, as cuda:1", WORK,
+        metavar="NAME")
+    device: int | None = setting(
+        None, "integer", "the card that computes scores, by its number from 0; any unless given", WORK,
+        minimum=0)
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -196,6 +202,8 @@ class TuneRequest:
             viewing=self.viewing,
             display=self.display,
             subsample=self.subsample,
+            backend=self.backend,
+            device=self.device,
         )
 
     def only_one(self, *names: str) -> None:

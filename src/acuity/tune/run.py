@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from acuity.devices import open_backend
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
 from acuity.tune.request import (
@@ -33,6 +34,7 @@ def workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workb
     from acuity.tune.points.cache import Cache, default_path
 
     request.check()
+    open_backend(request.backend, device=request.device)  # before the first encode: raises BackendError
     cache = Cache(None if request.no_cache else default_path())
     bench = Workbench(
         request.scoring(), cache=cache, listener=listener, cores=1 if request.no_parallel else None

@@ -3,6 +3,7 @@
 
 Work in a stream is done when somebody waits for it, so what is used too early shows. Copies from memory that
 is not page-locked take their bytes at once, as in CUDA. Memory is the machine's; kernels run in the emulator.
+Several threads may use it: lists of memory are copied before they are looked through.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from acuity.devices.cuda import cards, probe
 from acuity.devices.cuda.bindings import Bindings
 from acuity.devices.cuda.build import KernelBuilder
 from acuity.devices.cuda.compile import NvrtcCompiler
@@ -138,10 +142,10 @@ class FakeCuda:
         return next(self._handles)
 
     def in_use(self) -> int:
-        return sum(ctypes.sizeof(block) for block in self.blocks.values())
+        return sum(ctypes.sizeof(block) for block in list(self.blocks.values()))
 
     def is_locked(self, address: int) -> bool:
-        return any(start <= address < start + ctypes.sizeof(b) for start, b in self.locked.items())
+        return any(start <= address < start + ctypes.sizeof(b) for start, b in list(self.locked.items()))
 
 
 class FakeRuntime:
@@ -251,7 +255,7 @@ class FakeRuntime:
         return self._block_of(address) is not None
 
     def _block_of(self, address: int) -> int | None:
-        blocks = self._cuda.blocks.items()
+        blocks = list(self._cuda.blocks.items())
         return next((start for start, b in blocks if start <= address < start + ctypes.sizeof(b)), None)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
@@ -373,10 +377,14 @@ def _emulate(program: str, name: str, shape: tuple[int, ...], values: list[bytes
 
 
 def count_of_parameters(program: str, name: str) -> int:
-    """How many parameters a kernel has."""
-    found = re.search(rf"\b{name}\(([^)]*)\)", kernel_source(program).split('extern "C"', 1)[1])
+    """How many parameters a kernel has, also if a macro lists them."""
+    source = kernel_source(program).replace("\\\n", " ")
+    found = re.search(rf"\b{name}\(([^)]*)\)", source.split('extern "C"', 1)[1])
     assert found is not None
-    return found[1].count(",") + 1
+    macro = (
+        re.search(rf"^#define {found[1]} (.*)$", source, re.MULTILINE) if found[1].isidentifier() else None
+    )
+    return (found if macro is None else macro)[1].count(",") + 1
 
 
 class FakeNvrtc:
@@ -436,3 +444,12 @@ def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> CupyCard:
     card = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)
     assert card is not None
     return card
+
+
+def fake_cards(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:
+    """Let this machine have these cards, on which every kernel runs."""
+    monkeypatch.delenv(cards.MASK, raising=False)
+    for name in ("is_installed", "has_traces"):
+        monkeypatch.setattr(cards, name, lambda: True)
+    monkeypatch.setattr(cards, "CARDS", cards.Cards(cuda.bindings))
+    monkeypatch.setattr(probe, "check_card", lambda card: None)

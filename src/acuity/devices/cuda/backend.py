@@ -42,13 +42,13 @@ def _told(error: BackendError) -> str:
     return "".join(piece for piece in error.args if isinstance(piece, str)).removesuffix(", or pass ")
 
 
-def open_cuda(number: int | None, excluded: Collection[int]) -> CudaDevice | None:
+def open_cuda(number: int | None, excluded: Collection[int], share: int = 1) -> CudaDevice | None:
     """The device on the card of that number, or on the least used one; None if it is excluded.
 
-    Raises BackendError.
+    It is one of `share` on that card. Raises BackendError.
     """
     if (card := cards.CARDS.open(number, excluded)) is None:
         return None
-    device = CudaDevice(card)
+    device = CudaDevice(card, share)
     weakref.finalize(device, cards.CARDS.release, card.properties.number).atexit = False
     return device

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class CudaConveyor:
     """Batches on one card; an implementation of Conveyor."""
 
-    def __init__(self, card: Card, geometry: Geometry) -> None:
+    def __init__(self, card: Card, geometry: Geometry, share: int = 1) -> None:
         self._card = card
         self._geometry = geometry
-        self._smaller = iter(fits(geometry))
+        self._smaller = iter(fits(geometry, share))
         self._build(next(self._smaller))
 
     def _build(self, fit: Fit) -> None:

@@ -23,8 +23,10 @@ class CudaDevice:
 
     name = NAME
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: Card, share: int = 1) -> None:
+        """`share` is the number of measurements that compute on the card side by side."""
         self.card = card
+        self._share = share
 
     def describe(self) -> dict[str, Any]:
         card = self.card.properties
@@ -37,7 +39,7 @@ class CudaDevice:
         return kind in TWINS
 
     def window(self, geometry: Geometry) -> int:
-        return batch_frames(geometry) * (STREAMS + 1)
+        return batch_frames(geometry, self._share) * (STREAMS + 1)
 
     @property
     def allocate(self) -> Callable[[int], Bytes]:
@@ -52,4 +54,4 @@ class CudaDevice:
         raise NotImplementedError("a card computes frames in batches")
 
     def conveyor(self, geometry: Geometry) -> CudaConveyor:
-        return CudaConveyor(self.card, geometry)
+        return CudaConveyor(self.card, geometry, self._share)

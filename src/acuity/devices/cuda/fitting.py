@@ -40,14 +40,14 @@ class Fit(NamedTuple):
         return 2 * (self.most * (self.streams + 1) + REACH)
 
 
-def batch_frames(geometry: Geometry) -> int:
-    """How many frames a batch has at most: enough to fill the card."""
-    return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)))
+def batch_frames(geometry: Geometry, share: int = 1) -> int:
+    """How many frames a batch has at most: enough to fill the card, with those of all that `share` it."""
+    return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)) // share)
 
 
-def fits(geometry: Geometry) -> Iterator[Fit]:
+def fits(geometry: Geometry, share: int = 1) -> Iterator[Fit]:
     """The fits for pictures of this geometry, the best one first, each smaller than the one before."""
-    most = batch_frames(geometry)
+    most = batch_frames(geometry, share)
     while most > 1:
         yield Fit(most, STREAMS)
         most //= 2

@@ -46,12 +46,17 @@ class Scoring:
     viewing: str | None = None
     display: str | None = None
     subsample: int = 1
+    # What computes: no figure depends on it.
     threads: int | None = None
+    backend: str = "auto"
+    device: int | None = None
+    share: int = 1  # the encodes that are scored side by side
 
     def document(self) -> dict[str, Any]:
         """Everything that decides the figures, as plain values."""
         about = asdict(self)
-        del about["threads"]
+        for name in ("threads", "backend", "device", "share"):
+            del about[name]
         return {**about, "metrics": list(self.metrics)}
 
 
@@ -163,7 +168,11 @@ def score_encode(
         measurement.boundary.on_idle(check)
 
     return run_request(
-        _request(reference, distorted, scoring), progress=progress, running_mean=False, watch=watch
+        _request(reference, distorted, scoring),
+        progress=progress,
+        running_mean=False,
+        watch=watch,
+        share=scoring.share,
     )
 
 
@@ -196,5 +205,7 @@ def _request(reference: Any, distorted: BaseReader, scoring: Scoring) -> Request
         display=scoring.display,
         subsample=scoring.subsample,
         threads=scoring.threads,
+        backend=scoring.backend,
+        device=scoring.device,
         align="off",  # each decoded frame is known to be that of its source frame
     )

@@ -232,7 +232,9 @@ class Workbench:
                 clip,
                 _with_threads(settings, threads),
                 quality,
-                replace(self.scoring, threads=self.scoring.threads or threads),
+                replace(
+                    self.scoring, threads=self.scoring.threads or threads, share=-(-self.cores // threads)
+                ),
                 frames=frames,
                 stop=stop,
                 sink=sink,
