@@ -38,7 +38,7 @@ def in_memory(array: Plane) -> Samples | None:
     try:
         if hasattr(array, "__dlpack_device__"):
             kind, _ = array.__dlpack_device__()
-            return cast("Samples", np.from_dlpack(cast("Any", array))) if kind in _HOST else None
+            return cast("Samples", np.from_dlpack(cast("Any", array))) if int(kind) in _HOST else None
         if hasattr(array, "__cuda_array_interface__"):
             return None
     except Exception as error:  # whatever another library raises

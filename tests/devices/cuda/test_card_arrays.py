@@ -15,54 +15,15 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.cupy_card import CupyCard
 from acuity.devices.cuda.device import CudaDevice
-from acuity.errors import BackendError, InputError, PairingError
-from acuity.features.extractor import Frame
+from acuity.errors import BackendError, InputError
 from acuity.measure import Measurement
-from acuity.video.picture import Picture
+from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
 from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
 from exporters import CudaInterface, Dlpack, OnCard
 from fake_cuda import FakeCuda, fake_card
 from twin_bench import random_frames
 
 pytestmark = needs_compiler
-
-Export = Callable[..., OnCard]
-
-
-def old_dlpack(*given: Any, **settings: Any) -> Dlpack:
-    return Dlpack(*given, versioned=False, **settings)
-
-
-def old_interface(*given: Any, **settings: Any) -> CudaInterface:
-    return CudaInterface(*given, version=2, **settings)
-
-
-EXPORTS: list[Export] = [Dlpack, old_dlpack, CudaInterface, old_interface]
-
-
-def columns(measurement: Measurement) -> dict[str, list[float]]:
-    return {name: list(values) for name, values in measurement.results().columns.items()}
-
-
-def on_cpu(frames: list[Frame], *features: str, **settings: Any) -> dict[str, list[float]]:
-    with Measurement(1, backend=[CpuDevice()], **settings) as measurement:
-        for feature in features:
-            measurement.add_feature(feature)
-        for frame in frames:
-            measurement.add(frame.ref, frame.dis)
-        measurement.flush()
-        return columns(measurement)
-
-
-def on_card(card: Any, *features: str, **settings: Any) -> Measurement:
-    measurement = Measurement(2, backend=[CudaDevice(card), CpuDevice()], **settings)
-    for feature in features:
-        measurement.add_feature(feature)
-    return measurement
-
-
-def planes_of(export: Export, card: Any, picture: Picture, **settings: Any) -> tuple[Any, ...]:
-    return tuple(export(card, plane, **settings) for plane in picture.planes)
 
 
 @pytest.mark.parametrize("export", EXPORTS)
@@ -380,138 +341,3 @@ def test_memory_of_copies_is_used_again(
                 pass
         measurement.flush()
     assert len(allocated) < 40
-
-
-# ---- what is refused ----
-
-
-SAMPLES = np.zeros((32, 40), np.uint8)
-WORDS = np.zeros((32, 40), np.uint16)
-
-
-class Other(Dlpack):
-    """Gives something else when it is asked for its array."""
-
-    answer: Any = None
-
-    def __dlpack__(self, **given: Any) -> Any:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-def other(card: Any, answer: Any) -> Other:
-    made = Other(card, SAMPLES)
-    made.answer = answer
-    return made
-
-
-def used_capsule(card: Any) -> Any:
-    source = Dlpack(card, SAMPLES)
-    capsule = source.capsule()
-    again = other(card, capsule)
-    with on_card(card, "psnr") as measurement:
-        measurement.add(again, Dlpack(card, SAMPLES))
-    again.kept = source  # type: ignore[attr-defined]
-    return again
-
-
-REFUSED: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda c: Dlpack(c, SAMPLES.astype(np.int32)), "must be uint8 or uint16 arrays, and these are int32"),
-    (lambda c: CudaInterface(c, SAMPLES.astype(np.float16)), "and these are float16: convert them"),
-    (lambda c: CudaInterface(c, WORDS.astype(">u2")), "and these are >u2"),
-    (lambda c: Dlpack(c, np.zeros((2, 32, 40), np.uint8)), "one has the shape (2, 32, 40)"),
-    (lambda c: CudaInterface(c, np.zeros(40, np.uint8)), "one has the shape (40,)"),
-    (lambda c: CudaInterface(c, np.zeros((0, 40), np.uint8)), "shape (0, 40) has no samples"),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (80, 2)}),
-        "these are 2 bytes apart: pass array.con",
-    ),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (-40, 1)}),
-        "40 bytes can't lie -40 bytes apart",
-    ),
-    (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (0, 1)}), "40 bytes can't lie 0 bytes apart"),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (1 << 31, 1)}),
-        "can't lie 2147483648 bytes apart",
-    ),
-    (lambda c: CudaInterface(c, WORDS, changes={"strides": (81, 2)}), "80 bytes can't lie 81 bytes apart"),
-    (lambda c: CudaInterface(c, WORDS, offset=1), "which is odd, can't be read: pass a copy"),
-    (lambda c: CudaInterface(c, SAMPLES, stream=0), "names the stream 0, which is none: pass 1"),
-    (lambda c: CudaInterface(c, SAMPLES, changes={"mask": SAMPLES}), "an array with a mask"),
-    (lambda c: CudaInterface(c, SAMPLES, changes={"data": None}), "that can't be read"),
-    (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "lies on card 3, and the measurement is on card 0: copy"),
-    (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "or pass backend='cuda:3'"),
-    (lambda c: Dlpack(c, SAMPLES, device=(10, 0)), "DLPack's kind 10, which is no NVIDIA card"),
-    (lambda c: Dlpack(c, SAMPLES, major=2), "comes by DLPack 2.0, and this version of Acuity knows 1"),
-    (
-        lambda c: other(c, BufferError("it is being written")),
-        "does not export its array (it is being written)",
-    ),
-    (lambda c: other(c, 7), "__dlpack__ has to return a capsule, and it returned int"),
-    (used_capsule, "the DLPack capsule was taken already: export the array anew"),
-    (
-        lambda c: (Dlpack(c, SAMPLES), SAMPLES, SAMPLES),
-        "plane 0 of a picture lies on a card and plane 1 in the",
-    ),
-    (
-        lambda c: (SAMPLES, Dlpack(c, SAMPLES), SAMPLES),
-        "plane 1 of a picture lies on a card and plane 0 in the",
-    ),
-    (lambda c: (Dlpack(c, SAMPLES), Dlpack(c, SAMPLES)), "are no 400, 420, 422 or 444 picture"),
-    (lambda c: (Dlpack(c, SAMPLES), *[Dlpack(c, WORDS)] * 2), "and these are uint8 and uint16"),
-    (lambda c: Dlpack(c, WORDS), "pass bitdepth=10, 12 or 16"),
-]
-
-
-@pytest.mark.parametrize(("make", "words"), REFUSED)
-def test_what_is_no_picture_gets_a_sentence(make: Callable[[Any], Any], words: str) -> None:
-    card = EmulatedCard()
-    wrong = make(card)
-    told: list[int] = []
-    with on_card(card, "psnr") as measurement:
-        for copy in (True, False):
-            with pytest.raises(InputError) as caught:
-                measurement.add(wrong, wrong, copy=copy, freed=lambda: told.append(1))
-            assert words in str(caught.value)
-            del caught  # its traceback refers to everything
-        assert (measurement.frames, len(told)) == (0, 2)
-    if isinstance(wrong, Dlpack):
-        assert wrong.deleted == wrong.exported
-
-
-def test_depths_and_sizes_that_do_not_fit() -> None:
-    card = EmulatedCard()
-    with on_card(card, "psnr") as measurement:
-        with pytest.raises(InputError, match="uint8 samples cannot be 10 bits deep: pass a uint16 array"):
-            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES), bitdepth=10)
-        with pytest.raises(
-            PairingError, match="the reference is 40x32 at 8 bits and the distorted picture 20x32"
-        ):
-            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES[:, :20]))
-
-
-def test_memory_of_another_card_and_of_none(cuda: FakeCuda, card: CupyCard, tmp_path: Path) -> None:
-    cuda.cards = 2
-    elsewhere = fake_card(cuda, tmp_path, 1)
-    at_home = CudaInterface(card, SAMPLES, changes={"data": (SAMPLES.ctypes.data, False)})
-    with on_card(card, "psnr") as measurement:
-        with pytest.raises(InputError, match="lies on card 1, and the measurement is on card 0"):
-            measurement.add(CudaInterface(elsewhere, SAMPLES), SAMPLES)
-        with pytest.raises(InputError, match="memory is on no card: pass one on card 0, or a numpy array"):
-            measurement.add(at_home, SAMPLES)
-
-
-def test_a_measurement_without_a_card_refuses_arrays_on_one() -> None:
-    card = EmulatedCard()
-    for export in EXPORTS:
-        array = export(card, SAMPLES)
-        with Measurement(1, backend="cpu") as measurement:
-            measurement.add_feature("psnr")
-            with pytest.raises(InputError) as caught:
-                measurement.add(array, array)  # type: ignore[arg-type]
-        assert str(caught.value) == (
-            "the array lies on a card, and this measurement computes on the CPU: pass array.cpu().numpy() or "
-            "cupy.asnumpy(array), or make the measurement with backend='cuda'"
-        )

@@ -161,7 +161,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:
-    device, number = array.__dlpack_device__()
+    device, number = map(int, array.__dlpack_device__())  # some libraries have objects of their own for them
     if device not in _MANAGED:
         raise InputError(
             f"the array lies on a device of DLPack's kind {device}, which is no NVIDIA card: copy it to the "
