@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.addresses import address_of
-from acuity.devices.cuda.batch import FRAME, PICTURE, PLANES
+from acuity.devices.cuda.batch import PICTURE, PLANES
 from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
 from acuity.features.extractor import REACH
 from acuity.video.card_picture import CardPicture
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from acuity.features.extractor import Frame, Geometry
     from acuity.video.picture import Picture
 
-ALIGNMENT: Final = 256  # bytes, of planes and rows
+ALIGNMENT: Final = 256  # bytes, of planes
+# Of rows. Those of usual widths follow each other without gaps then, and are uploaded in one piece.
+_ROW_ALIGNMENT: Final = 128
+_WORD: Final = np.dtype(np.uint64)
+_WORDS: Final = PICTURE.itemsize // _WORD.itemsize  # of a record
 _NOTHING: Final = 0  # the record of a picture that isn't there
 _MOST_KNOWN: Final = 4096  # addresses that are remembered
 
@@ -42,14 +46,18 @@ def plane_layouts(geometry: Geometry, planes: int | None) -> list[PlaneLayout]:
         shapes += [geometry.chroma] * 2
     found, offset = [], 0
     for columns, rows in shapes[:planes]:
-        pitch = -(-columns * sample // ALIGNMENT) * ALIGNMENT
+        pitch = _rounded(columns * sample, _ROW_ALIGNMENT)
         found.append(PlaneLayout(offset, pitch, rows, columns * sample))
-        offset += pitch * rows
+        offset += _rounded(pitch * rows, ALIGNMENT)
     return found
 
 
 def slot_bytes(geometry: Geometry, planes: int | None) -> int:
-    return sum(plane.pitch * plane.rows for plane in plane_layouts(geometry, planes))
+    return sum(_rounded(plane.pitch * plane.rows, ALIGNMENT) for plane in plane_layouts(geometry, planes))
+
+
+def _rounded(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
 
 
 @dataclass(slots=True, eq=False)
@@ -126,8 +134,8 @@ class Pictures:
 
     def upload(
         self, frames: Sequence[Frame], stream: Stream, staging: Staging, settle: Callable[[], bool]
-    ) -> NDArray[Any]:
-        """Have all pictures of a batch on the card when the stream goes on; returns their FRAME records.
+    ) -> NDArray[np.uint64]:
+        """Have all pictures of a batch on the card when the stream goes on; returns a FRAME record for each.
 
         Where slots are short, `settle` lets the oldest batch reach its end, which releases its pictures. It
         returns whether there was one.
@@ -135,7 +143,7 @@ class Pictures:
         self._begun += 1
         upload = Upload(self._begun, stream, staging, settle)
         awaited: set[Event] = set()
-        rows: list[list[int]] = []
+        rows: list[int] = []
         for frame in frames:
             refs, dises = [_NOTHING] * REACH, [_NOTHING] * REACH
             for number, pair in enumerate(frame.before):
@@ -150,12 +158,13 @@ class Pictures:
                 refs[number], dises[number] = resident.ref, resident.dis
             resident = self._take(frame.index, frame.ref, frame.dis, upload)
             awaited.update(resident.written)
-            rows.append([resident.ref, resident.dis, *refs, *dises])
+            rows += (resident.ref, resident.dis, *refs, *dises)
         upload.done = stream.mark()  # later batches wait for this, not for the kernels
         for event in awaited:
             stream.after(event)
-        records: NDArray[Any] = self._records[np.array(rows)].view(FRAME).reshape(-1)
-        return records
+        # As words, because numpy copies structures field by field.
+        words = self._records.view(_WORD).reshape(-1, _WORDS)
+        return words.take(rows, axis=0).reshape(len(frames), -1)
 
     def _take(self, index: int, ref: Picture, dis: Picture, upload: Upload) -> Resident:
         """Upload the pictures of a frame, but for those that lie on the card."""

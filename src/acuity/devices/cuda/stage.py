@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,9 +92,9 @@ class Stage:
         self._sums.reserve(words * _WORD)
         self._stream.clear(self._sums.address, words * _WORD)
         places = self._upload_tables(records, [positions for _, positions in twins])
-        for twin, positions, start in self._work:
+        for (twin, positions, start), place in zip(self._work, places, strict=True):
             sums = self._sums.address + start * _WORD
-            self._launch(_Launch(twin, places[tuple(positions)], len(positions), sums))
+            self._launch(_Launch(twin, place, len(positions), sums))
         self._stream.download(self._sums.host[: words * _WORD], self._sums.address)
         self._done = self._stream.mark()
         self.reads = True
@@ -119,23 +119,22 @@ class Stage:
         twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
         return twin
 
-    def _upload_tables(
-        self, records: NDArray[Any], wanted: Sequence[Sequence[int]]
-    ) -> dict[tuple[int, ...], int]:
-        """Upload the records of each choice of frames once; returns their addresses."""
-        choices = dict.fromkeys(tuple(positions) for positions in wanted)
-        size = sum(map(len, choices)) * FRAME.itemsize
-        self._tables.reserve(size)
-        host = self._tables.host[:size].view(FRAME)
-        places, start = {}, 0
-        for choice in choices:
-            chosen = records if len(choice) == len(records) else records[list(choice)]
-            host[start : start + len(choice)] = chosen
-            places[choice] = self._tables.address + start * FRAME.itemsize
-            start += len(choice)
+    def _upload_tables(self, records: NDArray[np.uint64], wanted: Sequence[Sequence[int]]) -> list[int]:
+        """Upload the records of each choice of frames once; returns the address for each of those wanted."""
+        starts: dict[tuple[int, ...], int] = {}
+        keys = [() if len(positions) == len(records) else tuple(positions) for positions in wanted]
+        host = self._tables.host.view(records.dtype).reshape(-1, records.shape[1])
+        used = 0
+        for key in keys:
+            if key not in starts:
+                chosen = records[list(key)] if key else records
+                starts[key] = used
+                host[used : used + len(chosen)] = chosen
+                used += len(chosen)
+        size = used * records.itemsize * records.shape[1]
         if size:
             self._stream.upload(self._tables.address, size, self._tables.host[:size].reshape(1, -1))
-        return places
+        return [self._tables.address + starts[key] * FRAME.itemsize for key in keys]
 
     def wait(self) -> None:
         if self._done is None:  # its start failed midway, and what it had started reads pictures
