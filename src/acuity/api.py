@@ -81,6 +81,7 @@ def score(
     cpu: str | None = None,
     backend: str = "auto",
     device: int | None = None,
+    decoder: str = "auto",
     strict: bool = False,
     progress: ProgressCallback | None = None,
     serve: Serve | None = None,
@@ -131,9 +132,10 @@ def score(
     `strict` raises StrictError, which has the report, if there is a warning. `progress` is called with
     the pairs done, how many there are in all (None: not known), and the mean score so far (None: no score
     yet). `backend` is what computes ('auto', 'cpu' or 'cuda'), `device` the number of a graphics card,
-    `cpu` the instruction set, `threads` how many work; no figure depends on them. `serve` lets agents
-    watch and steer until this returns: 'sse:8723', 'http:8723' or 'uds:/path/of/socket', or a function
-    that is given an EmbeddedServer before the first frame and starts it where it likes, as in
+    `decoder` what decodes ('auto', 'cpu' or 'nvdec', the card's own), `cpu` the instruction set, `threads`
+    how many work; no figure depends on them. `serve` lets agents watch and steer until this returns:
+    'sse:8723', 'http:8723' or 'uds:/path/of/socket', or a function that is given an EmbeddedServer before
+    the first frame and starts it where it likes, as in
     serve=lambda server: print(server.start_sse().url).
 
     Raises AcuityError.
@@ -192,6 +194,7 @@ def score(
         cpu=cpu,
         backend=backend,
         device=device,
+        decoder=decoder,
     )
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     with ExitStack() as stack:

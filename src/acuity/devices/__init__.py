@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Collection
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.devices.cpu import CpuDevice, available_threads, describe_cpu, usable_instruction_sets
 from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, device_for
@@ -18,8 +18,10 @@ from acuity.errors import BackendError, to_omit, to_set
 __all__ = [
     "AUTO",
     "BACKENDS",
+    "DECODERS",
     "WORKER_VARIABLE",
     "Backend",
+    "Decoding",
     "Device",
     "Opened",
     "Signs",
@@ -32,10 +34,14 @@ __all__ = [
     "list_backends",
     "look_for",
     "open_backend",
+    "open_decoder",
     "open_devices",
     "start_backend",
     "usable_instruction_sets",
 ]
+
+if TYPE_CHECKING:
+    from acuity.video.readers.reader import BaseReader
 
 AUTO: Final = "auto"
 
@@ -96,6 +102,8 @@ _PREFERRED: Final = ("cuda", "cpu")
 
 # All backends by name, also those of other VMAF tools that this version lacks.
 BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
+# What decodes containers: FFmpeg's decoders, or NVIDIA's on the card that computes.
+DECODERS: Final = ("auto", "cpu", "nvdec")
 _EXCLUDED: Final = "it is excluded"
 
 
@@ -199,6 +207,37 @@ def _open_any(wish: Wish, excluded: Collection[str]) -> Opened:
             others = [] if name == "cpu" else [CpuDevice(wish.instruction_set)]
             return Opened([opened, *others], declined, automatic=True)
     raise _cannot_start(AUTO, _EXCLUDED)
+
+
+class Decoding(NamedTuple):
+    """What opens containers, where that isn't FFmpeg, and why 'auto' leaves them to it on a card."""
+
+    containers: Callable[..., BaseReader] | None = None
+    declined: BackendError | None = None
+
+
+def open_decoder(decoder: str, devices: Sequence[Device]) -> Decoding:
+    """What decodes for these devices; raises BackendError if the wanted decoder can't start."""
+    if decoder not in DECODERS:
+        raise BackendError(to_set("decoder", decoder), f" is unknown: use one of {', '.join(DECODERS)}")
+    if decoder == "cpu":
+        return Decoding()
+    required = decoder != AUTO
+    try:
+        containers = devices[0].containers(required=required)
+    except BackendError as error:
+        if required:
+            raise BackendError(f"the decoder '{decoder}' can't start: ", *error.args) from error
+        return Decoding(None, error)
+    if required and containers is None:
+        raise BackendError(
+            to_set("decoder", decoder),
+            " decodes on the card that computes, and here the CPU does: pass ",
+            to_set("backend", "cuda"),
+            ", or ",
+            to_set("decoder", "cpu"),
+        )
+    return Decoding(containers)
 
 
 def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | None]:

@@ -45,6 +45,9 @@ class CpuDevice:
     def window(self, geometry: Geometry) -> None:
         return None
 
+    def containers(self, *, required: bool) -> None:
+        return None
+
     def conveyor(self, geometry: Geometry) -> Conveyor:
         raise NotImplementedError("the CPU computes frames one after the other")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from acuity.features.extractor import Extractor, Frame, Geometry
     from acuity.video.picture import Picture, PixelFormat
+    from acuity.video.readers.reader import BaseReader
 
 
 class Figures(NamedTuple):
@@ -151,6 +152,13 @@ class Device(Protocol):
 
     def port(self) -> Port | None:
         """What takes arrays that lie in its own memory; None: it has none."""
+        ...
+
+    def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:
+        """Opens containers as ContainerReader does, to decode them on the device; None: it can't.
+
+        Raises BackendError where it is required, or where it is there and doesn't start.
+        """
         ...
 
     def lane(self, geometry: Geometry) -> Lane:

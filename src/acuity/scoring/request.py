@@ -14,7 +14,7 @@ from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
-from acuity.devices import BACKENDS
+from acuity.devices import BACKENDS, DECODERS
 from acuity.errors import InputError, ModelError, to_omit, to_set
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
@@ -224,6 +224,9 @@ class Request:
         WORK, choices=("auto", *BACKENDS))
     device: int | None = _set(
         None, "integer", "the card that computes, by its number from 0; any unless given", WORK, minimum=0)
+    decoder: str = _set(
+        "auto", "string", "what decodes: nvdec is the card's own decoder, refused if it can't",
+        WORK, choices=DECODERS)
     excluded_backends: Collection[str] = ()  # that must not be chosen: names, or cards as in 'cuda:0'
     sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on

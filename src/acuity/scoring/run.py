@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from acuity.devices import open_backend
+from acuity.devices import open_backend, open_decoder
 from acuity.errors import ModelError, to_give, to_omit, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
@@ -26,7 +26,7 @@ from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_as
 
 if TYPE_CHECKING:
-    from acuity.devices import Opened
+    from acuity.devices import Decoding, Opened
     from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
@@ -166,6 +166,9 @@ def _run(
     opening = replace(request.opening, luma_only=not (chroma or telling.attach))
     if (preferred := opened.devices[0].allocate) is not None:
         opening = replace(opening, allocate=preferred)
+    decoding = open_decoder(request.decoder, opened.devices)
+    if decoding.containers is not None:
+        opening = replace(opening, containers=decoding.containers)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
         for metric in wanted.rated:
@@ -211,7 +214,7 @@ def _run(
                 *_remarks(pairing, measurement),
                 *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
-                *_about_devices(opened, measurement),
+                *_about_devices(opened, measurement, decoding),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
@@ -346,10 +349,12 @@ def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
         )
 
 
-def _about_devices(opened: Opened, measurement: Measurement) -> Iterator[Note]:
+def _about_devices(opened: Opened, measurement: Measurement, decoding: Decoding) -> Iterator[Note]:
     """Notes about a device that can't be used, or works more slowly than it could."""
     if (declined := opened.declined or measurement.declined) is not None:
         yield notes.info("backend", "computed on the CPU: ", *declined.args)
+    if decoding.declined is not None:
+        yield notes.info("decoder", "decoded on the CPU: ", *decoding.declined.args)
     for text in opened.notes():
         yield notes.info("kernel-cache", text)
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -29,6 +30,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler is
 _EXACT = ["-ffp-contract=off", "-fwrapv", "-fno-tree-slp-vectorize"]
 # Fortified, as some distributions have it, longjmp refuses to go from one fiber's stack to another's.
 _FLAGS = ["-std=c++20", "-O2", "-U_FORTIFY_SOURCE", *_EXACT, "-fPIC", "-shared", "-w"]
+_EMULATING = threading.Lock()  # the emulator has one block at a time
 
 
 @cache
@@ -81,7 +83,8 @@ class EmulatedKernel:
     def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         packed = [_packed(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(packed))(*[ctypes.addressof(value) for value in packed])
-        self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), pointers)
+        with _EMULATING:
+            self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), pointers)
 
 
 class EmulatedStream:
@@ -127,6 +130,7 @@ class EmulatedCard:
     def __init__(self, memory: int = 1 << 30) -> None:
         self.properties = Properties(0, "emulated", memory, "sm_90", "13.0", 1)
         self._memory = memory
+        self.context = 0
 
     def in_place(self) -> AbstractContextManager[None]:
         return nullcontext()

@@ -107,7 +107,7 @@ def test_other_threads_keep_what_they_have(card: CupyCard) -> None:
     thread.start()
     thread.join()
     assert found[0] == 0
-    assert found[1] == (0 if card.properties.number else card._context._handle)
+    assert found[1] == (0 if card.properties.number else card.context)
 
 
 def test_scores_are_those_of_the_cpu() -> None:

@@ -154,6 +154,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("backend", "auto, cpu, cuda, sycl, hip or metal, or a card, as cuda:1; exit 100 if it can't start",
          "", "NAME", _backend, section=_WORK),
     Flag("device", _help("device"), "", "N", unsigned, section=_WORK),
+    Flag("decoder", _help("decoder"), "", "NAME", _choice("decoder"), section=_WORK),
     *(Flag(f"no_{name}", f"leave {name} out of 'auto'", section=_WORK) for name in BACKENDS[1:]),
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
          "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),

@@ -56,7 +56,7 @@ class Stream(Protocol):
 
     @property
     def handle(self) -> int:
-        """CUDA's own name of it."""
+        """CUDA's own, for libraries that work in the same stream."""
         ...
 
     def upload(self, address: int, pitch: int, rows: NDArray[Any]) -> None:
@@ -116,6 +116,11 @@ class Card(Protocol):
 
     def in_place(self) -> AbstractContextManager[None]:
         """Put the card in place for all calls of this thread in the block, and what was there back."""
+        ...
+
+    @property
+    def context(self) -> int:
+        """The handle of CUDA's context, for libraries that work on the same card."""
         ...
 
     def allocate(self, size: int) -> Memory:

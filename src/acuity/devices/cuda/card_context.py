@@ -33,7 +33,7 @@ class CardContext:
         self._errors = bindings.errors
         self._process = os.getpid()
         self._prepared: set[int] = set()  # threads in which the card is in place
-        self._handle = _primary_context(bindings, number, name)
+        self.handle = _primary_context(bindings, number, name)
 
     def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Call a function of CUDA for this card; raises BackendError."""
@@ -54,8 +54,8 @@ class CardContext:
             return
         other = None
         try:
-            if (current := self._driver.ctxGetCurrent()) != self._handle:
-                self._driver.ctxSetCurrent(self._handle)
+            if (current := self._driver.ctxGetCurrent()) != self.handle:
+                self._driver.ctxSetCurrent(self.handle)
                 other = current if current or self.number else None
         except self._errors as error:
             raise self.failure(error) from error

@@ -23,6 +23,7 @@ class CountingCard:
     def __init__(self, properties: Properties) -> None:
         self.properties = properties
         self.taken = 0
+        self.context = 0  # none
 
     def in_place(self) -> AbstractContextManager[None]:
         return nullcontext()

@@ -250,6 +250,10 @@ class CupyCard:
         self._loading = threading.Lock()
 
     @property
+    def context(self) -> int:
+        return self._context.handle
+
+    @property
     def lost(self) -> BackendError | None:
         """The failure after which the card answers nothing in this process any more."""
         return self._context.lost

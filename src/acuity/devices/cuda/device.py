@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.devices.cuda.card import Bytes, Card
@@ -14,6 +15,7 @@ from acuity.devices.device import Lane
 if TYPE_CHECKING:
     from acuity.devices.cuda.card_arrays import CardArrays
     from acuity.features.extractor import Extractor, Geometry
+    from acuity.video.readers.reader import BaseReader
 
 NAME: Final = "cuda"
 
@@ -49,6 +51,16 @@ class CudaDevice:
         from acuity.devices.cuda.card_arrays import CardArrays
 
         return CardArrays(self.card)
+
+    def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:
+        from acuity.devices.cuda.nvdec.library import is_installed, load_library
+
+        if not required and not is_installed():
+            return None
+        library = load_library()
+        from acuity.devices.cuda.nvdec.reader import NvdecReader  # which imports PyAV
+
+        return partial(NvdecReader, card=self.card, library=library, required=required)
 
     def lane(self, geometry: Geometry) -> Lane:
         raise NotImplementedError("a card computes frames in batches")

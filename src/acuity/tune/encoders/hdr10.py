@@ -75,7 +75,7 @@ def read_hdr10(path: str, stream: int | None) -> Hdr10:
             frame = next(decoder.frames(), None)
         except InputError:
             frame = None
-        return Hdr10() if frame is None else of_frame(frame)
+        return of_frame(frame) if isinstance(frame, av.VideoFrame) else Hdr10()
 
 
 def of_frame(frame: av.VideoFrame) -> Hdr10:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, PairingError, to_set
 from acuity.video import notes
+from acuity.video.card_picture import CardPicture
 from acuity.video.pairs.pair_options import AUTO, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan, Side
 
@@ -77,8 +78,12 @@ class Look:
         """Take in this picture."""
         import numpy as np
 
-        luma = picture.luma
-        few: Any = np.ascontiguousarray(luma[:: self._step, :: self._step])
+        if isinstance(picture, CardPicture) and not self._exact:
+            few: Any = np.ascontiguousarray(picture.thinned(self._step))
+            luma = few
+        else:
+            luma = picture.luma
+            few = np.ascontiguousarray(luma[:: self._step, :: self._step])
         means = tuple(
             part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
             for axis, part in enumerate((luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few))

@@ -54,6 +54,8 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         for reader, side in zip((ref, dis), plan.sides, strict=True):
             if isinstance(reader, BaseReader):
                 reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
+                converted = bool(side.steps or side.deinterlace or side.rgb_target)
+                reader.expect(converted=converted)
         plan.notes.extend(plausibility_warnings(ref.info, dis.info, cropped=plan.crop is not None))
         return Pairing(ref, dis, plan, options)
     except BaseException:

@@ -13,7 +13,7 @@ from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
-from acuity.video.readers.decoder import Decoder
+from acuity.video.readers.decoder import DecodedFrame, Decoder
 from acuity.video.readers.keyframes import KeyframeIndex, KeyframeIndexes
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
 from acuity.video.source import Place, Source, open_source
@@ -51,7 +51,7 @@ class ContainerReader(BaseReader):
         self._keyframes: KeyframeIndex | None = None
         self._indexed = False
         self._hole = False  # whether a hole in the times was noted
-        self._pending: av.VideoFrame | None = None
+        self._pending: DecodedFrame | None = None
         self._last_time: float | None = None
         self._open(self._source)
         try:
@@ -59,6 +59,7 @@ class ContainerReader(BaseReader):
             first = next(self._frames, None)
             if first is None:
                 raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
+            assert isinstance(first, av.VideoFrame)
             self._pending = first
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = describe(
@@ -85,11 +86,14 @@ class ContainerReader(BaseReader):
             self._pending = None
             if frame is None:
                 return None
-            self._check_unchanged(frame)
-            planes = self._planar(frame)
-            pts = self._time(frame)
+            picture = self._picture(frame)
             self._next += 1
-            return Picture(planes, self.info.format, pts)
+            return picture
+
+    def _picture(self, frame: DecodedFrame) -> Picture:
+        assert isinstance(frame, av.VideoFrame)
+        self._check_unchanged(frame)
+        return Picture(self._planar(frame), self.info.format, self._time(frame))
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)
@@ -159,7 +163,7 @@ class ContainerReader(BaseReader):
         self._next = frame
         return True
 
-    def _time(self, frame: av.VideoFrame) -> float | None:
+    def _time(self, frame: DecodedFrame) -> float | None:
         """The presentation time in seconds; a gap in an even sequence of times gets a note."""
         base = self._decoder.stream.time_base
         if frame.pts is None or base is None or self._timeless:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 import av
 from av.video.frame import PictureType
@@ -37,12 +37,39 @@ class _First:
     interlaced: bool
 
 
+class DecodedFrame(Protocol):
+    """A decoded frame as a pass sees it; PyAV's is one."""
+
+    @property
+    def pts(self) -> int | None: ...
+    @property
+    def duration(self) -> int: ...
+    @property
+    def is_corrupt(self) -> bool: ...
+    @property
+    def interlaced_frame(self) -> bool: ...
+    @property
+    def pict_type(self) -> int: ...
+
+
+# Takes a packet, of which the last one is empty. Returns a function that returns the next frame, or None if
+# another packet is needed first.
+Decode: TypeAlias = "Callable[[av.Packet[av.VideoStream]], Callable[[], DecodedFrame | None]]"
+
+
 class Decoder:
     """One pass over the frames of one video stream; closes its source."""
 
     def __init__(
-        self, source: Source, *, threads: int = 0, allow_damaged: bool = False, stream: int | None = None
+        self,
+        source: Source,
+        *,
+        threads: int = 0,
+        allow_damaged: bool = False,
+        stream: int | None = None,
+        decoded_by: Callable[[av.VideoStream], Decode] | None = None,
     ) -> None:
+        """`decoded_by` makes what decodes the stream in FFmpeg's place."""
         self.source = source
         self.path = source.path
         self.notes: list[Note] = []
@@ -67,8 +94,9 @@ class Decoder:
         self._noted_damage = False
         self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
         self._demuxer = self.container.demux(self.stream)
+        self._elsewhere = None if decoded_by is None else decoded_by(self.stream)
 
-    def frames(self) -> Iterator[av.VideoFrame]:
+    def frames(self) -> Iterator[DecodedFrame]:
         """Decode to the end. Raises an error if the stream is found to end early."""
         packets = self.demux()
         for packet in packets:
@@ -82,13 +110,13 @@ class Decoder:
                         self._check_rest(packets)
                     where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
                     self._meet_damage(TruncatedError, where)
-            decoded = self._decode(packet)[::-1]
-            while decoded:  # yielded without keeping a reference, because a frame is large
-                if self._before_start(decoded[-1]):
-                    decoded.pop()
-                else:
-                    self._count(decoded[-1])
-                    yield decoded.pop()
+            take = self._decode(packet)
+            while (frame := take()) is not None:
+                if not self._before_start(frame):
+                    self._count(frame)
+                    held = [frame]
+                    del frame  # yielded without keeping a reference, because a frame is large
+                    yield held.pop()
         if self._skip_before is None and self._first is not None:
             self._check_complete(self._first)
 
@@ -135,7 +163,7 @@ class Decoder:
         self.container.close()
         self.source.close()
 
-    def _before_start(self, frame: av.VideoFrame) -> bool:
+    def _before_start(self, frame: DecodedFrame) -> bool:
         if self._skip_before is None or frame.pts is None:
             return False
         # With intra refresh a "keyframe" only begins to repair the picture and is not complete.
@@ -147,7 +175,7 @@ class Decoder:
             raise InputError(f"'{self.path}' cannot be decoded from frame {self.index} on")
         return False
 
-    def _count(self, frame: av.VideoFrame) -> None:
+    def _count(self, frame: DecodedFrame) -> None:
         if frame.is_corrupt:
             self._meet_damage(InputError, f"frame {self.index} of '{self.path}' is damaged")
         if self._first is None:
@@ -189,11 +217,14 @@ class Decoder:
         base, rate = self.stream.time_base or Fraction(1), self.stream.guessed_rate
         return pts * base + (duration * base if duration or not rate else 1 / rate)
 
-    def _decode(self, packet: av.Packet[av.VideoStream]) -> list[av.VideoFrame]:
+    def _decode(self, packet: av.Packet[av.VideoStream]) -> Callable[[], DecodedFrame | None]:
+        if self._elsewhere is not None:
+            return self._elsewhere(packet)
         try:
-            return packet.decode()
+            decoded = packet.decode()[::-1]
         except AV_ERRORS as error:
             raise self._cannot_decode(error) from error
+        return lambda: decoded.pop() if decoded else None
 
     def _cannot_decode(self, error: Exception) -> InputError:
         self._file.check()

@@ -77,6 +77,7 @@ class ImagesReader(BaseReader):
             frame = next(frames, None)
             if frame is None:
                 raise NoFramesError(f"'{path}' has no picture that can be decoded")
+            assert isinstance(frame, av.VideoFrame)
             if next(frames, None) is not None:
                 raise FormatError(f"'{path}' has more than one picture: pass it as a video of its own")
             if self._first:

@@ -80,6 +80,7 @@ class OpenOptions:
     stream: int | None = None
     allow_network: bool = False
     allocate: Allocate = allocate  # memory that raw video and Y4M are read into
+    containers: Callable[..., BaseReader] | None = None  # opens them in ContainerReader's place, as it does
 
 
 def open_video(
@@ -268,7 +269,8 @@ def _open_container(path: Place, options: OpenOptions) -> BaseReader:
     # PyAV takes a while to load, and raw video does not need it.
     from acuity.video.readers.container import ContainerReader
 
-    return ContainerReader(
+    opener = options.containers or ContainerReader
+    return opener(
         path,
         threads=options.threads,
         luma_only=options.luma_only,

@@ -138,6 +138,9 @@ class BaseReader:
         Only a reader whose video has colour tags has something to settle.
         """
 
+    def expect(self, *, converted: bool) -> None:
+        """Whether pictures will be converted; if they aren't, they may stay where a card has decoded them."""
+
     def once(self, picture: Picture, key: Hashable, make: Callable[[Picture], Picture]) -> Picture:
         """What `make` makes of the picture that was read last; of a shared one, made once for each key."""
         return make(picture)

@@ -1,0 +1,1 @@
+"""Decoding on the card: NVIDIA's decoder by way of PyNvVideoCodec, behind the reader's own demuxer."""

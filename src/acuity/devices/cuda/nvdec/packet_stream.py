@@ -1,0 +1,97 @@
+"""Packets as the card's decoder reads them, and where decoding may begin anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import av
+from av.bitstream import BitStreamFilterContext
+
+from acuity.devices.cuda.nvdec import av1_headers
+from acuity.devices.cuda.nvdec.h264_headers import References
+from acuity.devices.cuda.nvdec.library import CODECS
+from acuity.devices.cuda.nvdec.session import Doubt, Packet
+
+_START: Final = b"\0\0\1"
+_HEAD: Final = 512  # bytes that hold the parameter sets and the start of the first slice, or are tried first
+_H264_SLICES: Final = range(1, 6)
+_H264_KEY, _H264_SEQUENCE = 5, 7
+_HEVC_SLICES: Final = 32  # kinds below it
+_HEVC_KEYS: Final = frozenset((19, 20))
+
+
+class PacketStream:
+    """Turns a demuxer's packets into the decoder's; Doubt about those that it might not decode alike."""
+
+    def __init__(self, stream: av.VideoStream, codec: str) -> None:
+        name = CODECS[codec][1]
+        self._filter = BitStreamFilterContext(name, stream) if name else None
+        self._looks: Callable[[bytes, bool], bool] = {
+            "h264": self._looks_at_h264,
+            "hevc": self._looks_at_hevc,
+            "vp9": self._looks_at_vp9,
+            "av1": self._looks_at_av1,
+        }[codec]
+        self._references = References()
+        extra = stream.codec_context.extradata or b""
+        self._first = av1_headers.configuration(extra) if codec == "av1" else b""
+
+    def convert(self, packet: av.Packet[av.VideoStream]) -> tuple[Packet, bool]:
+        """The packet for the decoder, and whether decoding may begin with it."""
+        if packet.pts is None or packet.is_corrupt:
+            raise Doubt("a packet is damaged, or has no time")
+        pts, duration, hidden, key = packet.pts, packet.duration or 0, packet.is_discard, packet.is_keyframe
+        data: Any = packet
+        if self._filter is not None:
+            made = self._filter.filter(packet)
+            if len(made) != 1:
+                raise Doubt("a packet holds more or less than one picture")
+            data = made[0]
+        try:
+            anew = self._looks(bytes(data), key)
+        except (ValueError, IndexError) as error:
+            raise Doubt(f"a header can't be read: {error}") from error
+        if anew and self._first:
+            data = av.Packet(self._first + bytes(data))
+        return Packet(data, data.buffer_ptr, data.buffer_size, pts, duration, hidden), anew
+
+    def _looks_at_h264(self, data: bytes, key: bool) -> bool:
+        for unit in _units(data):
+            kind = unit[0] & 31
+            if kind == _H264_SEQUENCE:
+                self._references.learn(unit)
+            if kind in _H264_SLICES:
+                if not self._references.follows(unit):
+                    raise Doubt("a frame that others refer to is missing")
+                if self._references.sequence is None or not self._references.sequence.frames_only:
+                    raise Doubt("frames may be fields")
+                return kind == _H264_KEY
+        raise Doubt("a packet has no picture")
+
+    def _looks_at_hevc(self, data: bytes, key: bool) -> bool:
+        for unit in _units(data):
+            kind = unit[0] >> 1 & 63
+            if kind < _HEVC_SLICES:
+                return kind in _HEVC_KEYS
+        raise Doubt("a packet has no picture")
+
+    def _looks_at_vp9(self, data: bytes, key: bool) -> bool:
+        # Two bits of a mark, two of the profile; then: shown again, no key frame, shown.
+        return key and data[0] >> 6 == 2 and data[0] & 0x30 != 0x30 and data[0] & 0x0E == 0x02
+
+    def _looks_at_av1(self, data: bytes, key: bool) -> bool:
+        anew = key and av1_headers.begins_anew(data)
+        grain = av1_headers.has_film_grain(self._first + data) if anew else None
+        if grain:
+            raise Doubt("it has film grain")
+        return anew
+
+
+def _units(data: bytes) -> Iterator[bytes]:
+    """The NAL units of a packet, the last one to its end."""
+    place = data.find(_START)
+    while place >= 0:
+        after = data.find(_START, place + 3)
+        yield data[place + 3 : after if after >= 0 else len(data)]
+        place = after

@@ -1,0 +1,223 @@
+"""NvdecReader: a container that is decoded on the card; the CPU's reader is its base and its fallback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import av
+import numpy as np
+
+from acuity.devices.cuda.nvdec.library import CODECS, Library, abilities
+from acuity.devices.cuda.nvdec.packet_stream import PacketStream
+from acuity.devices.cuda.nvdec.parts import Parts
+from acuity.devices.cuda.nvdec.session import CardFrame, Doubt, Session, Video
+from acuity.errors import InputError, to_set
+from acuity.video.card_picture import on_host
+from acuity.video.notes import info
+from acuity.video.picture import Picture
+from acuity.video.readers.container import ContainerReader
+from acuity.video.readers.decoder import Decode, DecodedFrame, Decoder
+from acuity.video.source import Place, Source
+
+if TYPE_CHECKING:
+    from acuity.devices.cuda.card import Card
+    from acuity.video.readers.reader import RgbTarget
+
+CODE: Final = "decoder"  # of notes
+
+_VIDEOS: Final = 2  # that share the card's decoders
+_SHARE: Final = 8  # of the card's free memory, what one video may decode ahead into
+_MOST_BYTES: Final = 2 << 30
+
+
+class NvdecReader(ContainerReader):
+    """Decodes on the card if pictures are compared as they are and the card can; otherwise on the CPU.
+
+    The first picture is decoded by both and compared. If the card's decoder meets damage, or gives a picture
+    that isn't where the demuxer has it, the CPU reads the video anew up to there, with its own refusals and
+    notes, and goes on.
+    """
+
+    def __init__(
+        self,
+        path: Place,
+        *,
+        card: Card,
+        library: Library,
+        required: bool,
+        luma_only: bool = False,
+        **opening: Any,
+    ) -> None:
+        self._card = card
+        self._library = library
+        self._required = required
+        self._luma_only = luma_only
+        self._begins = False  # whether the next read begins on the card
+        self._parts: Parts | None = None  # while the card decodes
+        self._engines = 1
+        self._fits = True
+        self._noted = 0  # notes before the card began
+        super().__init__(path, luma_only=luma_only, **opening)
+        if (why := self._unfit()) is not None:
+            self._decline(why, told=True)
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        super().prepare(chroma=chroma, rgb=rgb)
+        self._luma_only = self._luma_only and not chroma
+
+    def expect(self, *, converted: bool) -> None:
+        if converted:
+            self._decline("its pictures are converted before they are compared", told=False)
+        self._begins = self._fits and self._next == 0
+
+    def read(self) -> Picture | None:
+        if self._begins:
+            self._begin()
+        if self._parts is None:
+            return super().read()
+        try:
+            return super().read()
+        except (Doubt, InputError) as error:
+            if self._closed:
+                raise
+            self._doubt(error)
+            return super().read()
+
+    def seek(self, frame: int) -> None:
+        if self._begins and frame:
+            self._begin()
+        try:
+            super().seek(frame)
+        except Doubt as error:
+            self._doubt(error)
+            super().seek(frame)
+
+    def close(self) -> None:
+        super().close()
+        self._end_parts()
+
+    def _unfit(self) -> str | None:
+        """Why the card can't decode this video."""
+        about = self.info
+        if about.codec not in CODECS:
+            return f"the card doesn't decode {about.codec}"
+        if about.format.layout != "420" or self._planar.converts:
+            return f"the card doesn't decode {self._planar.source}"
+        if about.interlaced:
+            return "it is interlaced"
+        if not self._source.reopenable:
+            return "it can be read only once"
+        if self._timeless:
+            return "its container doesn't say when frames are shown"
+        number = self._card.properties.number
+        found = abilities(self._library, number, about.codec, about.format, about.width, about.height)
+        self._engines = found.engines
+        return found.problem
+
+    def _decline(self, why: str, *, told: bool) -> None:
+        """Leave it to the CPU, or refuse where the card was asked for."""
+        self._fits = self._begins = False
+        if self._required:
+            self._refuse(why)
+        if told:
+            self.notes.append(info(CODE, f"'{self._path}' is decoded on the CPU: {why}"))
+
+    def _refuse(self, why: str) -> None:
+        raise InputError(
+            f"'{self._path}' can't be decoded on the card, because {why}: pass ",
+            to_set("decoder", "auto"),
+            " to have the CPU decode what the card can't",
+        )
+
+    def _begin(self) -> None:
+        """Start over on the card, and compare the first picture with the CPU's."""
+        self._begins = False
+        with self._lock:
+            expected = self._pending
+            if expected is None or self._closed:
+                return
+            wanted = super()._picture(expected).planes
+            self._noted = len(self.notes)
+            self._parts = self._make_parts()
+            try:
+                self._start_over()
+                first = next(self._frames, None)
+                same = isinstance(first, CardFrame) and _equal(on_host(first.picture(None)), wanted)
+            except (Doubt, InputError):
+                same = False
+            self._pending = first if same else None
+        if not same:
+            self._doubt(Doubt("its first picture differs"))
+
+    def _make_parts(self) -> Parts:
+        about = self.info
+        assert about.codec is not None
+        size = about.width, about.height
+        video = Video(self._card, self._library, about.codec, size, about.format, luma_only=self._luma_only)
+        budget = min(self._card.free_memory() // _SHARE, _MOST_BYTES)
+        most = budget // about.format.frame_bytes(*size)
+        return Parts(lambda: Session(video), -(-self._engines // _VIDEOS), most)
+
+    def _doubt(self, error: Exception) -> None:
+        """Let the CPU read up to where the card was, and go on from there."""
+        self._end_parts()
+        if self._required and isinstance(error, Doubt):
+            self._refuse(str(error))
+        with self._lock:
+            reached = self._next
+            del self.notes[self._noted :]
+            self._hole = False
+            self._start_over()
+        for _ in range(reached):
+            super().read()
+
+    def _end_parts(self) -> None:
+        parts, self._parts = self._parts, None
+        if parts is not None:
+            parts.close()
+
+    # ---- the base's parts that differ on the card -------------------------------------------
+
+    def _decoder_of(self, source: Source) -> Decoder:
+        if self._parts is None:
+            return super()._decoder_of(source)
+        return Decoder(
+            source,
+            allow_damaged=self._allow_damaged,
+            stream=self._stream,
+            decoded_by=self._decoded_by,
+        )
+
+    def _decoded_by(self, stream: av.VideoStream) -> Decode:
+        parts = self._parts
+        assert parts is not None
+        assert self.info.codec is not None
+        packets = PacketStream(stream, self.info.codec)
+
+        def decode(packet: av.Packet[av.VideoStream]) -> Any:
+            if packet.size:
+                made, anew = packets.convert(packet)
+                parts.feed(made, anew=anew)
+                return parts.take
+            parts.end()
+            return lambda: parts.take(over=True)
+
+        return decode
+
+    def _start_over(self) -> None:
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = self._make_parts()
+        super()._start_over()
+
+    def _jump(self, frame: int) -> bool:
+        return self._parts is None and super()._jump(frame)
+
+    def _picture(self, frame: DecodedFrame) -> Picture:
+        if isinstance(frame, CardFrame):
+            return frame.picture(self._time(frame))
+        return super()._picture(frame)
+
+
+def _equal(picture: Picture, planes: tuple[Any, ...]) -> bool:
+    return len(picture.planes) == len(planes) and all(map(np.array_equal, picture.planes, planes))

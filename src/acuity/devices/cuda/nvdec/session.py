@@ -1,0 +1,174 @@
+"""One decoder session: packets in, pictures in the order of presentation out, on the card."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from av.video.frame import PictureType
+
+from acuity.devices.cuda.nvdec.complaints import COMPLAINTS
+from acuity.devices.cuda.nvdec.library import CODECS, Library, NvDecoder
+from acuity.devices.cuda.nvdec.surfaces import Surface, Surfaces
+
+if TYPE_CHECKING:
+    from acuity.devices.cuda.card import Card
+    from acuity.video.card_picture import CardPicture
+    from acuity.video.picture import PixelFormat
+
+
+class Doubt(Exception):
+    """The card may show something else than the CPU's decoder would: the CPU reads from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """One packet in the form that the decoder reads, with what the demuxer knows of it."""
+
+    data: Any  # whoever has the bytes
+    address: int
+    size: int
+    pts: int
+    duration: int
+    hidden: bool  # by an edit list: decoded for others, but not shown
+
+
+@dataclass(slots=True, eq=False)
+class CardFrame:
+    """A decoded frame on the card: what the reader asks of PyAV's, too."""
+
+    number: int  # of its packet, in the order of decoding
+    pts: int
+    duration: int
+    surface: Surface
+    surfaces: Surfaces
+
+    is_corrupt = False
+    interlaced_frame = False
+    pict_type = PictureType.NONE
+
+    def wait(self) -> None:
+        """Wait until its samples are in the memory of its own."""
+        self.surface.wait()
+
+    def picture(self, seconds: float | None) -> CardPicture:
+        """The frame as a picture that is shown at that time."""
+        return self.surfaces.picture(self.surface, seconds)
+
+
+class Video:
+    """What all sessions of one video share."""
+
+    def __init__(
+        self,
+        card: Card,
+        library: Library,
+        codec: str,
+        size: tuple[int, int],
+        format: PixelFormat,
+        *,
+        luma_only: bool,
+    ) -> None:
+        self.card = card
+        self.library = library
+        self.codec = codec
+        self.width, self.height = size
+        self.format = format
+        self.luma_only = luma_only
+
+
+class Session:
+    """A decoder of the card. One thread uses it.
+
+    Its pictures are handed out when every packet before theirs has been shown without a complaint, because a
+    damaged picture may be shown after others that refer to it.
+    """
+
+    def __init__(self, video: Video) -> None:
+        self._video = video
+        self._stream = video.card.stream()
+        self._surfaces = Surfaces(
+            video.card, self._stream, video.width, video.height, video.format, luma_only=video.luma_only
+        )
+        COMPLAINTS.listen()
+        self._listening = True
+        self._complaints = COMPLAINTS.count()
+        self._decoder: NvDecoder | None = None
+        self._number = 0  # of the last packet; 0 stands for none
+        self._fed: dict[int, Packet] = {}  # by number, those that were not shown yet
+        self._shown: deque[CardFrame] = deque()  # that aren't handed out yet
+
+    def close(self) -> None:
+        """Give the decoder back. May be called again."""
+        self._decoder = None
+        self._shown.clear()
+        self._fed.clear()
+        if self._listening:
+            self._listening = False
+            COMPLAINTS.leave()
+
+    def decode(self, packet: Packet) -> Iterator[CardFrame]:
+        """Feed a packet; the frames that are certain by now."""
+        self._number += 1
+        self._fed[self._number] = packet
+        self._run(packet.address, packet.size, self._number)
+        return self._certain()
+
+    def flush(self) -> Iterator[CardFrame]:
+        """The frames that are left; after that, packets may begin another part of the video."""
+        self._run(0, 0, 0)
+        if self._fed:
+            raise Doubt(f"{len(self._fed)} packets gave no picture")
+        return self._certain()
+
+    def _run(self, address: int, size: int, number: int) -> None:
+        library = self._video.library
+        entry = library.PacketData()
+        entry.bsl_data, entry.bsl, entry.pts = address, size, number
+        try:
+            if self._decoder is None:
+                self._decoder = self._create()
+            frames = self._decoder.Decode(entry)
+        except Exception as error:  # the library raises whatever its parts do
+            raise Doubt(f"the card's decoder failed: {error}") from error
+        if COMPLAINTS.count() != self._complaints:
+            raise Doubt("the card's decoder met damage")
+        for frame in frames:
+            self._show(frame)
+
+    def _create(self) -> NvDecoder:
+        video = self._video
+        return video.library.CreateDecoder(
+            gpuid=video.card.properties.number,
+            codec=getattr(video.library.cudaVideoCodec, CODECS[video.codec][0]),
+            cudacontext=video.card.context,
+            cudastream=self._stream.handle,
+            usedevicememory=True,
+        )
+
+    def _show(self, frame: Any) -> None:
+        video, decoder = self._video, self._decoder
+        assert decoder is not None
+        packet = self._fed.pop(frame.timestamp, None)
+        if packet is None:
+            raise Doubt("a picture came twice, or belongs to no packet")
+        if any(other.pts <= packet.pts for other in self._fed.values()):
+            raise Doubt("a picture is missing, or not in its place")
+        columns, rows = decoder.GetWidth(), decoder.GetHeight()
+        if columns - video.width not in (0, 1) or rows - video.height not in (0, 1):
+            raise Doubt(f"the picture became {columns}x{rows}")
+        if packet.hidden:
+            return
+        luma, chroma = frame.GetPtrToPlane(0), frame.GetPtrToPlane(1)
+        pitch = columns * video.format.bytes_per_sample
+        if chroma - luma != pitch * rows:
+            raise Doubt("the surfaces of this decoder are laid out in another way")
+        surface = self._surfaces.unpack(luma, chroma, pitch)
+        self._shown.append(CardFrame(frame.timestamp, packet.pts, packet.duration, surface, self._surfaces))
+
+    def _certain(self) -> Iterator[CardFrame]:
+        first = min(self._fed, default=self._number + 1)
+        while self._shown and self._shown[0].number < first:
+            yield self._shown.popleft()

@@ -1,0 +1,116 @@
+"""Pictures that a decoder's surfaces are unpacked into, on the card and with their signatures."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
+from acuity.devices.cuda.downloads import Downloads
+from acuity.devices.cuda.pictures import plane_layouts
+from acuity.features.extractor import Geometry
+from acuity.video.alignment.signature import CellMeans, cells_of, row_step
+from acuity.video.card_picture import CardPicture, CardPlane
+from acuity.video.picture import PixelFormat, Samples
+
+_PROGRAM: Final = "decoded"
+_KERNELS: Final = {1: ("unpack_bytes", "sum_bytes"), 2: ("unpack_words", "sum_words")}
+_THREADS: Final = 128
+_CELL_THREADS: Final = 32
+_WORD: Final = 8
+_STORED: Final = 16  # bits of a sample in a surface of more than 8 bits, which are the upper ones
+
+
+class _Slot:
+    """Memory of one picture, with room for the sums of its cells on both sides."""
+
+    def __init__(self, card: Card, size: int, cells: int) -> None:
+        self.memory: Memory = card.allocate(size + cells * _WORD)
+        self.host: Bytes = card.pinned(cells * _WORD)
+        self.sums = self.memory.address + size
+
+
+class Surface:
+    """The memory of a picture, which is used anew when nothing refers to the picture any more."""
+
+    def __init__(self, pool: Surfaces, slot: _Slot) -> None:
+        self._pool = pool
+        self.slot = slot
+        self.unpacked: Event | None = None
+
+    def wait(self) -> None:
+        """Wait until the samples are there."""
+        assert self.unpacked is not None
+        self.unpacked.wait()
+
+    def to_host(self, planes: tuple[CardPlane, ...]) -> tuple[Samples, ...]:
+        return self._pool.downloads.fetch(planes, self.unpacked)
+
+    def __del__(self) -> None:
+        self._pool.free.append(self.slot)
+
+
+class Surfaces:
+    """Unpacks a decoder's surfaces into pictures, in the decoder's stream."""
+
+    def __init__(
+        self, card: Card, stream: Stream, width: int, height: int, format: PixelFormat, *, luma_only: bool
+    ) -> None:
+        shapes = format.plane_shapes(width, height)
+        chroma = None if luma_only or len(shapes) == 1 else (shapes[1][1], shapes[1][0])
+        self._card = card
+        self._stream = stream
+        self._format = format
+        geometry = Geometry(width, height, format.depth, chroma)
+        self._shapes = shapes[: 1 if chroma is None else 3]
+        self._layouts = plane_layouts(geometry, None)
+        self._size = sum(layout.pitch * layout.rows for layout in self._layouts)
+        self._cells = cells_of(width, height)
+        self._means = CellMeans(width, height, format.depth)
+        self.free: deque[_Slot] = deque()
+        self.downloads = Downloads(card)
+        self._unpack, self._sum = card.kernels(_PROGRAM, _KERNELS[format.bytes_per_sample])
+        luma = self._layouts[0]
+        first, second = (self._layouts[1:] or [luma, luma])[:2]
+        across, down = chroma or (0, 0)
+        shift = 0 if format.depth == 8 else _STORED - format.depth
+        self._numbers: list[np.generic] = [
+            *(np.int32(number) for number in (luma.pitch, first.pitch)),
+            *(np.int64(number) for number in (first.offset, second.offset)),
+            *(np.int32(number) for number in (width, height, across, down, shift)),
+        ]
+        self._grid = height, 1 if chroma is None else 2, 1
+        rows, columns = self._cells
+        self._cell_numbers = [
+            np.int32(number) for number in (luma.pitch, width, height, rows, columns, row_step(height))
+        ]
+
+    def unpack(self, luma: int, chroma: int, pitch: int) -> Surface:
+        """Begin to unpack a surface, whose planes lie there; what follows in the stream may reuse it."""
+        try:
+            slot = self.free.popleft()
+        except IndexError:
+            slot = _Slot(self._card, self._size, self._cells[0] * self._cells[1])
+        surface = Surface(self, slot)
+        to, stream = slot.memory.address, self._stream
+        self._unpack(stream, self._grid, (_THREADS, 1, 1), luma, chroma, np.int32(pitch), to, *self._numbers)
+        cells = slot.host.nbytes // _WORD
+        self._sum(stream, (cells, 1, 1), (_CELL_THREADS, 1, 1), to, *self._cell_numbers, slot.sums)
+        stream.download(slot.host, slot.sums)
+        surface.unpacked = stream.mark()
+        return surface
+
+    def picture(self, surface: Surface, pts: float | None) -> CardPicture:
+        """The picture on a surface, signed; waits until it is there."""
+        surface.wait()
+        base = surface.slot.memory.address
+        planes = tuple(
+            CardPlane(base + layout.offset, layout.pitch, shape, self._format.dtype)
+            for layout, shape in zip(self._layouts, self._shapes, strict=True)
+        )
+        card = self._card.properties.number
+        picture = CardPicture.of(planes, self._format, pts, card=card, owner=surface)
+        picture.signature = self._means(surface.slot.host.view(np.uint64))
+        return picture

@@ -1,0 +1,71 @@
+"""Small clips of every codec that cards decode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import av
+import numpy as np
+
+WIDTH, HEIGHT = 64, 48
+
+
+class Coded(NamedTuple):
+    """How a clip is coded."""
+
+    encoder: str
+    ending: str
+    pixels: str
+    options: dict[str, str]
+
+
+_X265 = "keyint=24:min-keyint=24:scenecut=0:log-level=none:pools=1:frame-threads=1"
+CODED = {
+    "h264": Coded("libx264", "mp4", "yuv420p", {"g": "24", "bf": "2", "sc_threshold": "0"}),
+    "h264-10": Coded("libx264", "mkv", "yuv420p10le", {"g": "24"}),
+    "hevc": Coded("libx265", "mp4", "yuv420p", {"x265-params": _X265 + ":open-gop=0"}),
+    "hevc-10": Coded("libx265", "mkv", "yuv420p10le", {"x265-params": _X265 + ":open-gop=0"}),
+    "vp9": Coded("libvpx-vp9", "webm", "yuv420p", {"g": "24", "deadline": "realtime", "cpu-used": "8"}),
+    "av1": Coded("libsvtav1", "mp4", "yuv420p", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
+    "av1-10": Coded("libsvtav1", "mkv", "yuv420p10le", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
+}
+
+
+def picture(index: int, width: int, height: int) -> Any:
+    """A frame of coarse tiles that move."""
+    rng = np.random.default_rng(7)
+    tiles = rng.integers(20, 230, (height // 4 + 20, width // 4 + 20, 3)).astype(np.uint8)
+    scene = np.repeat(np.repeat(tiles, 8, axis=0), 8, axis=1)
+    top, left = index % 64, 2 * index % 64
+    return np.ascontiguousarray(scene[top : top + height, left : left + width])
+
+
+def clip(
+    path: Path, coded: Coded, frames: int = 30, *, width: int = WIDTH, height: int = HEIGHT, **more: str
+) -> Path:
+    """A clip in the folder `path`, or at `path` if that has an ending."""
+    place = path if path.suffix else path / f"clip.{coded.ending}"
+    with av.open(str(place), "w") as out:
+        stream = out.add_stream(coded.encoder, rate=25, options={**coded.options, **more})
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, coded.pixels
+        stream.thread_count = 1
+        for index in range(frames):
+            frame = av.VideoFrame.from_ndarray(picture(index, width, height), format="rgb24")
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    return place
+
+
+def without_packet(path: Path, number: int) -> Path:
+    """A copy of the file that lacks a packet, as an editor leaves it that cuts where it must not."""
+    place = path.with_stem(path.stem + "-cut")
+    with av.open(str(path)) as source, av.open(str(place), "w") as out:
+        stream = source.streams.video[0]
+        copy = out.add_stream_from_template(stream)
+        for index, packet in enumerate(source.demux(stream)):
+            if packet.size and index != number:
+                packet.stream = copy
+                out.mux(packet)
+    return place

@@ -1,0 +1,114 @@
+# ruff: noqa: N802, N815  # the names are the library's
+"""PyNvVideoCodec without a card: decodes with FFmpeg, and hands out NV12 and P016 surfaces as the real one.
+
+Surfaces are used anew by the next call, after their bytes were spoiled, so what is read too late shows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+import av
+import numpy as np
+
+_NAMES = {"H264": "h264", "HEVC": "hevc", "VP9": "vp9", "AV1": "libdav1d"}
+
+
+class FakePacket:
+    """As the library's PacketData."""
+
+    bsl_data = bsl = pts = 0
+
+
+class FakeFrame:
+    """As the library's DecodedFrame."""
+
+    def __init__(self, timestamp: int, samples: Any, rows: int) -> None:
+        self.timestamp = timestamp
+        self._samples = samples
+        self._rows = rows
+
+    def GetPtrToPlane(self, plane: int) -> int:
+        return int(self._samples.ctypes.data) + plane * self._rows * self._samples.strides[0]
+
+
+class FakeDecoder:
+    """As the library's PyNvDecoder."""
+
+    def __init__(self, library: FakeNvdec, codec: str) -> None:
+        self._library = library
+        self._context: Any = av.CodecContext.create(_NAMES[codec], "r")
+        self._context.thread_count = 1
+        self._surfaces: list[Any] = []
+        self._size = (0, 0)
+
+    def GetWidth(self) -> int:
+        return self._size[0]
+
+    def GetHeight(self) -> int:
+        return self._size[1]
+
+    def Decode(self, packet: FakePacket) -> list[FakeFrame]:
+        for surface in self._surfaces:
+            surface[:] = 0xA5
+        self._surfaces = []
+        self._library.fed += 1
+        if packet.bsl:
+            made = av.Packet(ctypes.string_at(packet.bsl_data, packet.bsl))
+            made.pts = packet.pts
+            frames = self._context.decode(made)
+        else:
+            frames = self._context.decode(None)
+            self._context.flush_buffers()
+        return [shown for frame in frames for shown in self._library.on_frame(self._shown(frame))]
+
+    def _shown(self, frame: Any) -> FakeFrame:
+        planes = frame.to_ndarray()
+        height, width = frame.height, frame.width
+        even, half = width + width % 2, (height + 1) // 2
+        self._size = even, height
+        samples = np.zeros((height + half, even), planes.dtype)
+        deep = 16 - frame.format.components[0].bits if planes.dtype == np.uint16 else 0
+        samples[:height, :width] = planes[:height, :width] << deep
+        chroma = planes[height:].reshape(2, half, -1) << deep
+        samples[height:, 0::2], samples[height:, 1::2] = chroma
+        self._surfaces.append(samples)
+        return FakeFrame(frame.pts, samples, height)
+
+
+class FakeNvdec:
+    """The module; what the decoders get wrong is up to the test."""
+
+    PacketData = FakePacket
+    cudaVideoCodec = SimpleNamespace(**{name: name for name in _NAMES})
+
+    def __init__(self, engines: int = 1) -> None:
+        self.engines = engines
+        self.unsupported: set[tuple[str, int]] = set()  # codecs and depths
+        self.decoders = 0  # made so far
+        self.fed = 0  # packets so far
+        self.on_frame = lambda frame: [frame]  # what is shown in a frame's place
+        self.settings: dict[str, Any] = {}
+
+    @staticmethod
+    def cudaVideoChromaFormat(number: int) -> int:
+        return number
+
+    def CreateDecoder(self, **settings: Any) -> FakeDecoder:
+        self.decoders += 1
+        self.settings = settings
+        return FakeDecoder(self, settings["codec"])
+
+    def GetDecoderCaps(self, *, gpuid: int, codec: str, chromaformat: int, bitdepth: int) -> dict[str, int]:
+        assert chromaformat == 1
+        able = (codec, bitdepth) not in self.unsupported
+        return {
+            "num_decoder_engines": self.engines,
+            "width_max": 4096 if able else 0,
+            "height_max": 4096 if able else 0,
+            "mb_num_max": 65536,
+            "width_min": 48,
+            "height_min": 16,
+        }

@@ -1,0 +1,269 @@
+"""Decoding on the card gives the CPU's pictures, and leaves to the CPU what it might not decode alike."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acuity.devices.cuda.nvdec.reader import NvdecReader
+from acuity.errors import InputError
+from acuity.video.alignment.signature import sign
+from acuity.video.card_picture import CardPicture, on_host
+from acuity.video.picture import Picture
+from acuity.video.readers.container import ContainerReader
+from coded_clips import CODED, clip, without_packet
+from damaged_clip import FRAGILE, damage
+from emulated_card import EmulatedCard, needs_compiler
+from fake_nvdec import FakeFrame, FakeNvdec
+
+pytestmark = needs_compiler
+
+
+def opened(path: Path, library: FakeNvdec, *, required: bool = False, **options: Any) -> NvdecReader:
+    return NvdecReader(path, card=EmulatedCard(), library=library, required=required, **options)
+
+
+def compared(path: Path, library: FakeNvdec, **options: Any) -> tuple[int, int, list[Any]]:
+    """How many pictures came and how many of them from the card; each equals the CPU's, and so do notes."""
+    with ContainerReader(path, **options) as reader, opened(path, library, **options) as other:
+        other.expect(converted=False)
+        count = on_card = 0
+        while (expected := reader.read()) is not None:
+            found = other.read()
+            assert found is not None
+            check_equal(found, expected)
+            on_card += isinstance(found, CardPicture)
+            count += 1
+        assert other.read() is None
+        return count, on_card, [note for note in other.notes if note not in reader.notes]
+
+
+def check_equal(found: Picture, expected: Picture) -> None:
+    assert found.pts == expected.pts
+    np.testing.assert_array_equal(sign(found), sign(expected))
+    host = on_host(found)
+    assert len(host.planes) == len(expected.planes)
+    for plane, wanted in zip(host.planes, expected.planes, strict=True):
+        np.testing.assert_array_equal(plane, wanted)
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_every_codec_and_depth(name: str, tmp_path: Path) -> None:
+    library = FakeNvdec()
+    assert compared(clip(tmp_path, CODED[name]), library) == (30, 30, [])
+    assert library.decoders == 1
+
+
+def test_luma_alone(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 4)
+    assert compared(path, FakeNvdec(), luma_only=True) == (4, 4, [])
+
+
+@pytest.mark.parametrize("name", ["h264", "hevc", "vp9", "av1"])
+def test_a_long_video_is_split_where_decoding_begins_anew(name: str, tmp_path: Path) -> None:
+    library = FakeNvdec(engines=6)
+    assert compared(clip(tmp_path, CODED[name], 110), library) == (110, 110, [])
+    assert library.decoders == 3
+
+
+def test_open_groups_of_pictures_are_not_split(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 60, **{"x264-params": "open-gop=1:bframes=2"})
+    library = FakeNvdec(engines=6)
+    assert compared(path, library) == (60, 60, [])
+    assert library.decoders == 1
+
+
+def test_little_memory_decodes_little_ahead(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 80)
+    library = FakeNvdec(engines=6)
+    with NvdecReader(path, card=EmulatedCard(1 << 16), library=library, required=True) as reader:
+        reader.expect(converted=False)
+        assert reader.read() is not None
+        held = [reader.read() for _ in range(79)]
+        assert all(isinstance(picture, CardPicture) for picture in held)
+        assert reader.read() is None
+
+
+def test_a_reader_that_is_closed_early_ends_its_threads(tmp_path: Path) -> None:
+    reader = opened(clip(tmp_path, CODED["h264"], 60), FakeNvdec(engines=6))
+    reader.expect(converted=False)
+    assert isinstance(reader.read(), CardPicture)
+    reader.close()
+    with pytest.raises(InputError, match="was closed"):
+        reader.read()
+
+
+def test_seeking(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 40)
+    with ContainerReader(path) as reader, opened(path, FakeNvdec()) as other:
+        other.expect(converted=False)
+        for frame in (5, 0, 38):
+            reader.seek(frame)
+            other.seek(frame)
+            expected, found = reader.read(), other.read()
+            assert expected is not None
+            assert isinstance(found, CardPicture)
+            check_equal(found, expected)
+
+
+# ---- what the card gets wrong -------------------------------------------------------------------
+
+
+def complain(number: int) -> Any:
+    """Print what the library does when the card reports an error, at its nth picture."""
+    seen: list[int] = []
+
+    def on_frame(frame: FakeFrame) -> list[FakeFrame]:
+        seen.append(frame.timestamp)
+        if len(seen) == number:
+            ctypes.CDLL(None).printf(b"Decode Error occurred for picture %d\n", number)
+        return [frame]
+
+    return on_frame
+
+
+def test_damage_that_the_card_reports(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    library = FakeNvdec()
+    library.on_frame = complain(20)
+    count, on_card, notes = compared(clip(tmp_path, CODED["h264"]), library)
+    assert count == 30
+    assert 0 < on_card < 20
+    assert notes == []
+    assert "Decode Error" not in "".join(capfd.readouterr())
+
+
+def drop(place: int) -> Any:
+    seen: list[int] = []
+
+    def on_frame(frame: FakeFrame) -> list[FakeFrame]:
+        seen.append(frame.timestamp)
+        return [] if len(seen) == place else [frame]
+
+    return on_frame
+
+
+def double(place: int) -> Any:
+    seen: list[int] = []
+
+    def on_frame(frame: FakeFrame) -> list[FakeFrame]:
+        seen.append(frame.timestamp)
+        return [frame, frame] if len(seen) == place else [frame]
+
+    return on_frame
+
+
+@pytest.mark.parametrize("wrong", [drop(1), drop(15), drop(30), double(12)])
+def test_pictures_that_are_missing_or_too_many(wrong: Any, tmp_path: Path) -> None:
+    library = FakeNvdec()
+    library.on_frame = wrong
+    count, on_card, _ = compared(clip(tmp_path, CODED["h264"]), library)
+    assert count == 30
+    assert on_card < 30
+
+
+def test_a_first_picture_that_differs(tmp_path: Path) -> None:
+    def spoil(frame: FakeFrame) -> list[FakeFrame]:
+        ctypes.memset(frame.GetPtrToPlane(1) + 5, 1, 1)
+        return [frame]
+
+    library = FakeNvdec()
+    library.on_frame = spoil
+    assert compared(clip(tmp_path, CODED["h264"], 5), library)[:2] == (5, 0)
+
+
+def test_a_decoder_that_fails(tmp_path: Path) -> None:
+    def fail(frame: FakeFrame) -> list[FakeFrame]:
+        if frame.timestamp > 9:
+            raise RuntimeError("cuvid says no")
+        return [frame]
+
+    library = FakeNvdec()
+    library.on_frame = fail
+    path = clip(tmp_path, CODED["h264"])
+    count, on_card, _ = compared(path, library)
+    assert (count, on_card > 0) == (30, True)
+    with opened(path, library, required=True) as reader:
+        reader.expect(converted=False)
+        with pytest.raises(
+            InputError, match=r"clip\.mp4' can't be decoded on the card, because .*cuvid says no"
+        ):
+            list(reader)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_damaged_file(allowed: bool, tmp_path: Path) -> None:
+    path = damage(clip(tmp_path, CODED["h264"], **{"x264-params": FRAGILE}), 12)
+
+    def outcome(reader: ContainerReader) -> tuple[Any, ...]:
+        reader.expect(converted=False)
+        pictures: list[Any] = []
+        try:
+            pictures.extend(on_host(picture).luma.copy() for picture in reader)
+        except InputError as error:
+            return len(pictures), str(error), [], reader.notes
+        return len(pictures), None, pictures, reader.notes
+
+    library = FakeNvdec()
+    library.on_frame = complain(13)
+    with ContainerReader(path, allow_damaged=allowed) as reader:
+        expected = outcome(reader)
+    with opened(path, library, allow_damaged=allowed) as reader:
+        found = outcome(reader)
+    assert found[0] == expected[0]
+    assert found[1] == expected[1]
+    assert found[3] == expected[3]
+    for picture, wanted in zip(found[2], expected[2], strict=True):
+        np.testing.assert_array_equal(picture, wanted)
+
+
+def test_a_reference_frame_that_is_missing(tmp_path: Path) -> None:
+    path = without_packet(clip(tmp_path, CODED["h264"], bf="0"), 10)
+    count, on_card, _ = compared(path, FakeNvdec(), allow_damaged=True)
+    assert count == 29
+    assert on_card <= 10
+
+
+# ---- what is left to the CPU --------------------------------------------------------------------
+
+
+def test_film_grain_is_left_to_the_cpu(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["av1"], 5, **{"svtav1-params": "lp=1:film-grain=10"})
+    assert compared(path, FakeNvdec())[:2] == (5, 0)
+
+
+def test_fields_are_left_to_the_cpu(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 6, **{"x264-params": "fake-interlaced=1"})
+    assert compared(path, FakeNvdec())[:2] == (6, 0)
+
+
+def test_pictures_that_are_converted_are_left_to_the_cpu(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 3)
+    with opened(path, FakeNvdec()) as reader:
+        reader.expect(converted=True)
+        assert not isinstance(reader.read(), CardPicture)
+        assert reader.notes == []
+    with (
+        opened(path, FakeNvdec(), required=True) as reader,
+        pytest.raises(InputError, match=r"pictures are converted before .*: pass decoder='auto'"),
+    ):
+        reader.expect(converted=True)
+
+
+def test_what_the_card_does_not_decode(tmp_path: Path) -> None:
+    library = FakeNvdec()
+    library.unsupported.add(("H264", 10))
+    path = clip(tmp_path, CODED["h264-10"], 3)
+    count, on_card, notes = compared(path, library)
+    assert (count, on_card) == (3, 0)
+    assert [note.code for note in notes] == ["decoder"]
+    assert notes[0].text.endswith("is decoded on the CPU: the card doesn't decode H264 of 420 and 10 bit")
+    with pytest.raises(InputError, match="because the card doesn't decode H264 of 420 and 10 bit"):
+        opened(path, library, required=True)
+    small = clip(tmp_path / "small.mp4", CODED["h264"], 2, width=32, height=32)
+    assert "of 48x16 to 4096x4096, and it is 32x32" in compared(small, library)[2][0].text
+    full = clip(tmp_path / "full.mp4", CODED["h264"]._replace(pixels="yuv444p"), 2)
+    assert "doesn't decode yuv444p" in compared(full, library)[2][0].text
