@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.cupy_card import CupyCard
 from acuity.devices.cuda.device import CudaDevice
-from acuity.errors import BackendError, InputError
+from acuity.errors import BackendError, CardLost, CardMemoryError, InputError
 from acuity.measure import Measurement
 from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
 from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
@@ -185,6 +186,32 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
         with pytest.raises(BackendError, match="can't be used"):
             measurement.flush()
     assert told == [0]
+
+
+@pytest.mark.parametrize("copy", [True, False])
+def test_a_card_that_is_lost_frees_everything_once(cuda: FakeCuda, card: CupyCard, copy: bool) -> None:
+    told: Counter[int] = Counter()
+    arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
+    with on_card(card, "motion", "psnr") as measurement:
+        for index in range(3):
+            measurement.add(*arrays, copy=copy, freed=partial(told.update, [index]))  # type: ignore[misc]
+        cuda.lost = 700
+        with pytest.raises(CardLost):
+            measurement.add(*arrays, copy=copy, freed=partial(told.update, [3]))  # type: ignore[misc]
+        assert told[3] == 1
+        with suppress(CardLost):  # unless all frames were finished before
+            measurement.flush()
+    assert told == Counter(range(4))
+
+
+def test_a_card_without_room_for_copies(cuda: FakeCuda, card: CupyCard) -> None:
+    told: list[int] = []
+    arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
+    with on_card(card, "psnr") as measurement:
+        cuda.memory = cuda.in_use() + 1000
+        with pytest.raises(CardMemoryError, match=r"memory free, and .* more are needed"):
+            measurement.add(*arrays, freed=lambda: told.append(1))  # type: ignore[misc]
+    assert told == [1]
 
 
 def test_samples_that_are_too_deep_are_refused() -> None:
