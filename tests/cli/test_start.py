@@ -86,6 +86,13 @@ class DriverFunctions:
         self.called.append("cuDevicePrimaryCtxRetain")
         return 0
 
+    def cuCtxSetCurrent(self, context: object) -> int:  # noqa: N802
+        return 0
+
+    def cuMemHostAlloc(self, address: object, size: object, flags: int) -> int:  # noqa: N802
+        self.called.append(f"cuMemHostAlloc {flags}")
+        return 2  # there is none
+
 
 @pytest.mark.parametrize(("words", "number"), [([], 0), (["--device", "1"], 1)])
 def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str], number: int) -> None:
@@ -93,7 +100,8 @@ def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str
     assert thread is not None
     thread.join()
     # Without Python's lock first; CuPy's bindings find it done.
-    assert DriverFunctions.called == ["libcuda.so.1", f"cuDeviceGet {number}", "cuDevicePrimaryCtxRetain"]
+    start = ["libcuda.so.1", f"cuDeviceGet {number}", "cuDevicePrimaryCtxRetain", "cuMemHostAlloc 1"]
+    assert DriverFunctions.called == start
     assert set(cuda.calls) == {f"setDevice {number}"}
     cuda.calls.clear()
     card = cards.CARDS.open(number if words else None)  # the early start took no place on it

@@ -100,5 +100,5 @@ def leave(code: int) -> int:
 
 
 def _has_started_a_card() -> bool:
-    early = any(thread.name == "acuity-early-start" for thread in threading.enumerate())
+    early = any(thread.name.startswith("acuity-early-start") for thread in threading.enumerate())
     return early or "cupy_backends.cuda.api.runtime" in sys.modules

@@ -27,6 +27,7 @@ from acuity.devices.cuda.cuda_errors import (
     memory_failure,
     status_of,
 )
+from acuity.devices.cuda.pinned_room import ROOM
 from acuity.errors import BackendError
 from acuity.video.card_picture import CardPlane
 
@@ -235,6 +236,13 @@ def _packing(types: tuple[type, ...]) -> Struct:
     return Struct("<" + "".join(_PACKED[kind] for kind in types))
 
 
+def _pages(address: int, size: int, free: Callable[..., None], *arguments: Any) -> Bytes:
+    """Page-locked memory as an array, which is freed when no view of it is left."""
+    block = (ctypes.c_uint8 * max(size, 1)).from_address(address)
+    weakref.finalize(block, free, *arguments).atexit = False
+    return np.frombuffer(memoryview(block), np.uint8, size)
+
+
 class CupyCard:
     """One card. Any thread may use it."""
 
@@ -275,6 +283,8 @@ class CupyCard:
 
     def pinned(self, size: int) -> Bytes:
         runtime = self._bindings.runtime
+        if (address := ROOM.take(size)) is not None:
+            return _pages(address, size, ROOM.give_back, address, size)
         try:
             address = self._context.call(runtime.hostAlloc, max(size, 1), _PORTABLE)
         except BackendError as error:
@@ -284,9 +294,7 @@ class CupyCard:
                 f"this machine has no {in_gib(size)} of memory left that can be page-locked for uploads: end "
                 "what else uses it, or compare smaller pictures"
             ) from error
-        block = (ctypes.c_uint8 * max(size, 1)).from_address(address)
-        weakref.finalize(block, self._context.give_back, runtime.freeHost, address).atexit = False
-        return np.frombuffer(memoryview(block), np.uint8, size)
+        return _pages(address, size, self._context.give_back, runtime.freeHost, address)
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         if not array.nbytes:

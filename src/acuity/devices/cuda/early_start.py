@@ -9,13 +9,21 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.devices.cuda.bindings import is_installed, load_bindings
+from acuity.devices.cuda.pinned_room import ROOM
 from acuity.devices.cuda.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE
 
+if TYPE_CHECKING:
+    import ctypes
+
+NAME: Final = "acuity-early-start"  # of the thread
+
 _DRIVER: Final = "libcuda.so.1"
+_PORTABLE: Final = 1  # page-locked memory that counts as such for every card
+_LOCKED: Final = 128 << 20  # bytes that are page-locked: the pictures under way of 1080p take as many
 
 
 def begin(number: int | None = None) -> threading.Thread | None:
@@ -25,31 +33,55 @@ def begin(number: int | None = None) -> threading.Thread | None:
     """
     if not has_traces() or not is_installed():
         return None
-    thread = threading.Thread(target=_start, args=(number,), name="acuity-early-start", daemon=True)
+    thread = threading.Thread(target=_start, args=(number,), name=NAME, daemon=True)
     thread.start()
     return thread
 
 
 def _start(number: int | None) -> None:
+    locking = None
     with suppress(Exception):  # whoever opens the card meets it too, and tells it
-        _start_context(number)
+        if (started := _start_context(number)) is not None:
+            locking = threading.Thread(target=_lock_memory, args=started, name=f"{NAME}-memory", daemon=True)
+            locking.start()
     with suppress(Exception):
         load_bindings()  # beside the import of numpy, which what follows waits for
         from acuity.devices.cuda.cards import CARDS
 
         CARDS.prepare(number)
+    if locking is not None:
+        locking.join()
 
 
-def _start_context(number: int | None) -> None:
-    """Start the context by the driver's own functions: CuPy's bindings keep Python's lock meanwhile."""
+def _start_context(number: int | None) -> tuple[ctypes.CDLL, ctypes.c_void_p] | None:
+    """Start the context by the driver's own functions: CuPy's bindings keep Python's lock meanwhile.
+
+    Returns the driver and the context.
+    """
     import ctypes
 
     if number is None:
         if WORKER_VARIABLE in os.environ:
-            return  # the card is chosen later, among several
+            return None  # the card is chosen later, among several
         number = 0
     driver = ctypes.CDLL(_DRIVER)
     device, context = ctypes.c_int(), ctypes.c_void_p()
     if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), number):
+        return None
+    if driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
+        return None
+    return driver, context
+
+
+def _lock_memory(driver: ctypes.CDLL, context: ctypes.c_void_p) -> None:
+    """Have page-locked memory for the first pictures, without Python's lock too."""
+    import ctypes
+
+    address = ctypes.c_void_p()
+    if driver.cuCtxSetCurrent(context):
         return
-    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    if (
+        not driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(_LOCKED), _PORTABLE)
+        and address.value
+    ):
+        ROOM.add(address.value, _LOCKED)
