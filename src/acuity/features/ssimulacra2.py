@@ -164,7 +164,7 @@ class Ssimulacra2Runner:
     def __init__(self, colour: Colour, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        self._native = _native.Ssimulacra2(
+        self.native = _native.Ssimulacra2(
             cpu.workspace,
             geometry.width,
             geometry.height,
@@ -178,4 +178,4 @@ class Ssimulacra2Runner:
         )
 
     def run(self, frame: Frame) -> dict[str, float]:
-        return {"ssimulacra2": self._native.run(list(frame.ref.planes), list(frame.dis.planes))}
+        return {"ssimulacra2": self.native.run(list(frame.ref.planes), list(frame.dis.planes))}

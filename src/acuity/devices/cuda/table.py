@@ -16,6 +16,7 @@ from acuity.features.psnr import Psnr
 from acuity.features.psnr_hvs import PsnrHvs
 from acuity.features.speed_chroma import SpeedChroma
 from acuity.features.speed_temporal import SpeedTemporal
+from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
 from acuity.features.xpsnr import Xpsnr
 
@@ -48,6 +49,7 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     FloatMsSsim: Entry("similarity", "FloatMsSsimTwin", "ssim"),
     SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
     SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
+    Ssimulacra2: Entry("ssimulacra2", "Ssimulacra2Twin", "ssimulacra2"),
     Vif: Entry("vif", "VifTwin", "vif"),
     Xpsnr: Entry("xpsnr", "XpsnrTwin", "xpsnr"),
 }
