@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
@@ -15,6 +13,7 @@ from acuity.cli import start
 from acuity.cli.start import Card, begin_early, leave, wanted_card
 from acuity.devices.cuda import cards, early_start
 from acuity.devices.cuda.cards import Cards
+from acuity.devices.cuda.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError
 from fake_cuda import FakeCuda
 
@@ -62,36 +61,18 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
     monkeypatch.setattr(early_start, "has_traces", lambda: True)
     monkeypatch.setattr(early_start, "is_installed", lambda: True)
     monkeypatch.setattr(early_start, "load_bindings", cuda.bindings)
-    monkeypatch.setattr(ctypes, "CDLL", DriverFunctions)
-    DriverFunctions.called = []
+
+    def begun(_: LoadedDriver, number: int) -> int:
+        cuda.calls.append(f"start {number}")
+        return number + 70
+
+    def lock(_: LoadedDriver, context: int) -> None:
+        cuda.calls.append(f"page-locked for {context}")
+        raise DriverError(2, "there is no memory")
+
+    monkeypatch.setattr(LoadedDriver, "start", begun)
+    monkeypatch.setattr(LoadedDriver, "ctxSetCurrent", lock)
     return cuda
-
-
-class DriverFunctions:
-    """The driver's own functions for a card."""
-
-    called: ClassVar[list[str]] = []
-
-    def __init__(self, name: str) -> None:
-        self.called.append(name)
-
-    def cuInit(self, flags: int) -> int:  # noqa: N802  # the names are CUDA's
-        return 0
-
-    def cuDeviceGet(self, device: object, number: int) -> int:  # noqa: N802
-        self.called.append(f"cuDeviceGet {number}")
-        return 0
-
-    def cuDevicePrimaryCtxRetain(self, context: object, device: object) -> int:  # noqa: N802
-        self.called.append("cuDevicePrimaryCtxRetain")
-        return 0
-
-    def cuCtxSetCurrent(self, context: object) -> int:  # noqa: N802
-        return 0
-
-    def cuMemHostAlloc(self, address: object, size: object, flags: int) -> int:  # noqa: N802
-        self.called.append(f"cuMemHostAlloc {flags}")
-        return 2  # there is none
 
 
 @pytest.mark.parametrize(("words", "number"), [([], 0), (["--device", "1"], 1)])
@@ -99,10 +80,9 @@ def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str
     thread = begin_early(words)
     assert thread is not None
     thread.join()
-    # Without Python's lock first; CuPy's bindings find it done.
-    start = ["libcuda.so.1", f"cuDeviceGet {number}", "cuDevicePrimaryCtxRetain", "cuMemHostAlloc 1"]
-    assert DriverFunctions.called == start
-    assert set(cuda.calls) == {f"setDevice {number}"}
+    # By the driver first, without Python's lock; CuPy's bindings find it done.
+    assert cuda.calls[0] == f"start {number}"
+    assert set(cuda.calls[1:]) == {f"setDevice {number}", f"page-locked for {number + 70}"}
     cuda.calls.clear()
     card = cards.CARDS.open(number if words else None)  # the early start took no place on it
     assert card is not None

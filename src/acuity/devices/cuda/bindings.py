@@ -1,8 +1,8 @@
 # ruff: noqa: N802  # the names are CUDA's
-"""CuPy's thin bindings of CUDA, as far as Acuity uses them: the runtime, the driver and NVRTC.
+"""CuPy's thin bindings of CUDA, as far as Acuity uses them: the runtime and NVRTC, and the driver.
 
-`cupy_backends` is the part of CuPy that `cupy.cuda.runtime`, `driver` and `nvrtc` come from. It is imported
-in 10 ms, and all of CuPy in half a second, of which nothing else is needed here.
+`cupy_backends` is the part of CuPy that `cupy.cuda.runtime` and `nvrtc` come from. It is imported in 10 ms,
+and all of CuPy in half a second, of which nothing else is needed here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple, Protocol
 
+from acuity.devices.cuda.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError, to_set
 
 PACKAGE: Final = "cupy_backends"
@@ -58,7 +59,7 @@ class Runtime(Protocol):
 
 
 class Driver(Protocol):
-    """The CUDA driver; failures raise CUDADriverError."""
+    """The CUDA driver; failures raise DriverError."""
 
     def ctxGetCurrent(self) -> int: ...
     def ctxSetCurrent(self, context: int, /) -> None: ...
@@ -118,7 +119,7 @@ def load_bindings() -> Bindings:
     if not is_installed():
         raise BackendError(f"CuPy is not installed: {INSTALL}, or pass ", to_set("backend", "cpu"))
     try:
-        from cupy_backends.cuda.api import driver, runtime
+        from cupy_backends.cuda.api import runtime
     except Exception as error:  # whatever a broken installation raises
         raise BackendError(
             f"CuPy can't be imported ({type(error).__name__}: {error}): install it anew, {INSTALL}, or pass ",
@@ -129,7 +130,7 @@ def load_bindings() -> Bindings:
             f"the CuPy that is installed is made for AMD's ROCm: replace it, {INSTALL}, or pass ",
             to_set("backend", "cpu"),
         )
-    return Bindings(runtime, driver, _load_nvrtc, (runtime.CUDARuntimeError, driver.CUDADriverError))
+    return Bindings(runtime, LoadedDriver(), _load_nvrtc, (runtime.CUDARuntimeError, DriverError))
 
 
 def _load_nvrtc() -> Nvrtc:

@@ -17,12 +17,10 @@ from acuity.devices.cuda.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE
 
 if TYPE_CHECKING:
-    import ctypes
+    from acuity.devices.cuda.driver import LoadedDriver
 
 NAME: Final = "acuity-early-start"  # of the thread
 
-_DRIVER: Final = "libcuda.so.1"
-_PORTABLE: Final = 1  # page-locked memory that counts as such for every card
 _LOCKED: Final = 128 << 20  # bytes that are page-locked: the pictures under way of 1080p take as many
 
 
@@ -53,35 +51,23 @@ def _start(number: int | None) -> None:
         locking.join()
 
 
-def _start_context(number: int | None) -> tuple[ctypes.CDLL, ctypes.c_void_p] | None:
-    """Start the context by the driver's own functions: CuPy's bindings keep Python's lock meanwhile.
+def _start_context(number: int | None) -> tuple[LoadedDriver, int] | None:
+    """Start the context at once: what else a card needs is behind the import of numpy.
 
     Returns the driver and the context.
     """
-    import ctypes
+    from acuity.devices.cuda.driver import LoadedDriver
 
     if number is None:
         if WORKER_VARIABLE in os.environ:
             return None  # the card is chosen later, among several
         number = 0
-    driver = ctypes.CDLL(_DRIVER)
-    device, context = ctypes.c_int(), ctypes.c_void_p()
-    if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), number):
-        return None
-    if driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
-        return None
-    return driver, context
+    driver = LoadedDriver()
+    return driver, driver.start(number)
 
 
-def _lock_memory(driver: ctypes.CDLL, context: ctypes.c_void_p) -> None:
+def _lock_memory(driver: LoadedDriver, context: int) -> None:
     """Have page-locked memory for the first pictures, without Python's lock too."""
-    import ctypes
-
-    address = ctypes.c_void_p()
-    if driver.cuCtxSetCurrent(context):
-        return
-    if (
-        not driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(_LOCKED), _PORTABLE)
-        and address.value
-    ):
-        ROOM.add(address.value, _LOCKED)
+    with suppress(Exception):
+        driver.ctxSetCurrent(context)
+        ROOM.add(driver.memHostAlloc(_LOCKED), _LOCKED)
