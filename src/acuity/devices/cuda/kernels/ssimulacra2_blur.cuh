@@ -102,7 +102,8 @@ __device__ __forceinline__ void blur_across(const Ssimulacra2Plan& plan, int sla
         }
         __syncthreads();
         for (int row = 0; row < kTileRows && first + row < plan.height; ++row) {
-            float* const out = ring_row(plan.across, kChannels * kBlurred, channel * kBlurred + what, first + row, plan);
+            const int plane = channel * kBlurred + what;
+            float* const out = ring_row(plan.across, kChannels * kBlurred, plane, first + row, plan);
             if (lane < last) out[start + lane] = made[what][row][lane];
         }
     }
