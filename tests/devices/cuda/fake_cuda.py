@@ -142,10 +142,10 @@ class FakeCuda:
         return next(self._handles)
 
     def in_use(self) -> int:
-        return sum(ctypes.sizeof(block) for block in list(self.blocks.values()))
+        return sum(ctypes.sizeof(block) for block in self.blocks.copy().values())
 
     def is_locked(self, address: int) -> bool:
-        return any(start <= address < start + ctypes.sizeof(b) for start, b in list(self.locked.items()))
+        return any(start <= address < start + ctypes.sizeof(b) for start, b in self.locked.copy().items())
 
 
 class FakeRuntime:
@@ -255,7 +255,7 @@ class FakeRuntime:
         return self._block_of(address) is not None
 
     def _block_of(self, address: int) -> int | None:
-        blocks = list(self._cuda.blocks.items())
+        blocks = self._cuda.blocks.copy().items()
         return next((start for start, b in blocks if start <= address < start + ctypes.sizeof(b)), None)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
