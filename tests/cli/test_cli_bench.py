@@ -18,6 +18,8 @@ from acuity.measure import available_threads
 from acuity.scoring import speed
 from cli_helpers import run_acuity
 
+pytestmark = pytest.mark.usefixtures("without_cuda")
+
 Capture = pytest.CaptureFixture[str]
 SMALL = ("bench", "--size", "224x160", "--seconds", "0.05")
 ONE = (*SMALL, "--feature", "psnr", "--backend", "cpu")
@@ -58,6 +60,19 @@ def test_the_document(capsys: Capture) -> None:
     assert last["features"] == ["psnr"]
     assert set(last["scores"]) == {"psnr_y", "psnr_cb", "psnr_cr"}
     assert first["fps"] == pytest.approx(first["frames"] / first["seconds"])
+
+
+def test_progress_on_a_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what is measured, in one line of which nothing is left."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = run_acuity(capsys, *ONE)
+    assert ran.code == 0
+    shown = ran.err.split("\r")
+    assert f"1/{PLACES}: psnr on cpu, 1 thread\033[K" in shown
+    assert shown[-1] == "\033[K"
+    assert max(map(len, shown)) < 60 + len("\033[K")
+    assert "\n" not in ran.err
 
 
 def test_sizes_by_name(capsys: Capture) -> None:

@@ -22,6 +22,8 @@ from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_cards
 from tune_clips import write_y4m
 
+pytestmark = pytest.mark.usefixtures("without_cuda")
+
 WIDTH, HEIGHT = 160, 96
 SETTINGS = Settings(find_encoder("libx264"), preset="ultrafast")
 TUNING = [name for name in COMMANDS if name != "encoders"]
