@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 from acuity.features.extractor import Derivation, Extractor
@@ -62,16 +63,22 @@ class MotionExtractor(Extractor):
     def derivation(self, start: int = 0) -> Derivation:
         return MotionDerivation(self, start)
 
+    @cached_property
+    def _numbers(self) -> tuple[float, float, float]:
+        """The largest figure, and the slope and offset of motion3: each frame needs them."""
+        names = "motion_max_val", "motion_blend_factor", "motion_blend_offset"
+        most, factor, offset = map(self.number, names)
+        return most, factor, offset
+
     def limited(self, value: float) -> float:
-        return min(value, self.number("motion_max_val"))
+        return min(value, self._numbers[0])
 
     def motion2(self, change: float) -> float:
         """The figure of the smaller of two neighbouring changes."""
         return change
 
     def blended(self, value: float) -> float:
-        factor = self.number("motion_blend_factor")
-        offset = self.number("motion_blend_offset")
+        _, factor, offset = self._numbers
         return self.limited(value * factor + (1 - factor) * min(offset, value))
 
 

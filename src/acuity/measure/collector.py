@@ -213,13 +213,18 @@ class Collector:
         for run in self._runs:
             source = self._columns[run.derivation.source]
             while run.waiting < run.stop and (known := source.following(run.waiting, run.stop)):
-                for value in known:
-                    self._store(run.derivation.push(value))
+                self._store([figure for value in known for figure in run.derivation.push(value)])
                 run.waiting += len(known)
 
     def _store(self, figures: Iterable[tuple[str, int, float]]) -> None:
+        """Store what a derivation gives, which is in frame order for each key."""
+        numbers: dict[str, list[int]] = {}
+        values: dict[str, list[float]] = {}
         for key, index, value in figures:
-            self._columns[key].write(index, value)
+            numbers.setdefault(key, []).append(index)
+            values.setdefault(key, []).append(value)
+        for key, indices in numbers.items():
+            self._columns[key].write_all(_indices(indices), values[key])
 
 
 def _indices(numbers: Sequence[int]) -> NDArray[np.intp] | slice:

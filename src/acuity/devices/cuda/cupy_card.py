@@ -148,12 +148,13 @@ class CupyStream:
         if not count or not width:
             return
         source = address_of(rows)
+        call = self._context.call if self._noted is None else self.call  # one call less for each picture
         if step == pitch:
             size = (count - 1) * pitch + width
-            self.call(self._runtime.memcpyAsync, address, source, size, _HOST_TO_CARD, self.handle)
+            call(self._runtime.memcpyAsync, address, source, size, _HOST_TO_CARD, self.handle)
         else:
             place = address, pitch, source, step, width, count
-            self.call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
+            call(self._runtime.memcpy2DAsync, *place, _HOST_TO_CARD, self.handle)
 
     def download(self, into: NDArray[Any], address: int, pitch: int | None = None) -> None:
         if not into.flags.c_contiguous:
