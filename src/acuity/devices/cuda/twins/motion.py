@@ -12,8 +12,8 @@ from acuity.devices.cuda.batch import Batch, Bench
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
 
-_TILE: Final = 124, 32  # columns and rows of a block
-_BLOCK: Final = (256, 1, 1)
+_TILE: Final = 120, 128  # columns and rows of a block
+_BLOCK: Final = (128, 1, 1)
 
 
 class MotionTwin:
