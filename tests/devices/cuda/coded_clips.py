@@ -42,7 +42,7 @@ def picture(index: int, width: int, height: int) -> Any:
 
 
 def clip(
-    path: Path, coded: Coded, frames: int = 30, *, width: int = WIDTH, height: int = HEIGHT, **more: str
+    path: Path, coded: Coded, frames: int = 30, *, width: int = WIDTH, height: int = HEIGHT, **more: Any
 ) -> Path:
     """A clip in the folder `path`, or at `path` if that has an ending."""
     place = path if path.suffix else path / f"clip.{coded.ending}"

@@ -136,6 +136,22 @@ def test_damage_that_the_card_reports(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert "Decode Error" not in "".join(capfd.readouterr())
 
 
+def test_damage_is_known_before_what_refers_to_it_is_used(tmp_path: Path) -> None:
+    def on_frame(frame: FakeFrame) -> list[FakeFrame]:
+        # The fifth packet is a P frame; the B frames of the next two refer to it and are shown before it.
+        if frame.timestamp in (6, 7):
+            ctypes.memset(frame.GetPtrToPlane(0), 0, 64)
+        if frame.timestamp == 5:
+            ctypes.CDLL(None).printf(b"Decode Error occurred for picture 5\n")
+        return [frame]
+
+    library = FakeNvdec()
+    library.on_frame = on_frame
+    path = clip(tmp_path, CODED["h264"], 20, **{"x264-params": "bframes=2:b-adapt=0:b-pyramid=0"})
+    count, on_card, _ = compared(path, library)
+    assert (count, on_card) == (20, 4)
+
+
 def drop(place: int) -> Any:
     seen: list[int] = []
 

@@ -74,7 +74,9 @@ def load_library() -> Library:
     """The module; raises BackendError if it isn't there or doesn't start."""
     if not is_installed():
         raise BackendError(f"{PACKAGE} is not installed: {INSTALL}", *INSTEAD)
-    logging.getLogger(PACKAGE).propagate = False
+    logger = logging.getLogger(PACKAGE)  # which tells of drivers and modules as it is imported
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
     try:
         module: Any = import_module(PACKAGE)
     except Exception as error:  # the library raises whatever its parts do

@@ -135,8 +135,9 @@ class Session:
             raise Doubt(f"the card's decoder failed: {error}") from error
         if COMPLAINTS.count() != self._complaints:
             raise Doubt("the card's decoder met damage")
-        for frame in frames:
-            self._show(frame)
+        with self._video.card.in_place():
+            for frame in frames:
+                self._show(frame)
 
     def _create(self) -> NvDecoder:
         video = self._video

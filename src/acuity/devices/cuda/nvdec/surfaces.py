@@ -9,7 +9,7 @@ import numpy as np
 
 from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
 from acuity.devices.cuda.downloads import Downloads
-from acuity.devices.cuda.pictures import plane_layouts
+from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
 from acuity.features.extractor import Geometry
 from acuity.video.alignment.signature import CellMeans, cells_of, row_step
 from acuity.video.card_picture import CardPicture, CardPlane
@@ -66,7 +66,7 @@ class Surfaces:
         geometry = Geometry(width, height, format.depth, chroma)
         self._shapes = shapes[: 1 if chroma is None else 3]
         self._layouts = plane_layouts(geometry, None)
-        self._size = sum(layout.pitch * layout.rows for layout in self._layouts)
+        self._size = slot_bytes(geometry, None)
         self._cells = cells_of(width, height)
         self._means = CellMeans(width, height, format.depth)
         self.free: deque[_Slot] = deque()
