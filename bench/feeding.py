@@ -43,7 +43,7 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("psnr", ("--no_prediction", "--feature", "psnr"), 1.0, 1.5),
+    Case("psnr", ("--no_prediction", "--feature", "psnr"), 1.5, 1.5),
     Case("v0.6.1", ("-m", "version=vmaf_v0.6.1"), 2.0, 2.2),
 )
 

@@ -8,7 +8,9 @@
 
 namespace acuity {
 
-void bind_bridge(nb::module_& m);  // bridge/module.cpp
+void bind_bridge(nb::module_& m);     // bridge/module.cpp
+void bind_reading(nb::module_& m);    // reading/module.cpp
+void bind_alignment(nb::module_& m);  // alignment/module.cpp
 
 namespace {
 
@@ -52,6 +54,8 @@ NB_MODULE(_native, m) {
     m.def("select_instruction_set", [](const std::string& name) { return std::string(select_kernels(name).name); },
           "name"_a = "");
     bind_bridge(m);
+    bind_reading(m);
+    bind_alignment(m);
 #define ACUITY_BIND(Type, name) bind_##name(m);
     ACUITY_FAMILIES(ACUITY_BIND)
 #undef ACUITY_BIND

@@ -1,6 +1,6 @@
 """The kernels and the bridge, compiled from native/.
 
-Objects here belong to one thread at a time, except Ring and Bridge, which connect two.
+Objects here belong to one thread at a time, except Ring and Bridge, which connect two, and LumaLook.
 """
 
 from collections.abc import Sequence
@@ -119,6 +119,14 @@ def float_vif_min_size(kernel_scale: float) -> int:
 
 def signature(luma: Samples, depth: int, cells: NDArray[np.float32], instruction_set: str = "") -> None:
     """Fill `cells` with the mean of each cell of the picture, in steps of an 8-bit sample around mid-grey."""
+
+def signature_of_sums(
+    sums: NDArray[np.uint64], width: int, height: int, depth: int, cells: NDArray[np.float32]
+) -> None:
+    """The same from the sums of the cells, of which every signature_row_step(height)th row is read."""
+
+def signature_row_step(height: int) -> int:
+    """Of how many rows of a picture one is read."""
 
 def squared_error(ref: Samples, dis: Samples, depth: int, instruction_set: str = "") -> int:
     """The sum of squared differences of two planes."""
@@ -449,6 +457,150 @@ class Ssimulacra2:
     @property
     def curve(self) -> list[float]:
         """Light at SSIMULACRA2_CURVE + 1 values, then the step from each to the next."""
+
+class Track:
+    """The last pairs of signatures with figures of each, and the cheapest path through lags of a few frames.
+
+    Frames count from the first pair ever added. The arrays show its own memory: rows of signatures, from
+    frame `first` on and room for more, and the figures of each row that there is.
+    """
+
+    def __init__(
+        self, *, kept: int, reach: int, traced: int, floor: float, alike: float, most: float, jump: float
+    ) -> None: ...
+    def extend(self, ref: list[NDArray[np.float32]], dis: list[NDArray[np.float32]], /) -> None:
+        """Add pairs."""
+
+    def add_rest(self, ref: list[NDArray[np.float32]], dis: list[NDArray[np.float32]], /) -> None:
+        """Add frames after the last pair, which one of the videos doesn't have."""
+
+    def advance(self, frame: int, limit: int, watchful: bool, /) -> int:
+        """Take the path on from a frame to before `limit`, or to the first frame that needs a closer look."""
+
+    def path(self, frame: int, /) -> list[tuple[int, int]]:
+        """The matches of the path to a frame that are not those of lag 0."""
+
+    def weight(self, frame: int, /) -> float:
+        """How much a frame may say, 0 to 1."""
+
+    def usual_motion(self, frame: int, /) -> float:
+        """The median change of the reference in the last half second."""
+
+    def still(self, frame: int, /) -> bool:
+        """Whether the distorted video hardly changes there."""
+
+    def backwards(self, frame: int, /) -> bool:
+        """Whether the distorted video changes against the reference's direction."""
+
+    def matches(self, start: int, /) -> bool:
+        """Whether the pairs since `start` differ less than frames do from their neighbours."""
+
+    def costs(self, errors: NDArray[np.float64], weight: float, out: NDArray[np.float64], /) -> None:
+        """What it costs to match a frame with each of several, from its squared errors against them."""
+
+    @property
+    def least_cost(self) -> float: ...
+    @property
+    def settled(self) -> bool: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def end_ref(self) -> int: ...
+    @property
+    def end_dis(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def ref(self) -> NDArray[np.float32]: ...
+    @property
+    def dis(self) -> NDArray[np.float32]: ...
+    @property
+    def moved_ref(self) -> NDArray[np.float64]: ...
+    @property
+    def moved_dis(self) -> NDArray[np.float64]: ...
+    @property
+    def tracking(self) -> NDArray[np.float64]: ...
+    @property
+    def error(self) -> NDArray[np.float64]: ...
+
+class LumaLook:
+    """The brightest lines of a video and the blocks that leave a range, gathered by any threads."""
+
+    def __init__(self, *, step: int, line_step: int, block: int, lowest: int, highest: int) -> None: ...
+    def study(self, luma: Samples, depth: int, thinned: bool = False) -> None:
+        """Take in a picture; `thinned`: of which only every `step`th sample is left, in both directions."""
+
+    @property
+    def columns(self) -> NDArray[np.uint32]:
+        """The highest sum of each column; without a picture there are none."""
+
+    @property
+    def rows(self) -> NDArray[np.uint32]:
+        """The highest sum of each row."""
+
+    @property
+    def samples(self) -> tuple[int, int]:
+        """How many samples the sum of a column has, and that of a row."""
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """How many blocks were seen, and how many of them leave the range."""
+
+FOUND_FRAME: int
+FOUND_ODD: int
+FOUND_END: int
+FOUND_NOTHING: int
+
+class FileReads:
+    """Frames at known places of a file, read ahead by threads of its own into memory that is given.
+
+    One thread gives and takes; stop() may be called by any.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        first: int,
+        step: int,
+        bytes: int,
+        marker: bytes,
+        lead: int,
+        start: int,
+        width: int,
+        height: int,
+        depth: int,
+        grid: tuple[int, int],
+        look: LumaLook | None,
+        every: int,
+        threads: int,
+        wake: int,
+    ) -> None:
+        """Takes over the descriptor, unless it raises. Frame n has `bytes` from first + n * step on.
+
+        They are read to `lead` of the room given, begin with `marker`, and their luma is at `start`. The grid
+        is that of the signature, (0, 0) for none; `look` sees one frame in `every`.
+        """
+
+    def give(self, room: NDArray[np.uint8], signature: NDArray[np.float32] | None) -> None:
+        """Room for one more frame, and for its signature."""
+
+    def look(self, seconds: float, /) -> int:
+        """What was found of the next frame, after waiting at most so long: one of the FOUND values."""
+
+    def take(self) -> int:
+        """Wait for the next frame and take it out: one of the FOUND values."""
+
+    def stop(self) -> None:
+        """Ask the threads to end."""
+
+    def join(self) -> None:
+        """Wait for the threads to end."""
+
+    @property
+    def threads(self) -> int: ...
 
 def samples_fit(samples: Samples, depth: int, instruction_set: str = "") -> bool:
     """Whether no sample is larger than its depth allows."""

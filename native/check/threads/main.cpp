@@ -66,6 +66,10 @@ int main(int argc, char** argv) {
     check_bridge(static_cast<std::uint64_t>(messages) / 10, 2);
     check_interrupt(messages / 10);
     check_close(200);
+    check_reading(messages / 100, 4, 8, 1);
+    check_reading(messages / 100, 1, 32, 16);
+    check_reading(messages / 1000, 3, 1, 1);
+    check_leaving(200);
     std::printf("%ld messages, %d failed\n", messages, failures());
     return failures() == 0 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 // ring_check: what two threads exchange arrives once, complete and in order, and no wake-up is lost.
 //
-// It is meant for ThreadSanitizer, which also reports every access that is not ordered.
+// Files that threads read ahead are checked here too. It is meant for ThreadSanitizer, which also reports every access that is not ordered.
 #pragma once
 
 #include <cstdint>
@@ -41,5 +41,8 @@ void check_wakeup(std::int64_t signals);
 void check_bridge(std::uint64_t commands, std::int64_t depth);
 void check_interrupt(std::int64_t rounds);
 void check_close(int rounds);
+
+void check_reading(std::int64_t frames, int threads, int ahead, int wake);
+void check_leaving(int rounds);
 
 }  // namespace acuity::check

@@ -56,6 +56,14 @@ class Source:
         """What stays the same as long as the file does; None if that isn't known."""
         return None
 
+    def duplicate(self) -> int:
+        """One more descriptor of the open file, which the caller closes; only where it is concurrent."""
+        raise NotImplementedError
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def reopen(self) -> Source:
         """The same input, opened once more at its start."""
         if not self.reopenable:
@@ -169,6 +177,11 @@ class _LocalSource(Source):
             self._check_open()
             status = os.fstat(self._fd)
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+    def duplicate(self) -> int:
+        with self._lock:
+            self._check_open()
+            return os.dup(self._fd)
 
     def read_at(self, position: int, view: memoryview) -> int:
         if not self.concurrent:

@@ -19,6 +19,7 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
 from acuity.video.readers.prefetch import Reading
+from acuity.video.readers.y4m import Y4mReader
 from video_clips import number_of, numbered_luma, y4m_bytes
 
 WIDTH, HEIGHT = 384, 216  # large enough for several threads
@@ -89,9 +90,14 @@ def everything(ref: Path, dis: Path, **options: Any) -> tuple[list[Any], ...]:
 def test_as_one_thread_reads(
     clips: Path, dis: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[Reading] = []
+    started: list[Any] = []
 
-    class Watched(producer.Prefetch):
+    class Watched(producer.FileReads):
+        def __init__(self, places: Any, wanted: Any, reading: Reading, *rest: Any, **more: Any) -> None:
+            started.append(reading)
+            super().__init__(places, wanted, reading, *rest, **more)
+
+    class WatchedToo(producer.Prefetch):
         def __init__(self, produce: Any, reading: Reading, *, name: str) -> None:
             started.append(reading)
             super().__init__(produce, reading, name=name)
@@ -101,9 +107,12 @@ def test_as_one_thread_reads(
             in_order = produce.__self__.next
             super().__init__(in_order, Reading(reading.ahead), name=name)
 
-    monkeypatch.setattr(producer, "Prefetch", Watched)
+    monkeypatch.setattr(producer, "FileReads", Watched)
+    monkeypatch.setattr(producer, "Prefetch", WatchedToo)
     found = everything(clips / "ref.y4m", clips / dis, **options)
     assert options.get("ahead") == 1 or min(reading.threads for reading in started) > 1
+    monkeypatch.setattr(Y4mReader, "places", None)  # by threads of Python
+    assert found == everything(clips / "ref.y4m", clips / dis, **options)
     monkeypatch.setattr(producer, "Prefetch", InTurn)
     assert found == everything(clips / "ref.y4m", clips / dis, **options)
 

@@ -239,7 +239,7 @@ def test_fewer_threads_do_if_the_system_allows_no_more(monkeypatch: pytest.Monke
         (3840 * 2160 * 3 // 2, None, False, Reading(2)),
         (3840 * 2160 * 3 // 2, None, True, Reading(5, 4)),
         (1 << 30, None, True, Reading(1, 1)),
-        (1000, None, True, Reading(4, 1)),  # handing it over takes longer than reading it
+        (1000, None, True, Reading(32, 1)),  # handing it over takes longer than reading it
         (1 << 20, 2, True, Reading(2, 2)),
         (1 << 20, 30, True, Reading(30, 4)),
         (1 << 20, 30, False, Reading(30, 1)),

@@ -11,22 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment import faults
-from acuity.video.alignment.faults import JUMP, Finding, Matches
-from acuity.video.alignment.history import History
+from acuity.video.alignment.faults import Finding, Matches
+from acuity.video.alignment.history import REACH, History
 from acuity.video.picture import Signature
 
-REACH: Final = 8  # frames that the videos may be apart to be noticed at once
-FAR: Final = 150  # and with a look now and then
+FAR: Final = 150  # frames beyond REACH that the videos may be apart to be noticed by a look now and then
 WINDOW: Final = 25  # frames between these looks
 _ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
 # Frames until a look that did not convince is repeated; doubled each time, up to WINDOW.
 _PATIENCE: Final = 5
 _SETTLE: Final = 25  # frames after an alarm that help to name it
-_TRACED: Final = 100  # frames of the path that are remembered
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
 _FEWEST: Final = 15  # pairs that a look at farther frames needs
 _FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
-_NEVER: Final = 1e12  # the squared error of a frame that isn't there
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
 
@@ -42,10 +39,6 @@ class Aligner:
         self._history = History()
         self._new: tuple[list[Signature], list[Signature]] = ([], [])  # pairs to be looked at together
         self._next = 0  # the frame to be looked at when those that follow it within reach are there
-        self._costs = np.full(2 * REACH + 1, JUMP)
-        self._costs[REACH] = 0.0
-        self._settled = True  # nothing but lag 0 was begun
-        self._came_from: list[NDArray[np.intp] | None] = []  # by frame; None: every lag came from 0
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
         self._alarm: Matches = ()
         self._name_at = 0  # frames after which the alarm is named
@@ -69,9 +62,8 @@ class Aligner:
         history = self._history
         history.extend(*self._new)
         self._new = ([], [])
-        while self._next + REACH < history.end:
-            if (found := self._look()) is not None:
-                return found
+        if (found := self._look_on(history.end - REACH)) is not None:
+            return found
         if history.end % WINDOW == 0:
             self._look_far()
         return self._named(over=False)
@@ -80,71 +72,44 @@ class Aligner:
         """What the last frames say, when no more pairs will come; one video may have more frames."""
         if self._new[0] and (found := self._take()) is not None:
             return found
-        while self._next < self._history.end:
-            if (found := self._look()) is not None:
-                return found
+        if (found := self._look_on(self._history.end)) is not None:
+            return found
         if self._history.end % WINDOW:
             self._look_far()
         self._look_beyond(ref, dis)
         return self._named(over=True)
 
-    def _look(self) -> Finding | None:
-        """Look at the next frame, with its neighbours within reach."""
-        history, frame = self._history, self._next
-        self._next += 1
-        errors = np.full(2 * REACH + 1, _NEVER)
-        start, end = max(history.first, frame - REACH), min(history.end, frame + REACH + 1)
-        off = history.ref(start, end) - history.dis(frame, frame + 1)
-        errors[start - frame + REACH : end - frame + REACH] = np.einsum("ij,ij->i", off, off)
-        self._step(frame, errors)
+    def _look_on(self, limit: int) -> Finding | None:
+        """Look at the frames before `limit`, each with its neighbours within reach."""
+        track = self._history.track
+        while self._next < limit:
+            frame = track.advance(self._next, limit, self._frozen is not None)
+            if frame > self._next:  # nothing but lag 0 was begun
+                self._patience = _PATIENCE
+            self._next = min(frame + 1, limit)
+            if frame < limit and (found := self._look_closer(frame)) is not None:
+                return found
+        return None
+
+    def _look_closer(self, frame: int) -> Finding | None:
+        """Look at a frame that may not be as it should be."""
+        history = self._history
         if (found := self._thawed(frame) or faults.swapped(history, frame - 2)) is not None:
             return found
-        if self._settled or self.certain or -self._costs.min() <= _ALARM:
+        if history.track.settled or self.certain or -history.track.least_cost <= _ALARM:
             self._patience = _PATIENCE
         elif frame >= self._look_at:
             self._look_at = frame + self._patience
             self._patience = min(2 * self._patience, WINDOW)
-            self._consider(self._path(frame))
+            self._consider(history.track.path(frame))
         return None
-
-    def _step(self, frame: int, errors: NDArray[np.float64]) -> None:
-        """Take the path one frame further; costs are relative to lag 0's."""
-        came = None
-        if not self._settled or errors.argmin() != REACH:  # mostly lag 0 is best, and nothing else was begun
-            cost = faults.costs(errors, self._history.cells, self._history.weight(frame))
-            beside = np.minimum(np.r_[0.0, errors[:-1]], np.r_[errors[1:], 0.0])
-            # A lag that is, or may be, on the way to a better one gains nothing.
-            slope = errors > beside * 1.0001
-            slope[REACH] = False
-            cost = np.where(slope, np.maximum(cost, cost[REACH]), cost)
-            best = int(self._costs.argmin())
-            jump = self._costs[best] + JUMP
-            came = np.where(self._costs <= jump, np.arange(len(cost)), best)
-            self._costs = np.minimum(self._costs, jump) + cost - cost[REACH]
-            self._settled = bool((np.delete(self._costs, REACH) >= JUMP).all())
-            if self._settled:
-                self._costs[:] = JUMP
-                self._costs[REACH] = 0.0
-        self._came_from.append(came)
-        del self._came_from[:-_TRACED]
-
-    def _path(self, frame: int) -> Matches:
-        """The matches of the path so far that are not those of lag 0."""
-        index = int(self._costs.argmin())
-        matches = []
-        for i, came in zip(range(frame, -1, -1), reversed(self._came_from), strict=False):
-            if index != REACH:
-                matches.append((i, i + index - REACH))
-            index = REACH if came is None else int(came[index])
-        return matches[::-1]
 
     def _thawed(self, frame: int) -> Finding | None:
         """A frozen stretch that ends with this frame."""
         history = self._history
-        row = frame - history.first
-        if row < 1:
+        if frame - history.first < 1:
             return None
-        if history.moved_dis[row] < 0.1 * faults.usual_motion(history, frame):
+        if history.track.still(frame):
             self._frozen = frame if self._frozen is None else self._frozen
             return None
         start, self._frozen = self._frozen, None
@@ -184,7 +149,7 @@ class Aligner:
         """How many of the last frames are to be looked at, if they don't match; otherwise 0."""
         history = self._history
         size = min(WINDOW, history.end)
-        if size < fewest or self._alarm or history.matches(history.end - size):
+        if size < fewest or self._alarm or history.track.matches(history.end - size):
             return 0
         return size
 
@@ -198,7 +163,7 @@ class Aligner:
         if lags < REACH:
             return 0.0, 0
         fits = _slide(new, old)  # from the farthest lag to 0
-        rows = np.array(history.error[start - history.first :])
+        rows = history.error[start - history.first :]
         paired = (
             np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
         )

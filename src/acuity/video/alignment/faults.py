@@ -11,16 +11,10 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.alignment.history import FLOOR, History
+from acuity.video.alignment.history import JUMP, History
 
 Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "reversed", "other"]
 Matches = Sequence[tuple[int, int]]
-
-# Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
-# alike, so that the evidence of a frame counts a fortieth of what independent errors would be worth.
-ALIKE: Final = 40.0
-MOST: Final = 20.0  # that one frame may say
-JUMP: Final = 8.0  # from one lag to another
 
 _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer, before a cut
 _STRETCH: Final = 30  # frames before a fault that tell how well the encode tracked its source
@@ -46,20 +40,14 @@ class Finding:
     frames: int
 
 
-def costs(errors: NDArray[np.float64], cells: int, weight: float) -> NDArray[np.float64]:
-    """What it costs to match a frame with each of several, from its squared errors against them."""
-    least = float(errors.min())
-    return np.minimum(MOST, (errors - least) * (weight / (2 * ALIKE * max(FLOOR, least / cells))))
-
-
 def _tracked(history: History, before: int) -> bool:
     """Whether the encode moved as its source does, in the stretch before a frame."""
     rows = history.moving(before - _STRETCH, before)
-    return len(rows) >= 6 and float(np.median([history.tracking[row] for row in rows])) >= 0.5
+    return len(rows) >= 6 and float(np.median(history.tracking[rows])) >= 0.5
 
 
 def _usual_error(history: History, before: int) -> float:
-    return float(np.median([history.error[row] for row in history.moving(before - _STRETCH, before)]))
+    return float(np.median(history.error[history.moving(before - _STRETCH, before)]))
 
 
 def swapped(history: History, second: int) -> Finding | None:
@@ -67,9 +55,9 @@ def swapped(history: History, second: int) -> Finding | None:
 
     Between them the encode moves backwards. The two frames that follow are there already, and match again.
     """
-    row = second - history.first
-    if row < 3 or history.tracking[row] > -0.3:
+    if not history.track.backwards(second):
         return None
+    row = second - history.first
     (one, two), (ref_one, ref_two) = history.dis(second - 1, second + 1), history.ref(second - 1, second + 1)
     way = ref_two - ref_one
     apart = float(way @ way)
@@ -92,7 +80,7 @@ def frozen(history: History, start: int, end: int) -> Finding | None:
     first, last = start - history.first, end - history.first
     if last - first < _FROZEN or first < 8 or not _tracked(history, start):
         return None
-    if history.moved_ref[last] > 4 * usual_motion(history, end):
+    if history.moved_ref[last] > 4 * history.track.usual_motion(end):
         return None  # a cut, before which encoders save
     usual = _usual_error(history, start)
     worse = (history.error[last - 1] + history.floor) / (max(usual, history.error[last]) + history.floor)
@@ -102,19 +90,12 @@ def frozen(history: History, start: int, end: int) -> Finding | None:
     return Finding("frozen", start, 0, end - start) if worse >= 4 and 0.6 <= position <= 1.4 else None
 
 
-def usual_motion(history: History, frame: int) -> float:
-    """The median change of the reference in the last half second."""
-    row = frame - history.first
-    motion = sorted(history.moved_ref[max(1, row - 12) : row + 1])
-    return max(motion[len(motion) // 2], history.cells * 0.02)
-
-
 def paced(history: History, error: float = math.inf) -> Finding | None:
     """Every frame twice, or every second one only, since the first pair.
 
     `error` is that of a run of frames at one lag. A pace explains all frames, so it may fit a little worse.
     """
-    if history.first or history.matches(0):
+    if history.first or history.track.matches(0):
         return None
     found, errors, error = None, None, 1.5 * error
     for kind, matches in _paces(history.end):
@@ -148,7 +129,7 @@ def located(history: History, alarm: Matches) -> Finding:
     """The fault behind convincing matches at another lag: which it is, where it begins, how far it shifts."""
     start = max(history.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
     errors = _errors(history, start)
-    cost = np.stack([costs(row, history.cells, history.weight(start + i)) for i, row in enumerate(errors)])
+    cost = np.stack([history.costs(row, history.track.weight(start + i)) for i, row in enumerate(errors)])
     lag, first, last = _best_run(_best_path(cost), cost)
     if last - first < _RUN:
         if (pace := paced(history)) is not None:

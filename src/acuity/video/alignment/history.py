@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 from acuity.video.picture import Signature
 
 Rows = NDArray[np.intp]
+Figures = NDArray[np.float64]
 
 KEPT: Final = 200  # pairs that are remembered at least
+REACH: Final = 8  # frames that the videos may be apart to be noticed at once
+_TRACED: Final = 100  # frames of the path that are remembered
 # Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
 FLOOR: Final = 0.05
+# Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
+# alike, so that the evidence of a frame counts a fortieth of what independent errors would be worth.
+_ALIKE: Final = 40.0
+_MOST: Final = 20.0  # that one frame may say
+JUMP: Final = 8.0  # from one lag to another
 _FEWEST: Final = 8  # moving frames that can prove anything
 _STEADY: Final = 24  # moving frames that prove it where each of them says little
 _MOVING: Final = 0.01  # a cell's mean squared change between two frames that can be told apart
@@ -49,104 +57,102 @@ class Evidence(NamedTuple):
 
 
 class History:
-    """The last pairs of signatures, with figures of each; frames count from the first pair ever added."""
+    """The last pairs of signatures, with figures of each; frames count from the first pair ever added.
+
+    What is done for every pair is native/alignment's Track.
+    """
 
     def __init__(self) -> None:
-        self.first = 0  # the oldest that is kept
-        self.end = 0
-        self.end_ref = self.end_dis = 0  # with the frames of the longer video, see add_rest()
-        self.cells = 0
-        self._ref = self._dis = np.empty((0, 0), np.float32)
-        # By row: each video's squared change since the frame before, the correlation of both changes, and the
-        # squared error.
-        self.moved_ref: list[float] = []
-        self.moved_dis: list[float] = []
-        self.tracking: list[float] = []
-        self.error: list[float] = []
+        from acuity import _native
 
-    def extend(self, ref: Sequence[Signature], dis: Sequence[Signature]) -> None:
-        """Take in pairs, several at once: each numpy call costs more than its arithmetic."""
-        if not self.cells:
-            self.cells = ref[0].size
-            self._ref, self._dis = (np.empty((2 * KEPT, self.cells), np.float32) for _ in range(2))
-        row = self.end - self.first
-        if row + len(ref) > 2 * KEPT:
-            self._forget(row - KEPT)
-            row = KEPT
-        end = row + len(ref)
-        self._ref[row:end], self._dis[row:end] = ref, dis
-        start = max(row - 1, 0)
-        change, other = np.diff(self._ref[start:end], axis=0), np.diff(self._dis[start:end], axis=0)
-        error = self._dis[row:end] - self._ref[row:end]
-        moved_ref, moved_dis = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", other, other)
-        tracking = np.einsum("ij,ij->i", change, other) / np.sqrt(moved_ref * moved_dis + 1e-9)
-        if row == 0:  # which no frame comes before
-            self.moved_ref.append(0.0)
-            self.moved_dis.append(0.0)
-            self.tracking.append(1.0)
-        self.moved_ref += moved_ref.tolist()
-        self.moved_dis += moved_dis.tolist()
-        self.tracking += tracking.tolist()
-        self.error += np.einsum("ij,ij->i", error, error).tolist()
-        self.end += len(ref)
-        self.end_ref = self.end_dis = self.end
+        self.track = _native.Track(
+            kept=KEPT, reach=REACH, traced=_TRACED, floor=FLOOR, alike=_ALIKE, most=_MOST, jump=JUMP
+        )
 
-    def add_rest(self, ref: Sequence[Signature], dis: Sequence[Signature]) -> None:
+    def extend(self, ref: list[Signature], dis: list[Signature]) -> None:
+        """Take in pairs."""
+        self.track.extend(ref, dis)
+
+    def add_rest(self, ref: list[Signature], dis: list[Signature]) -> None:
         """Take in frames after the last pair, which one of the videos doesn't have; at most KEPT."""
-        if self.end - self.first > KEPT:
-            self._forget(self.end - self.first - KEPT)
-        row = self.end - self.first
-        for array, rest in ((self._ref, ref), (self._dis, dis)):
-            if rest:
-                array[row : row + len(rest)] = rest
-        self.end_ref, self.end_dis = self.end + len(ref), self.end + len(dis)
+        self.track.add_rest(ref, dis)
 
-    def _forget(self, count: int) -> None:
-        for array in (self._ref, self._dis):
-            array[:KEPT] = array[count : count + KEPT]
-        for figures in (self.moved_ref, self.moved_dis, self.tracking, self.error):
-            del figures[:count]
-        self.first += count
+    @property
+    def first(self) -> int:
+        """The oldest frame that is kept."""
+        return self.track.first
+
+    @property
+    def end(self) -> int:
+        """The number of pairs added."""
+        return self.track.end
+
+    @property
+    def end_ref(self) -> int:
+        """The same with the frames of add_rest()."""
+        return self.track.end_ref
+
+    @property
+    def end_dis(self) -> int:
+        return self.track.end_dis
+
+    @property
+    def cells(self) -> int:
+        return self.track.cells
+
+    @property
+    def moved_ref(self) -> Figures:
+        """By row: the reference's squared change since the frame before."""
+        return self.track.moved_ref
+
+    @property
+    def moved_dis(self) -> Figures:
+        return self.track.moved_dis
+
+    @property
+    def tracking(self) -> Figures:
+        """By row: the correlation of both changes."""
+        return self.track.tracking
+
+    @property
+    def error(self) -> Figures:
+        """By row: the squared error."""
+        return self.track.error
 
     def ref(self, start: int, end: int) -> NDArray[np.float32]:
-        return self._ref[start - self.first : end - self.first]
+        return self.track.ref[start - self.first : end - self.first]
 
     def dis(self, start: int, end: int) -> NDArray[np.float32]:
-        return self._dis[start - self.first : end - self.first]
+        return self.track.dis[start - self.first : end - self.first]
 
     @property
     def floor(self) -> float:
         """The squared error of a signature that says nothing."""
         return self.cells * FLOOR
 
-    def matches(self, start: int) -> bool:
-        """Whether the pairs since `start` differ less than frames do from their neighbours."""
-        rows = slice(start - self.first, None)
-        error = sum(self.error[rows])
-        return error <= 0.5 * sum(self.moved_ref[rows]) + len(self.error[rows]) * self.floor
-
-    def weight(self, frame: int) -> float:
-        """How much a frame may say, 0 to 1: one that hardly changed says little about which frame it is."""
-        row = frame - self.first
-        if row < 1 or row >= len(self.moved_dis):
-            return 1.0
-        usual = sorted(self.moved_ref[max(0, row - 2) : row + 3])
-        return min(1.0, self.moved_dis[row] / (0.25 * max(usual[len(usual) // 2], 1e-9)))
-
-    def moving(self, start: int, end: int) -> list[int]:
+    def moving(self, start: int, end: int) -> Rows:
         """Rows of the frames of a stretch in which the reference moves visibly."""
-        rows = range(max(start - self.first, 1), end - self.first)
-        return [row for row in rows if self.moved_ref[row] > self.cells * 2 * _MOVING]
+        first, last = max(start - self.first, 1), end - self.first
+        return first + np.flatnonzero(self.moved_ref[first:last] > self.cells * 2 * _MOVING)
+
+    def costs(self, errors: Figures, weight: float) -> Figures:
+        """What it costs to match a frame with each of several, from its squared errors against them."""
+        out = np.empty(len(errors))
+        self.track.costs(np.ascontiguousarray(errors), weight, out)
+        return out
 
     def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
         """What speaks for frames of the distorted video being those of the reference; None: too little."""
-        known = [(i, j) for i, j in matches if i < self.end_dis and j < self.end_ref]
-        kept = [match for match in known if min(match) > self.first and self.weight(match[0]) >= 0.2]
+        end_dis, end_ref = self.end_dis, self.end_ref
+        known = [(i, j) for i, j in matches if i < end_dis and j < end_ref]
+        weight, first = self.track.weight, self.first
+        kept = [match for match in known if min(match) > first and weight(match[0]) >= 0.2]
         if len(kept) < _FEWEST:
             return None
         dis, other = np.array(kept).T - self.first
         partner = np.minimum(dis, self.end - self.first - 1)  # the last frame, where there is none
-        shown, paired, matched = self._dis[dis], self._ref[partner], self._ref[other]
+        rows_ref, rows_dis = self.track.ref, self.track.dis
+        shown, paired, matched = rows_dis[dis], rows_ref[partner], rows_ref[other]
         way = matched - paired
         apart = np.einsum("ij,ij->i", way, way)
         counts = apart > self.cells * _MOVING
@@ -162,7 +168,7 @@ class History:
         # The change that the other frames would have made, from one match to the next.
         follows = np.r_[False, np.diff(dis) == 1]
         before = np.where(follows, np.r_[0, other[:-1]], other - 1)
-        change, wanted = shown - self._dis[dis - 1], matched - self._ref[before]
+        change, wanted = shown - rows_dis[dis - 1], matched - rows_ref[before]
         energy = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", wanted, wanted)
         stirs = counts & (np.minimum(*energy) > self.cells * _STIRRING)
         if np.count_nonzero(stirs) < _FEWEST - 2:
@@ -173,7 +179,7 @@ class History:
             frames=int(np.count_nonzero(counts)),
             position=float(min(positions) if max(positions) <= 1.25 else max(positions)),
             tracking=float(np.median(tracking)),
-            tracking_paired=float(np.median(np.array(self.tracking)[partner[stirs]])),
+            tracking_paired=float(np.median(self.tracking[partner[stirs]])),
             gain=float(np.median(gain[counts])),
             likeness=1 - float(np.square(rest).sum()) / variance,
             ahead=bool(np.median(other - dis) > 0),

@@ -16,11 +16,6 @@ _LONG: Final = 32
 _SHORT: Final = 18
 
 
-# About so many rows of a picture are read, and fewer than twice as many: as native/signature/table.h has it.
-_MOST_ROWS: Final = 64
-_MID_GREY: Final = 128.0
-
-
 def cells_of(width: int, height: int) -> tuple[int, int]:
     """Rows and columns of the grid of a picture."""
     rows, columns = (_SHORT, _LONG) if width >= height else (_LONG, _SHORT)
@@ -45,21 +40,22 @@ def sign(picture: Picture) -> Signature:
 
 def row_step(height: int) -> int:
     """Of how many rows one is read."""
-    return max(1, height // _MOST_ROWS)
+    from acuity import _native
+
+    return _native.signature_row_step(height)
 
 
 class CellMeans:
-    """Turns the sums of cells that a card computed into signatures, with the native code's digits."""
+    """Turns the sums of cells that a card computed into signatures, by the native code's formula."""
 
     def __init__(self, width: int, height: int, depth: int) -> None:
-        rows, columns = cells_of(width, height)
-        step = row_step(height)
-        edges = np.arange(rows + 1) * height // rows
-        first = -(-edges[:-1] // step) * step
-        read = np.maximum(-(-(edges[1:] - first) // step), 1)
-        across = np.diff(np.arange(columns + 1) * width // columns)
-        self._samples = (read[:, None] * across[None] * (1 << (depth - 8))).astype(np.float64).ravel()
+        from acuity import _native
+
+        self._grid = cells_of(width, height)
+        self._picture = width, height, depth
+        self._means = _native.signature_of_sums
 
     def __call__(self, sums: NDArray[np.uint64]) -> Signature:
-        means: Signature = (sums.astype(np.float64) / self._samples - _MID_GREY).astype(np.float32)
-        return means
+        cells = np.empty(self._grid, np.float32)
+        self._means(np.ascontiguousarray(sums, np.uint64).reshape(self._grid), *self._picture, cells)
+        return cells.ravel()

@@ -7,7 +7,6 @@ those of the two videos.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from acuity.video.readers.reader import VideoInfo, VideoReader
 
 # Of how many pictures one is looked at, and of its samples every how many in each direction.
-_EVERY: Final = 8
+EVERY: Final = 8
 _STEP: Final = 4
 _SMALL: Final = 256  # pixels of the shorter side of pictures that are looked at wholly
 # How many pictures tell where the bars are before the comparison begins.
@@ -60,58 +59,45 @@ class Look:
     """Figures of the pictures of one video, which several threads may look at, in any order."""
 
     def __init__(self, info: VideoInfo, *, full_range: bool, exact: bool = False) -> None:
+        from acuity import _native
+
         self._info = info
         self._full_range = full_range
         self._exact = exact  # to the pixel, not to a few of them
         self._step = _STEP if min(info.width, info.height) > _SMALL else 1
-        self._lock = threading.Lock()
-        self._lines: tuple[Any, ...] | None = None  # means of columns and of rows, the highest so far
-        self._blocks = 0
-        self._outside = 0
+        self.sums = _native.LumaLook(
+            step=self._step,
+            line_step=_STEP if exact else 0,
+            block=_BLOCK,
+            lowest=16 - _MARGIN,
+            highest=235 + _MARGIN,
+        )
 
     def see(self, picture: Picture, number: int) -> None:
         """Take in the picture of this number; most are passed over, since bars don't come and go."""
-        if number % _EVERY == 0:
+        if number % EVERY == 0:
             self.study(picture)
 
     def study(self, picture: Picture) -> None:
         """Take in this picture."""
-        import numpy as np
-
         if isinstance(picture, CardPicture) and not self._exact:
+            import numpy as np
+
             few: Any = np.ascontiguousarray(picture.thinned(self._step))
-            luma = few
+            self.sums.study(few, picture.format.depth, thinned=True)
         else:
-            luma = picture.luma
-            few = np.ascontiguousarray(luma[:: self._step, :: self._step])
-        means = tuple(
-            part.sum(axis=axis, dtype=np.uint32) / np.float32(part.shape[axis])
-            for axis, part in enumerate((luma[::_STEP], luma[:, ::_STEP]) if self._exact else (few, few))
-        )
-        side = _BLOCK // self._step
-        rows, columns = (size // side for size in few.shape)
-        # Rows first, then columns as whole rows of sums: much faster than short sums in both directions.
-        strips = few[: rows * side].reshape(rows, side, few.shape[1]).sum(axis=1, dtype=np.uint32)
-        sums = np.zeros((rows, columns), np.uint32)
-        for column in range(side):
-            sums += strips[:, column : columns * side : side]
-        blocks = sums / (side**2 << (picture.format.depth - 8))
-        outside = int(np.count_nonzero((blocks < 16 - _MARGIN) | (blocks > 235 + _MARGIN)))
-        with self._lock:
-            before = self._lines
-            self._lines = means if before is None else tuple(map(np.maximum, before, means))
-            self._blocks += blocks.size
-            self._outside += outside
+            self.sums.study(picture.luma, picture.format.depth)
 
     @property
     def seen(self) -> bool:
         """Whether there was a picture."""
-        return self._lines is not None
+        return len(self.sums.rows) > 0
 
     @property
     def outside(self) -> float:
         """The share of the picture whose luma clearly leaves 16 to 235."""
-        return self._outside / max(self._blocks, 1)
+        blocks, outside = self.sums.blocks
+        return outside / max(blocks, 1)
 
     @property
     def bars(self) -> tuple[int, ...]:
@@ -135,13 +121,13 @@ class Look:
     @property
     def lines(self) -> tuple[Any, Any]:
         """The highest means of columns and of rows, as 8-bit levels of limited range."""
-        assert self._lines is not None
         unit = 1 << (self._info.format.depth - 8)
-        columns, rows = (line / unit for line in self._lines)
+        sums = (self.sums.columns, self.sums.rows)
+        columns, rows = (line / (count * unit) for line, count in zip(sums, self.sums.samples, strict=True))
         return (columns * _SQUEEZED + 16, rows * _SQUEEZED + 16) if self._full_range else (columns, rows)
 
     def _counted(self, count: Callable[[Any, int], tuple[int, int]]) -> tuple[int, ...]:
-        if self._lines is None:
+        if not self.seen:
             return 0, 0, 0, 0
         step = 1 if self._exact else self._step
         return tuple(number * step for line in self.lines for number in count(line - 16, step))

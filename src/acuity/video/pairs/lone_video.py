@@ -20,7 +20,7 @@ from acuity.video.pairs.producer import Producer
 from acuity.video.pairs.samples import match_samples
 from acuity.video.pairs.shape import crop, upright
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch
+from acuity.video.readers.prefetch import Ahead
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LoneVideo:
         self.options = options
         self.info_dis: VideoInfo = reader.info
         self._reader = reader
-        self._prefetch: list[Prefetch] = []
+        self._prefetch: list[Ahead] = []
         self._closer = weakref.finalize(self, _close, self._prefetch, reader)
         try:
             self._plan = _plan(reader, options)
@@ -122,7 +122,7 @@ class LoneVideo:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _reading(self) -> Prefetch:
+    def _reading(self) -> Ahead:
         """The thread that reads ahead; started at the first call."""
         if not self._prefetch:
             producer = Producer(self._reader, self._plan.dis, self.options.skip_dis)
@@ -183,7 +183,7 @@ def _plan(reader: VideoReader, options: PairOptions) -> PairPlan:
     return plan
 
 
-def _close(prefetch: list[Prefetch], reader: VideoReader) -> None:
+def _close(prefetch: list[Ahead], reader: VideoReader) -> None:
     for thread in prefetch:
         thread.stop()
     reader.close()  # makes a read that waits for a slow pipe fail

@@ -20,7 +20,7 @@ from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch, Reading
+from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Pairing:
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of it
-        self._prefetches: list[Prefetch] = []
+        self._prefetches: list[Ahead] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
         self._note_lengths(lengths)
@@ -218,7 +218,7 @@ class Pairing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _reading(self) -> list[Prefetch]:
+    def _reading(self) -> list[Ahead]:
         """The threads that read ahead; started at the first call."""
         if len(self._prefetches) < 2:
             survey = self._surveying()
@@ -251,7 +251,7 @@ class Pairing:
         self.decisions = survey.decisions
         self.length, self.length_exact = survey.pairs, True
 
-    def _start_reading(self, *, again: bool = False) -> list[Prefetch]:
+    def _start_reading(self, *, again: bool = False) -> list[Ahead]:
         signed = self.options.align != "off" and not again
         parts = (self._readers, self._plan.sides, self._looks, self._skips, ("ref", "dis"))
         started = []
@@ -326,12 +326,12 @@ def _frames(count: int) -> str:
     return "frame" if count == 1 else f"{count} frames"
 
 
-def _leave_out(prefetch: Prefetch, count: int) -> None:
+def _leave_out(prefetch: Ahead, count: int) -> None:
     for _ in range(count):
         prefetch.take()
 
 
-def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
+def _read_on(left: Ahead, right: Ahead, watch: Watch) -> None:
     """Look at the frames that follow until the watch knows what is wrong, and raises it."""
     ref, dis = left.take(), right.take()
     while ref is not None and dis is not None:
@@ -340,7 +340,7 @@ def _read_on(left: Prefetch, right: Prefetch, watch: Watch) -> None:
     watch.end(_rest(left, ref), _rest(right, dis))
 
 
-def _rest(prefetch: Prefetch, picture: Picture | None) -> Iterator[Picture]:
+def _rest(prefetch: Ahead, picture: Picture | None) -> Iterator[Picture]:
     """The picture and those after it, up to what can't be read."""
     while picture is not None:
         yield picture
@@ -360,7 +360,7 @@ def _pairs(side: Side, skip: int) -> int | None:
     return -(-left // side.stride)
 
 
-def _close(prefetches: list[Prefetch], readers: tuple[VideoReader, ...]) -> None:
+def _close(prefetches: list[Ahead], readers: tuple[VideoReader, ...]) -> None:
     for prefetch in prefetches:
         prefetch.stop()
     for reader in readers:  # makes a read that waits for a slow pipe fail

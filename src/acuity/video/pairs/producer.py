@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator
 
 from acuity.errors import NoFramesError
-from acuity.video.alignment.signature import sign
-from acuity.video.pairs.content import Look
+from acuity.video.alignment.signature import cells_of, sign
+from acuity.video.pairs.content import EVERY, Look
 from acuity.video.pairs.pair_plan import Side
 from acuity.video.picture import Picture
-from acuity.video.readers.prefetch import Prefetch, Reading
+from acuity.video.readers.file_reads import FileReads, Wanted
+from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoReader
 
 
@@ -38,8 +39,12 @@ class Producer:
         # Tells conversions apart: the steps are dataclasses that show all they depend on.
         self._way = (signed, tuple(map(repr, side.steps)))
 
-    def start(self, ahead: int | None, name: str) -> Prefetch:
-        """Begin to read ahead, in several threads if the reader can and the pictures are large."""
+    def start(self, ahead: int | None, name: str) -> Ahead:
+        """Begin to read ahead, in several threads if the reader can and the pictures are large.
+
+        Of a file in which the places of the frames are known, and which are taken as they are, no thread
+        needs Python's lock.
+        """
         reader, side = self._reader, self._side
         frame_bytes = side.format.frame_bytes(side.width, side.height)
         # Deinterlacing needs the frames around each.
@@ -47,7 +52,45 @@ class Producer:
         if concurrent:  # a part of a picture keeps all of its buffer
             frame_bytes = max(frame_bytes, side.info.format.frame_bytes(side.info.width, side.info.height))
         reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent)
+        if concurrent and (started := self._start_file_reads(reading)) is not None:
+            return started
         return Prefetch(self.at if reading.threads > 1 else self.next, reading, name=name)
+
+    def _start_file_reads(self, reading: Reading) -> FileReads | None:
+        """Read the file in threads without Python's lock; None where it can't be."""
+        reader, side = self._reader, self._side
+        in_order = reading.threads == 1  # where a thread would go on from the end of the picture before
+        if side.steps or not isinstance(reader, BaseReader) or (in_order and side.stride > 1):
+            return None
+        if (places := reader.places) is None or side.info.frames is None:
+            return None
+        wanted = Wanted(
+            self._skip,
+            side.stride,
+            max(-(-(side.info.frames - self._skip) // side.stride), 0),
+            cells_of(side.width, side.height) if self._signed else (0, 0),
+            None if self._look is None else self._look.sums,
+            EVERY,
+        )
+        try:
+            return FileReads(
+                places,
+                wanted,
+                reading,
+                self._from if in_order else self.at,
+                size=(side.width, side.height),
+                depth=side.format.depth,
+                in_order=in_order,
+            )
+        except OSError:  # the system's limit of threads or descriptors
+            return None
+
+    def _from(self, number: int) -> Picture | None:
+        """The picture of this number by next(), which goes on from there."""
+        if self._pictures is None:
+            self._pictures = self._open(number)
+        picture = next(self._pictures, None)
+        return None if picture is None else self._prepare(picture, number)
 
     def next(self, number: int) -> Picture | None:
         """The next picture, which has this number; None after the last one."""
@@ -84,18 +127,18 @@ class Producer:
             picture.signature = sign(picture)
         return picture
 
-    def _open(self) -> Iterator[Picture]:
-        pictures = self._from_start()
+    def _open(self, first: int = 0) -> Iterator[Picture]:
+        pictures = self._from_start(first)
         if self._side.deinterlace is None:
             return pictures
         from acuity.video.pairs.deinterlace import deinterlaced
 
         return deinterlaced(pictures, self._side.info, self._side.deinterlace)
 
-    def _from_start(self) -> Iterator[Picture]:
-        if (self._skip or self._again) and self._reader.info.seekable:
+    def _from_start(self, first: int) -> Iterator[Picture]:
+        if (self._skip or self._again or first) and self._reader.info.seekable:
             try:
-                self._reader.seek(self._skip)
+                self._reader.seek(self._skip + first)
             except NoFramesError:
                 return iter(())  # as a video that can't seek: the pairing says that nothing is left
             return iter(self._reader)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from acuity.video.picture import Picture
 
@@ -19,7 +19,10 @@ _AHEAD_BYTES: Final = 32 << 20
 _MOST_THREADS: Final = 4
 _SHARED_AHEAD: Final = 8
 _SHARED_BYTES: Final = 64 << 20
-_SMALL: Final = 1 << 16  # bytes of a picture that is read faster than it is handed from thread to thread
+# Bytes of a picture that is read faster than it is handed from thread to thread, and how many of them are
+# read at once.
+_SMALL: Final = 1 << 16
+_SMALL_AHEAD: Final = 32
 
 
 class Reading(NamedTuple):
@@ -34,8 +37,28 @@ class Reading(NamedTuple):
         shared = concurrent and frame_bytes >= _SMALL
         if ahead is None:
             most, room = (_SHARED_AHEAD, _SHARED_BYTES) if shared else (_MOST_AHEAD, _AHEAD_BYTES)
+            if concurrent and not shared:
+                most = _SMALL_AHEAD
             ahead = max(1, min(most, room // frame_bytes))
         return cls(ahead, min(_MOST_THREADS, ahead) if shared else 1)
+
+
+class Ahead(Protocol):
+    """Pictures that are read ahead, taken in order by one thread."""
+
+    def ready(self, seconds: float) -> bool:
+        """Wait at most that many seconds; returns whether take() need not wait."""
+        ...
+
+    def take(self) -> Picture | None:
+        """The next picture, None at the end; an error is raised after the pictures before it."""
+        ...
+
+    def stop(self) -> None:
+        """Ask the threads to end; join() waits for them."""
+        ...
+
+    def join(self) -> None: ...
 
 
 class _Queue:

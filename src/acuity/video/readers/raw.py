@@ -8,6 +8,7 @@ from acuity.errors import NoFramesError, TruncatedError
 from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
 from acuity.video.frame_layout import FrameLayout, check_size
 from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.file_reads import FramePlaces
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.source import Place, Source, name_of, open_source
 
@@ -59,6 +60,19 @@ class RawReader(BaseReader):
     def concurrent(self) -> bool:
         return self._source.concurrent
 
+    @property
+    def places(self) -> FramePlaces | None:
+        if not self._source.concurrent:
+            return None
+        return FramePlaces(
+            self._source,
+            self._pool,
+            self._picture,
+            first=0,
+            step=self._layout.frame_bytes,
+            length=self._wanted,
+        )
+
     def read(self) -> Picture | None:
         picture = self.picture_at(self._next)
         self._next += picture is not None
@@ -79,6 +93,9 @@ class RawReader(BaseReader):
                 f"'{self.info.path}' ends in the middle of frame {frame}: {count} of"
                 f" {self._wanted} bytes are there, so check the file, or the size and format given"
             )
+        return self._picture(buffer)
+
+    def _picture(self, buffer: Bytes) -> Picture:
         return Picture(self._layout.planes(buffer, luma_only=self._luma_only), self.info.format)
 
     def _fill(self, buffer: Bytes, frame: int) -> int:

@@ -13,6 +13,8 @@ from acuity.video.picture import Picture, PixelFormat
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from acuity.video.readers.file_reads import FramePlaces
+
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
@@ -123,6 +125,11 @@ class BaseReader:
     def concurrent(self) -> bool:
         """Whether there is picture_at(), which several threads may call at once."""
         return False
+
+    @property
+    def places(self) -> FramePlaces | None:
+        """Where the frames lie in a file, if it is one in which their places are known."""
+        return None
 
     def picture_at(self, frame: int) -> Picture | None:
         """Picture number `frame`, or None after the last one; what read() returns next stays the same."""

@@ -8,6 +8,7 @@ from acuity.errors import FormatError, NoFramesError, TruncatedError
 from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
 from acuity.video.frame_layout import FrameLayout
 from acuity.video.picture import Picture
+from acuity.video.readers.file_reads import FramePlaces
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.readers.y4m_header import MAX_LINE, Y4mHeader, frame_line_length, parse_header
 from acuity.video.source import Y4M_MAGIC, Place, Source, open_source
@@ -50,6 +51,21 @@ class Y4mReader(BaseReader):
     def concurrent(self) -> bool:
         return self._plain and self._source.concurrent
 
+    @property
+    def places(self) -> FramePlaces | None:
+        if not self.concurrent:
+            return None
+        return FramePlaces(
+            self._source,
+            self._pool,
+            self._picture_in,
+            first=self._start,
+            step=len(_LINE) + self._payload,
+            length=len(_LINE) + self._wanted,
+            marker=_LINE,
+            lead=_ROOM - len(_LINE),
+        )
+
     def read(self) -> Picture | None:
         picture = self.picture_at(self._next) if self._skip_chroma else self._read_on()
         self._next += picture is not None
@@ -87,6 +103,9 @@ class Y4mReader(BaseReader):
             return None
         if count < len(_LINE) + self._wanted:
             raise self._truncated(frame)
+        return self._picture_in(buffer)
+
+    def _picture_in(self, buffer: Bytes) -> Picture:
         return Picture(self._layout.planes(buffer, _ROOM, luma_only=self._luma_only), self.info.format)
 
     def seek(self, frame: int) -> None:
