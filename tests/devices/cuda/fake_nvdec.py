@@ -65,15 +65,18 @@ class FakeDecoder:
         return [shown for frame in frames for shown in self._library.on_frame(self._shown(frame))]
 
     def _shown(self, frame: Any) -> FakeFrame:
-        planes = frame.to_ndarray()
         height, width = frame.height, frame.width
         even, half = width + width % 2, (height + 1) // 2
         self._size = even, height
-        samples = np.zeros((height + half, even), planes.dtype)
-        deep = 16 - frame.format.components[0].bits if planes.dtype == np.uint16 else 0
-        samples[:height, :width] = planes[:height, :width] << deep
-        chroma = planes[height:].reshape(2, half, -1) << deep
-        samples[height:, 0::2], samples[height:, 1::2] = chroma
+        depth = frame.format.components[0].bits
+        dtype = np.dtype(np.uint8 if depth == 8 else np.uint16)
+        planes = []
+        for plane in frame.planes:
+            rows = np.frombuffer(plane, dtype).reshape(plane.height, -1)[:, : plane.width]
+            planes.append(rows << (16 - depth if depth > 8 else 0))
+        samples = np.zeros((height + half, even), dtype)
+        samples[:height, :width] = planes[0]
+        samples[height:, 0::2], samples[height:, 1::2] = planes[1:]
         self._surfaces.append(samples)
         return FakeFrame(frame.pts, samples, height)
 

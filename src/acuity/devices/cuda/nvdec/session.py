@@ -163,8 +163,8 @@ class Session:
         if packet.hidden:
             return
         luma, chroma = frame.GetPtrToPlane(0), frame.GetPtrToPlane(1)
-        pitch = columns * video.format.bytes_per_sample
-        if chroma - luma != pitch * rows:
+        pitch, beside = divmod(chroma - luma, rows)  # chroma follows luma
+        if beside or pitch < columns * video.format.bytes_per_sample:
             raise Doubt("the surfaces of this decoder are laid out in another way")
         surface = self._surfaces.unpack(luma, chroma, pitch)
         self._shown.append(CardFrame(frame.timestamp, packet.pts, packet.duration, surface, self._surfaces))
