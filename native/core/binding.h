@@ -43,7 +43,7 @@ struct Shape {
                                        : "samples deeper than 8 bits must be a uint16 array");
         if (array.shape(0) != static_cast<std::size_t>(height) || array.shape(1) != static_cast<std::size_t>(width))
             throw nb::value_error("the array does not have the picture's size");
-        if (array.stride(1) != 1) throw nb::value_error("the samples of a row must be contiguous");
+        if (width > 1 && array.stride(1) != 1) throw nb::value_error("the samples of a row must be contiguous");
         const auto row = static_cast<std::ptrdiff_t>(array.stride(0)) * (bytes ? 1 : 2);
         return {array.data(), row, width, height, depth};
     }
