@@ -25,8 +25,9 @@ class FakePacket:
 class FakeFrame:
     """As the library's DecodedFrame."""
 
-    def __init__(self, timestamp: int, samples: Any, rows: int) -> None:
+    def __init__(self, timestamp: int, number: int, samples: Any, rows: int) -> None:
         self.timestamp = timestamp
+        self.number = number  # of its packet, from 1 on, which the library doesn't know
         self._samples = samples
         self._rows = rows
 
@@ -43,6 +44,8 @@ class FakeDecoder:
         self._context.thread_count = 1
         self._surfaces: list[Any] = []
         self._size = (0, 0)
+        self._numbers: dict[int, int] = {}  # of packets, by their stamps
+        self._last = 0  # the stamp that was shown last
 
     def GetWidth(self) -> int:
         return self._size[0]
@@ -58,6 +61,7 @@ class FakeDecoder:
         if packet.bsl:
             made = av.Packet(ctypes.string_at(packet.bsl_data, packet.bsl))
             made.pts = packet.pts
+            self._numbers[packet.pts] = len(self._numbers) + 1
             frames = self._context.decode(made)
         else:
             frames = self._context.decode(None)
@@ -78,7 +82,9 @@ class FakeDecoder:
         samples[:height, :width] = planes[0]
         samples[height:, 0::2], samples[height:, 1::2] = planes[1:]
         self._surfaces.append(samples)
-        return FakeFrame(frame.pts, samples, height)
+        # The library's parser lets no stamp fall.
+        self._last = frame.pts if frame.pts > self._last else self._last + 1
+        return FakeFrame(self._last, self._numbers[frame.pts], samples, height)
 
 
 class FakeNvdec:

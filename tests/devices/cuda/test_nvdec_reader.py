@@ -139,9 +139,9 @@ def test_damage_that_the_card_reports(tmp_path: Path, capfd: pytest.CaptureFixtu
 def test_damage_is_known_before_what_refers_to_it_is_used(tmp_path: Path) -> None:
     def on_frame(frame: FakeFrame) -> list[FakeFrame]:
         # The fifth packet is a P frame; the B frames of the next two refer to it and are shown before it.
-        if frame.timestamp in (6, 7):
+        if frame.number in (6, 7):
             ctypes.memset(frame.GetPtrToPlane(0), 0, 64)
-        if frame.timestamp == 5:
+        if frame.number == 5:
             ctypes.CDLL(None).printf(b"Decode Error occurred for picture 5\n")
         return [frame]
 
@@ -193,7 +193,7 @@ def test_a_first_picture_that_differs(tmp_path: Path) -> None:
 
 def test_a_decoder_that_fails(tmp_path: Path) -> None:
     def fail(frame: FakeFrame) -> list[FakeFrame]:
-        if frame.timestamp > 9:
+        if frame.number > 9:
             raise RuntimeError("cuvid says no")
         return [frame]
 

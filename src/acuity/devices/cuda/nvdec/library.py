@@ -106,7 +106,7 @@ def abilities(
         return Abilities(1, f"the card doesn't decode {described} ({_first_line(error)})")
     engines = max(1, found.get("num_decoder_engines", 1))
     widest, tallest = found.get("width_max", 0), found.get("height_max", 0)
-    if not widest or not tallest:
+    if not found.get("supported", 1) or not widest or not tallest:
         return Abilities(engines, f"the card doesn't decode {described}")
     blocks = -(-width // _MACROBLOCK) * -(-height // _MACROBLOCK)
     small = width < found.get("width_min", 0) or height < found.get("height_min", 0)

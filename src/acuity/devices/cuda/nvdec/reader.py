@@ -12,7 +12,6 @@ from acuity.devices.cuda.nvdec.packet_stream import PacketStream
 from acuity.devices.cuda.nvdec.parts import Parts
 from acuity.devices.cuda.nvdec.session import CardFrame, Doubt, Session, Video
 from acuity.errors import InputError, to_set
-from acuity.video.card_picture import on_host
 from acuity.video.notes import info
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
@@ -142,12 +141,13 @@ class NvdecReader(ContainerReader):
             try:
                 self._start_over()
                 first = next(self._frames, None)
-                same = isinstance(first, CardFrame) and _equal(on_host(first.picture(None)), wanted)
-            except (Doubt, InputError):
-                same = False
-            self._pending = first if same else None
-        if not same:
-            self._doubt(Doubt("its first picture differs"))
+                same = isinstance(first, CardFrame) and _equal(first.picture(None), wanted)
+                problem: Exception | None = None if same else Doubt("its first picture differs")
+            except (Doubt, InputError) as error:
+                first, problem = None, error
+            self._pending = first if problem is None else None
+        if problem is not None:
+            self._doubt(problem)
 
     def _make_parts(self) -> Parts:
         about = self.info

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from av.video.frame import PictureType
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from acuity.devices.cuda.card import Card
     from acuity.video.card_picture import CardPicture
     from acuity.video.picture import PixelFormat
+
+# Added to times, which may be negative. The decoder is given times, because it changes stamps that don't rise
+# in the order of presentation.
+_STAMPS: Final = 1 << 32
 
 
 class Doubt(Exception):
@@ -96,8 +100,8 @@ class Session:
         self._listening = True
         self._complaints = COMPLAINTS.count()
         self._decoder: NvDecoder | None = None
-        self._number = 0  # of the last packet; 0 stands for none
-        self._fed: dict[int, Packet] = {}  # by number, those that were not shown yet
+        self._number = 0  # of the last packet
+        self._fed: dict[int, tuple[int, Packet]] = {}  # by stamp, those not shown yet, with their numbers
         self._shown: deque[CardFrame] = deque()  # that aren't handed out yet
 
     def close(self) -> None:
@@ -112,8 +116,11 @@ class Session:
     def decode(self, packet: Packet) -> Iterator[CardFrame]:
         """Feed a packet; the frames that are certain by now."""
         self._number += 1
-        self._fed[self._number] = packet
-        self._run(packet.address, packet.size, self._number)
+        stamp = packet.pts + _STAMPS
+        if stamp <= 0 or stamp in self._fed:
+            raise Doubt("two packets have one time, or a time is out of bounds")
+        self._fed[stamp] = self._number, packet
+        self._run(packet.address, packet.size, stamp)
         return self._certain()
 
     def flush(self) -> Iterator[CardFrame]:
@@ -123,10 +130,10 @@ class Session:
             raise Doubt(f"{len(self._fed)} packets gave no picture")
         return self._certain()
 
-    def _run(self, address: int, size: int, number: int) -> None:
+    def _run(self, address: int, size: int, stamp: int) -> None:
         library = self._video.library
         entry = library.PacketData()
-        entry.bsl_data, entry.bsl, entry.pts = address, size, number
+        entry.bsl_data, entry.bsl, entry.pts = address, size, stamp
         try:
             if self._decoder is None:
                 self._decoder = self._create()
@@ -152,10 +159,10 @@ class Session:
     def _show(self, frame: Any) -> None:
         video, decoder = self._video, self._decoder
         assert decoder is not None
-        packet = self._fed.pop(frame.timestamp, None)
+        number, packet = self._fed.pop(frame.timestamp, (0, None))
         if packet is None:
             raise Doubt("a picture came twice, or belongs to no packet")
-        if any(other.pts <= packet.pts for other in self._fed.values()):
+        if any(stamp < frame.timestamp for stamp in self._fed):
             raise Doubt("a picture is missing, or not in its place")
         columns, rows = decoder.GetWidth(), decoder.GetHeight()
         if columns - video.width not in (0, 1) or rows - video.height not in (0, 1):
@@ -167,9 +174,9 @@ class Session:
         if beside or pitch < columns * video.format.bytes_per_sample:
             raise Doubt("the surfaces of this decoder are laid out in another way")
         surface = self._surfaces.unpack(luma, chroma, pitch)
-        self._shown.append(CardFrame(frame.timestamp, packet.pts, packet.duration, surface, self._surfaces))
+        self._shown.append(CardFrame(number, packet.pts, packet.duration, surface, self._surfaces))
 
     def _certain(self) -> Iterator[CardFrame]:
-        first = min(self._fed, default=self._number + 1)
+        first = min((number for number, _ in self._fed.values()), default=self._number + 1)
         while self._shown and self._shown[0].number < first:
             yield self._shown.popleft()
