@@ -40,7 +40,9 @@ class Parts:
         self._make = make
         self._sessions = sessions
         self._most = max(most, _AT_LEAST)
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)  # for the threads: packets, or room for frames
+        self._news = threading.Condition(lock)  # for take(): frames of the first part, or its end
         self._parts: deque[_Part] = deque()  # from the one that frames are taken from on
         self._lanes: list[deque[_Part]] = []  # parts that each thread has still to decode
         self._threads: list[threading.Thread] = []
@@ -65,7 +67,8 @@ class Parts:
             part.count += 1
             self._packets += 1
             self._bytes += packet.size
-            self._changed.notify_all()
+            if len(part.packets) == 1:
+                self._changed.notify_all()
 
     def end(self) -> None:
         """No more packets will come."""
@@ -91,7 +94,7 @@ class Parts:
                     self._parts.popleft()
                     self._changed.notify_all()
                 elif over or self._is_far_ahead():
-                    self._changed.wait()
+                    self._news.wait()
                 else:
                     return None
 
@@ -133,7 +136,9 @@ class Parts:
         if self._last is not None and frame.pts <= self._last:
             raise Doubt("parts of the video overlap")
         self._last = frame.pts
-        self._changed.notify_all()
+        # Not at every frame: to wake threads that go on waiting takes as long as their work.
+        if len(part.frames) == _AT_LEAST - 1 or self._waiting == self._most - _AT_LEAST // 2:
+            self._changed.notify_all()
         return frame
 
     # ---- in the threads ---------------------------------------------------------------------
@@ -147,7 +152,7 @@ class Parts:
         except BaseException as error:  # raised again by take()
             with self._changed:
                 self._error = self._error or error
-                self._changed.notify_all()
+                self._news.notify()
         finally:
             if session is not None:
                 session.close()
@@ -175,7 +180,8 @@ class Parts:
                 self._waiting += len(frames)
                 self._packets -= packet is not None and packet.hidden
                 part.done = packet is None
-                self._changed.notify_all()
+                if self._parts and part is self._parts[0]:
+                    self._news.notify()
             frames.clear()
             if packet is None:
                 return

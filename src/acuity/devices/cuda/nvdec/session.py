@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Added to times, which may be negative. The decoder is given times, because it changes stamps that don't rise
 # in the order of presentation.
-_STAMPS: Final = 1 << 32
+_STAMPS: Final = 1 << 24
 
 
 class Doubt(Exception):
