@@ -70,4 +70,5 @@ def test_a_file_ends_alike(name: str, allow_damaged: bool, tmp_path: Path) -> No
     assert [pts for pts, _ in found] == [pts for pts, _ in expected]
     for (_, planes), (_, wanted) in zip(found, expected, strict=True):
         assert all(map(np.array_equal, planes, wanted))
-    assert (on_card == len(found)) == decodes
+    # Damage is concealed by each decoder in its own way, so the CPU decodes where it is allowed.
+    assert (on_card == len(found)) == (decodes and not allow_damaged)

@@ -11,7 +11,7 @@
 namespace {
 
 constexpr int kThreads = 128, kWarps = kThreads / 32;
-constexpr int kBlocks = 5;                 // blocks that a multiprocessor has room for: registers against warps
+constexpr int kBlocks = 4;                 // blocks that a multiprocessor has room for: registers against warps
 constexpr int kMaxGains = 4, kShared = 3;  // words of a scale that all gain limits share
 
 struct Memory {

@@ -57,7 +57,9 @@ class NvdecReader(ContainerReader):
         self._fits = True
         self._noted = 0  # notes before the card began
         super().__init__(path, luma_only=luma_only, **opening)
-        if (why := self._unfit()) is not None:
+        if self._allow_damaged:
+            self._decline("it may be damaged, and decoders make different pictures of that", told=False)
+        elif (why := self._unfit()) is not None:
             self._decline(why, told=True)
 
     def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:

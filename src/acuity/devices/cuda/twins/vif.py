@@ -17,7 +17,7 @@ from acuity.features.vif import Vif, VifMembers
 
 _TILE: Final = 16  # rows and columns that a warp measures at a time
 _WARPS: Final = 4  # of a block
-_ROOM: Final = 20  # warps that a processor of the card has room for
+_ROOM: Final = 16  # warps that a processor of the card has room for
 _BLOCK: Final = (32 * _WARPS, 1, 1)
 _MOST_GAINS: Final = 4  # that one pass serves
 _SHARED: Final = 3  # words of a scale that all gain limits share
