@@ -106,12 +106,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture
 def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without CuPy and without a card, whatever this one has."""
-    from acuity.devices.cuda.cards import Cards
+    from acuity.devices.cuda.hardware.cards import Cards
 
-    monkeypatch.setattr("acuity.devices.cuda.cards.is_installed", lambda: False)
-    monkeypatch.setattr("acuity.devices.cuda.cards.has_traces", lambda: False)
-    monkeypatch.setattr("acuity.devices.cuda.bindings.is_installed", lambda: False)
-    monkeypatch.setattr("acuity.devices.cuda.cards.CARDS", Cards())  # those of an earlier test are open
+    monkeypatch.setattr("acuity.devices.cuda.hardware.cards.is_installed", lambda: False)
+    monkeypatch.setattr("acuity.devices.cuda.hardware.cards.has_traces", lambda: False)
+    monkeypatch.setattr("acuity.devices.cuda.hardware.bindings.is_installed", lambda: False)
+    monkeypatch.setattr(
+        "acuity.devices.cuda.hardware.cards.CARDS", Cards()
+    )  # those of an earlier test are open
 
 
 @pytest.fixture(scope="module")

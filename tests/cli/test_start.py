@@ -11,9 +11,9 @@ import pytest
 
 from acuity.cli import start
 from acuity.cli.start import Card, begin_early, leave, wanted_card
-from acuity.devices.cuda import cards, early_start
-from acuity.devices.cuda.cards import Cards
-from acuity.devices.cuda.driver import DriverError, LoadedDriver
+from acuity.devices.cuda.hardware import cards, early_start
+from acuity.devices.cuda.hardware.cards import Cards
+from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError
 from fake_cuda import FakeCuda
 
@@ -56,7 +56,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
     cuda = FakeCuda(cards=2)
     found = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(tmp_path), architecture))
     monkeypatch.delenv(cards.MASK, raising=False)
-    monkeypatch.setattr("acuity.devices.cuda.probe.check_card", lambda card: None)
+    monkeypatch.setattr("acuity.devices.cuda.hardware.probe.check_card", lambda card: None)
     monkeypatch.setattr(cards, "CARDS", found)
     monkeypatch.setattr(early_start, "has_traces", lambda: True)
     monkeypatch.setattr(early_start, "is_installed", lambda: True)

@@ -20,8 +20,8 @@ from acuity.devices import (
     usable_instruction_sets,
 )
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.devices.cuda import cards
 from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.hardware import cards
 from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.features.vif import Vif

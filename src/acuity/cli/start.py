@@ -53,7 +53,7 @@ def begin_early(words: Sequence[str]) -> threading.Thread | None:
     if (card := wanted_card(words)) is None:
         return None
     from acuity.cli.exits import spare_threads
-    from acuity.devices.cuda.early_start import begin
+    from acuity.devices.cuda.hardware.early_start import begin
 
     spare_threads()
     return begin(card.number)

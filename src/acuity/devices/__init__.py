@@ -66,7 +66,7 @@ class _Entry(NamedTuple):
 
 
 def _look_for_cuda() -> Signs:
-    from acuity.devices.cuda.cards import look
+    from acuity.devices.cuda.hardware.cards import look
 
     return look()
 
@@ -84,7 +84,7 @@ def _open_cuda(wish: Wish) -> Device | None:
 
 
 def _notes_of_cuda() -> list[str]:
-    from acuity.devices.cuda.cards import CARDS
+    from acuity.devices.cuda.hardware.cards import CARDS
 
     return CARDS.notes()
 
@@ -272,7 +272,7 @@ def _cannot_start(backend: str, why: str) -> BackendError:
 
 def are_spent() -> bool:
     """Whether a device failed in a way after which only a new process can use it."""
-    cards = sys.modules.get("acuity.devices.cuda.cards")
+    cards = sys.modules.get("acuity.devices.cuda.hardware.cards")
     return cards is not None and cards.CARDS.are_spent()
 
 

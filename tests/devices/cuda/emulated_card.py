@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.card import Argument, Bytes, Event, Properties, Shape, Stream
-from acuity.devices.cuda.sources import kernel_names, kernel_source
+from acuity.devices.cuda.compiler.sources import kernel_names, kernel_source
+from acuity.devices.cuda.hardware.card import Argument, Bytes, Event, Properties, Shape, Stream
 from acuity.video.card_picture import CardPlane
 
 HEADER = Path(__file__).with_name("emulator.h")

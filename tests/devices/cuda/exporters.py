@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.card import Card, Memory
+from acuity.devices.cuda.hardware.card import Card, Memory
 
 
 class Tensor(Structure):

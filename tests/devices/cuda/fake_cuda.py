@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
-from acuity.devices.cuda import cards, probe
-from acuity.devices.cuda.bindings import Bindings
-from acuity.devices.cuda.build import KernelBuilder
-from acuity.devices.cuda.compile import NvrtcCompiler
-from acuity.devices.cuda.cupy_card import CupyCard
-from acuity.devices.cuda.kernel_cache import KernelCache
-from acuity.devices.cuda.sources import kernel_names, kernel_source
+from acuity.devices.cuda.compiler.build import KernelBuilder
+from acuity.devices.cuda.compiler.compile import NvrtcCompiler
+from acuity.devices.cuda.compiler.kernel_cache import KernelCache
+from acuity.devices.cuda.compiler.sources import kernel_names, kernel_source
+from acuity.devices.cuda.hardware import cards, probe
+from acuity.devices.cuda.hardware.bindings import Bindings
+from acuity.devices.cuda.hardware.cupy_card import CupyCard
 
 _CONTEXT = 0x7000  # the handle of the first card's context
 _HOST_TO_CARD, _CARD_TO_HOST, _CARD_TO_CARD = 1, 2, 3
@@ -439,7 +439,7 @@ class FakeNvrtc:
 
 def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> CupyCard:
     """A card of that machine, started, whose kernels are cached in the folder."""
-    from acuity.devices.cuda.cards import Cards
+    from acuity.devices.cuda.hardware.cards import Cards
 
     card = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)
     assert card is not None

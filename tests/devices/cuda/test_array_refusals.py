@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda import probe
+from acuity.devices.cuda.hardware import probe
 from acuity.errors import InputError, PairingError
 from acuity.measure import Measurement
 from array_bench import EXPORTS, on_card

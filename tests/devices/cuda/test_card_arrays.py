@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.cupy_card import CupyCard
 from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.errors import BackendError, CardLost, CardMemoryError, InputError
 from acuity.measure import Measurement
 from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
@@ -239,7 +239,7 @@ def cuda() -> FakeCuda:
 
 @pytest.fixture
 def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CupyCard:
-    from acuity.devices.cuda import probe
+    from acuity.devices.cuda.hardware import probe
 
     monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
     return fake_card(cuda, tmp_path)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from acuity.devices.cuda import bindings, cards, probe
-from acuity.devices.cuda.bindings import load_bindings
-from acuity.devices.cuda.cards import Cards, driver_version, has_traces, look
-from acuity.devices.cuda.cupy_card import CupyCard
+from acuity.devices.cuda.hardware import bindings, cards, probe
+from acuity.devices.cuda.hardware.bindings import load_bindings
+from acuity.devices.cuda.hardware.cards import Cards, driver_version, has_traces, look
+from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.errors import BackendError
 from emulated_card import EmulatedCard, needs_compiler
 from fake_cuda import FakeCuda
@@ -173,7 +173,7 @@ def test_a_driver_that_does_not_start(tmp_path: Path, status: int, remedy: str) 
 
 
 def test_a_process_with_few_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.devices.cuda.cuda_errors._address_limit", lambda: 8 * GIB)
+    monkeypatch.setattr("acuity.devices.cuda.hardware.cuda_errors._address_limit", lambda: 8 * GIB)
     cuda = FakeCuda()
     cuda.failures["setDevice"] = 2
     told = refusal(machine(cuda, tmp_path).open)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda import cards as cards_module
-from acuity.devices.cuda import probe
-from acuity.devices.cuda.cards import Cards
-from acuity.devices.cuda.cupy_card import CupyCard
 from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.hardware import cards as cards_module
+from acuity.devices.cuda.hardware import probe
+from acuity.devices.cuda.hardware.cards import Cards
+from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.errors import BackendError, CardLost, CardMemoryError
 from acuity.measure import Measurement
 from emulated_card import needs_compiler

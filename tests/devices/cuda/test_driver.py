@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.devices.cuda.driver import DriverError, LoadedDriver
+from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
 from emulated_card import COMPILER, needs_compiler
 
 _SOURCE = r"""

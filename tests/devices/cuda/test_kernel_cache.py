@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acuity.devices.cuda.build import KernelBuilder
-from acuity.devices.cuda.kernel_cache import KernelCache, kernel_key
+from acuity.devices.cuda.compiler.build import KernelBuilder
+from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
 from acuity.errors import BackendError
 
 KEY = kernel_key("a", "b")
@@ -171,7 +171,7 @@ def test_the_folder_is_in_the_cache_of_acuity(tmp_path: Path, monkeypatch: pytes
 
 _FILL = """
 import sys
-from acuity.devices.cuda.kernel_cache import KernelCache, kernel_key
+from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
 cache = KernelCache(sys.argv[1])
 code = b"\\x7fELF" + bytes(range(256)) * 4000
 for turn in range(40):
@@ -194,7 +194,7 @@ def test_two_processes_fill_it_at_once(tmp_path: Path) -> None:
 
 
 def test_programs_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.devices.cuda.build.available_threads", lambda: 3)
+    monkeypatch.setattr("acuity.devices.cuda.compiler.build.available_threads", lambda: 3)
     compiler = CountingCompiler()
     compiler.meeting = threading.Barrier(3)  # nobody goes on before three compile at once
     found = builder(tmp_path, compiler)

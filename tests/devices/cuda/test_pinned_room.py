@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.devices.cuda import cupy_card
-from acuity.devices.cuda.pinned_room import PinnedRoom
+from acuity.devices.cuda.hardware import cupy_card
+from acuity.devices.cuda.hardware.pinned_room import PinnedRoom
 from fake_cuda import FakeCuda, fake_card
 
 PAGE = 4096

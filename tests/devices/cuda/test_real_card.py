@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from acuity.devices import describe_backend, open_backend
-from acuity.devices.cuda.bindings import load_bindings
-from acuity.devices.cuda.cards import Cards
-from acuity.devices.cuda.cupy_card import CupyCard
-from acuity.devices.cuda.probe import check_card
+from acuity.devices.cuda.hardware.bindings import load_bindings
+from acuity.devices.cuda.hardware.cards import Cards
+from acuity.devices.cuda.hardware.cupy_card import CupyCard
+from acuity.devices.cuda.hardware.probe import check_card
 from acuity.errors import BackendError, CardMemoryError
 from acuity.measure import Measurement
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
@@ -188,7 +188,7 @@ def test_arrays_that_are_written_late_and_overwritten_at_once(cupy: Any, library
 
 _RUN = """
 import sys
-from acuity.devices.cuda.cards import Cards
+from acuity.devices.cuda.hardware.cards import Cards
 from acuity.errors import AcuityError
 import numpy as np
 card = Cards().open(0)

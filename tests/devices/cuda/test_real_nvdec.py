@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.cards import CARDS, Cards
+from acuity.devices.cuda.hardware.cards import CARDS, Cards
 from acuity.devices.cuda.nvdec.library import abilities, load_library
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import BackendError

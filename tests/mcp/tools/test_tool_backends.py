@@ -9,7 +9,7 @@ import pytest
 
 import acuity
 from acuity.devices import BACKENDS, usable_instruction_sets
-from acuity.devices.cuda import cards, probe
+from acuity.devices.cuda.hardware import cards, probe
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
 from acuity.mcp.tools import backends
 from fake_cuda import FakeCuda

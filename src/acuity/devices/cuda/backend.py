@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection
 
-from acuity.devices.cuda import cards
-from acuity.devices.cuda.card import Properties
 from acuity.devices.cuda.device import NAME, CudaDevice
+from acuity.devices.cuda.hardware import cards
+from acuity.devices.cuda.hardware.card import Properties
 from acuity.devices.device import Backend
 from acuity.errors import BackendError
 

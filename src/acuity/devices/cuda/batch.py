@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.card import Card, Memory, Stream
+from acuity.devices.cuda.hardware.card import Card, Memory, Stream
 from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from acuity.devices.cuda.card import Card, Event, Memory
 from acuity.devices.cuda.downloads import Downloads
+from acuity.devices.cuda.hardware.card import Card, Event, Memory
 from acuity.devices.cuda.pictures import ALIGNMENT
 from acuity.devices.cuda.port import View, view_of
 from acuity.video.card_picture import CardPicture, CardPlane

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acuity.devices.cpu import check_layouts
-from acuity.devices.cuda.card import Card
 from acuity.devices.cuda.fitting import Fit, Needs, fits, too_small
+from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Group, Stage
 from acuity.devices.device import Figures

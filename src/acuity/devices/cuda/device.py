@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices.cuda.card import Bytes, Card
 from acuity.devices.cuda.conveyor import CudaConveyor
 from acuity.devices.cuda.fitting import STREAMS, batch_frames
+from acuity.devices.cuda.hardware.card import Bytes, Card
 from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Lane
 

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 
-from acuity.devices.cuda.card import Card, Event, Stream
+from acuity.devices.cuda.hardware.card import Card, Event, Stream
 from acuity.video.buffers import BufferPool
 from acuity.video.card_picture import CardPlane
 from acuity.video.picture import Samples

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices.cuda.card import Card
-from acuity.devices.cuda.counting_card import CountingCard
-from acuity.devices.cuda.cuda_errors import INSTEAD, in_gib
+from acuity.devices.cuda.hardware.card import Card
+from acuity.devices.cuda.hardware.counting_card import CountingCard
+from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, in_gib
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Group, Stage
 from acuity.errors import CardMemoryError, UnfitPictureError

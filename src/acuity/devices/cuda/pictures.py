@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.addresses import address_of
 from acuity.devices.cuda.batch import PICTURE, PLANES
-from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
+from acuity.devices.cuda.hardware.addresses import address_of
+from acuity.devices.cuda.hardware.card import Bytes, Card, Event, Memory, Stream
 from acuity.features.extractor import REACH
 from acuity.video.card_picture import CardPicture
 

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from acuity.devices.cuda.card import Card, Stream
 from acuity.devices.cuda.dlpack import CUDA, CUDA_MANAGED, export
+from acuity.devices.cuda.hardware.card import Card, Stream
 from acuity.errors import InputError, to_set
 from acuity.video.card_picture import CardPlane
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Twin
-from acuity.devices.cuda.card import Card, Event, Memory
+from acuity.devices.cuda.hardware.card import Card, Event, Memory
 from acuity.devices.cuda.pictures import Pictures, Staging
 from acuity.devices.cuda.samples import SampleCheck, may_be_deeper
 from acuity.devices.cuda.table import TWINS

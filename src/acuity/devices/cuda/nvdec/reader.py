@@ -19,7 +19,7 @@ from acuity.video.readers.decoder import Decode, DecodedFrame, Decoder
 from acuity.video.source import Place, Source
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.card import Card
+    from acuity.devices.cuda.hardware.card import Card
     from acuity.video.readers.reader import RgbTarget
 
 CODE: Final = "decoder"  # of notes

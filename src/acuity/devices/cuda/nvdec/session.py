@@ -14,7 +14,7 @@ from acuity.devices.cuda.nvdec.library import CODECS, Library, NvDecoder
 from acuity.devices.cuda.nvdec.surfaces import Surface, Surfaces
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.card import Card
+    from acuity.devices.cuda.hardware.card import Card
     from acuity.video.card_picture import CardPicture
     from acuity.video.picture import PixelFormat
 

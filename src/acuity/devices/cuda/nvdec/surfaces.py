@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from acuity.devices.cuda.card import Bytes, Card, Event, Memory, Stream
 from acuity.devices.cuda.downloads import Downloads
+from acuity.devices.cuda.hardware.card import Bytes, Card, Event, Memory, Stream
 from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
 from acuity.features.extractor import Geometry
 from acuity.video.alignment.signature import CellMeans, cells_of, row_step

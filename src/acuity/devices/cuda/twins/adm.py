@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.card import Kernel, Memory, Shape
+from acuity.devices.cuda.hardware.card import Kernel, Memory, Shape
 from acuity.devices.cuda.twins.adm_plan import STRIP, AdmLayout
 from acuity.features.adm import Adm, AdmGroup
 from acuity.features.extractor import CpuContext, Frame, Geometry

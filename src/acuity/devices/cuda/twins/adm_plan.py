@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import AdmPlan
 from acuity.devices.cuda.batch import Bench, cleared
-from acuity.devices.cuda.card import Memory
+from acuity.devices.cuda.hardware.card import Memory
 
 _GAIN: Final = np.dtype([("value", np.float64), ("times", np.uint32), ("most", np.uint32)], align=True)
 _PLAN: Final = np.dtype(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Shape
+from acuity.devices.cuda.hardware.card import Shape
 from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, DOUBLE, chunks_of
 from acuity.features.ciede import SHIFTS, Ciede, figures
 from acuity.features.extractor import Frame, Geometry

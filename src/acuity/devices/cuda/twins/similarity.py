@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Shape
+from acuity.devices.cuda.hardware.card import Shape
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.float_ms_ssim import FloatMsSsim
 from acuity.features.float_ssim import FloatSsim

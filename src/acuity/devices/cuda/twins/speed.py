@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Card, Memory
+from acuity.devices.cuda.hardware.card import Card, Memory
 from acuity.features.speed import SpeedExtractor, native_plan, weighings
 
 CHROMA: Final = 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.card import Memory
+from acuity.devices.cuda.hardware.card import Memory
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2, Ssimulacra2Runner
 

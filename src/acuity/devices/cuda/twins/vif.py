@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import vif_log2_steps, vif_outputs
 from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.card import Card, Kernel, Memory
+from acuity.devices.cuda.hardware.card import Card, Kernel, Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
 from acuity.features.vif import Vif, VifMembers

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar
 
-from acuity.devices.cuda.bindings import Bindings
-from acuity.devices.cuda.cuda_errors import start_failure, use_failure
+from acuity.devices.cuda.hardware.bindings import Bindings
+from acuity.devices.cuda.hardware.cuda_errors import start_failure, use_failure
 from acuity.errors import BackendError, CardLost
 
 _P = ParamSpec("_P")

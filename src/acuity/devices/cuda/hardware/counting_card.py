@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
+from acuity.devices.cuda.hardware.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
 
 if TYPE_CHECKING:
     from acuity.video.card_picture import CardPlane

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from acuity.devices.cuda.bindings import INSTALL, Nvrtc
-from acuity.devices.cuda.cuda_errors import INSTEAD
+from acuity.devices.cuda.hardware.bindings import INSTALL, Nvrtc
+from acuity.devices.cuda.hardware.cuda_errors import INSTEAD
 from acuity.errors import BackendError
 
 # No fused multiply-add: it rounds once where the CPU rounds twice.

@@ -11,13 +11,13 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from acuity.devices.cuda.bindings import is_installed, load_bindings
-from acuity.devices.cuda.pinned_room import ROOM
-from acuity.devices.cuda.traces import has_traces
+from acuity.devices.cuda.hardware.bindings import is_installed, load_bindings
+from acuity.devices.cuda.hardware.pinned_room import ROOM
+from acuity.devices.cuda.hardware.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.driver import LoadedDriver
+    from acuity.devices.cuda.hardware.driver import LoadedDriver
 
 NAME: Final = "acuity-early-start"  # of the thread
 
@@ -44,7 +44,7 @@ def _start(number: int | None) -> None:
             locking.start()
     with suppress(Exception):
         load_bindings()  # beside the import of numpy, which what follows waits for
-        from acuity.devices.cuda.cards import CARDS
+        from acuity.devices.cuda.hardware.cards import CARDS
 
         CARDS.prepare(number)
     if locking is not None:
@@ -56,7 +56,7 @@ def _start_context(number: int | None) -> tuple[LoadedDriver, int] | None:
 
     Returns the driver and the context.
     """
-    from acuity.devices.cuda.driver import LoadedDriver
+    from acuity.devices.cuda.hardware.driver import LoadedDriver
 
     if number is None:
         if WORKER_VARIABLE in os.environ:

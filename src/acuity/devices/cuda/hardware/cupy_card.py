@@ -14,12 +14,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.addresses import address_of
-from acuity.devices.cuda.bindings import Bindings
-from acuity.devices.cuda.build import KernelBuilder
-from acuity.devices.cuda.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
-from acuity.devices.cuda.card_context import CardContext
-from acuity.devices.cuda.cuda_errors import (
+from acuity.devices.cuda.compiler.build import KernelBuilder
+from acuity.devices.cuda.hardware.addresses import address_of
+from acuity.devices.cuda.hardware.bindings import Bindings
+from acuity.devices.cuda.hardware.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
+from acuity.devices.cuda.hardware.card_context import CardContext
+from acuity.devices.cuda.hardware.cuda_errors import (
     CODE_REFUSED,
     NOT_READY,
     OUT_OF_MEMORY,
@@ -27,7 +27,7 @@ from acuity.devices.cuda.cuda_errors import (
     memory_failure,
     status_of,
 )
-from acuity.devices.cuda.pinned_room import ROOM
+from acuity.devices.cuda.hardware.pinned_room import ROOM
 from acuity.errors import BackendError
 from acuity.video.card_picture import CardPlane
 

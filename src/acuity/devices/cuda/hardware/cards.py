@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from acuity.devices.cuda.bindings import INSTALL, Bindings, is_installed, load_bindings
-from acuity.devices.cuda.card import Properties
-from acuity.devices.cuda.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
-from acuity.devices.cuda.traces import has_traces
+from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, is_installed, load_bindings
+from acuity.devices.cuda.hardware.card import Properties
+from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
+from acuity.devices.cuda.hardware.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
 from acuity.errors import BackendError
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.build import KernelBuilder
-    from acuity.devices.cuda.cupy_card import CupyCard
+    from acuity.devices.cuda.compiler.build import KernelBuilder
+    from acuity.devices.cuda.hardware.cupy_card import CupyCard
 
 MASK: Final = "CUDA_VISIBLE_DEVICES"
 
@@ -119,8 +119,8 @@ class Cards:
         return list(dict.fromkeys(note for card in self._open.values() for note in card.builder.notes))
 
     def _start(self, properties: Properties) -> CupyCard:
-        from acuity.devices.cuda.cupy_card import CupyCard
-        from acuity.devices.cuda.probe import KERNEL, PROGRAM, check_card
+        from acuity.devices.cuda.hardware.cupy_card import CupyCard
+        from acuity.devices.cuda.hardware.probe import KERNEL, PROGRAM, check_card
 
         assert self._bindings is not None
         builder = self._make_builder(self._bindings, properties.architecture)
@@ -144,9 +144,9 @@ class Cards:
 
 
 def _builder(bindings: Bindings, architecture: str) -> KernelBuilder:
-    from acuity.devices.cuda.build import KernelBuilder
-    from acuity.devices.cuda.compile import NvrtcCompiler
-    from acuity.devices.cuda.kernel_cache import KernelCache
+    from acuity.devices.cuda.compiler.build import KernelBuilder
+    from acuity.devices.cuda.compiler.compile import NvrtcCompiler
+    from acuity.devices.cuda.compiler.kernel_cache import KernelCache
 
     return KernelBuilder(architecture, NvrtcCompiler(bindings.nvrtc), KernelCache())
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from acuity.devices.cuda.card import Card
-from acuity.devices.cuda.cuda_errors import INSTEAD
+from acuity.devices.cuda.hardware.card import Card
+from acuity.devices.cuda.hardware.cuda_errors import INSTEAD
 from acuity.errors import BackendError
 
 PROGRAM: Final = "probe"

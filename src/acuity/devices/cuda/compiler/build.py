@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from acuity.devices.cpu import available_threads
-from acuity.devices.cuda.compile import OPTIONS, Compiler
-from acuity.devices.cuda.kernel_cache import KernelCache, kernel_key
-from acuity.devices.cuda.sources import single_kernel
+from acuity.devices.cuda.compiler.compile import OPTIONS, Compiler
+from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
+from acuity.devices.cuda.compiler.sources import single_kernel
 
 
 class KernelBuilder:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple, Protocol
 
-from acuity.devices.cuda.driver import DriverError, LoadedDriver
+from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError, to_set
 
 PACKAGE: Final = "cupy_backends"

@@ -1,0 +1,1 @@
+"""Cards as the rest sees them: finding and starting them, memory, streams, kernels, failures."""
