@@ -5,6 +5,7 @@
     python bench/cuda.py check --small        # the same with few small pictures, for compute-sanitizer
     python bench/cuda.py pinned kernels       # speed from page-locked memory; kernels' times
     python bench/cuda.py file first           # whole processes: raw files; up to the first score
+    python bench/cuda.py encoded              # H.264 decoded on the card, beside its decoders alone
     python bench/cuda.py golden               # every golden run (ACUITY_GOLDEN), compared bit for bit
     VMAF_CUDA_REFERENCE_BIN=/path/to/vmaf python bench/cuda.py peer    # beside libvmaf's CUDA program
 
@@ -242,6 +243,7 @@ def _time(stream: Any, launch: Callable[[], None]) -> float:
 
 
 PARTS: dict[str, Callable[[CudaDevice], Any]] = {"kernels": kernels, "pinned": pinned, "check": check}
+ENCODED = "encoded"  # a part that needs PyNvVideoCodec, so it is imported only for itself
 # Parts in processes of their own, which find the card as idle as users do: it isn't opened here.
 PROGRAMS: dict[str, Callable[[int, Path | None], Any]] = {
     "file": cuda_peer.file,
@@ -255,15 +257,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    every = (*PROGRAMS, *PARTS)
+    every = (*PROGRAMS, *PARTS, ENCODED)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(every)}; all, unless named")
     parser.add_argument("--small", action="store_true", help="check: few small pictures")
     parser.add_argument("--frames", type=int, default=3000, help="file, peer: frames of 1080p (3000)")
     parser.add_argument("--folder", type=Path, help="file, first, peer: keep clips here")
     arguments = parser.parse_args()
-    parts = arguments.parts or [*PROGRAMS, *PARTS]
+    parts = arguments.parts or list(every)
     if unknown := set(parts) - set(every):
         parser.error(f"no part is called {', '.join(sorted(unknown))}")
+    if ENCODED in parts:
+        import cuda_encoded
+
+        PARTS[ENCODED] = cuda_encoded.encoded
     # This file would hide the package of that name, which CuPy imports.
     sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
     results = [PROGRAMS[part](arguments.frames, arguments.folder) for part in parts if part in PROGRAMS]
