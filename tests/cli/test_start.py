@@ -124,6 +124,42 @@ def test_a_process_without_a_card_ends_as_ever(monkeypatch: pytest.MonkeyPatch) 
     assert leave(3) == 3
 
 
+INTERRUPTING = """
+import sys
+_, program, module, *words = sys.argv
+sys.argv[1:] = words
+
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == module:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from acuity.cli import start
+
+sys.exit(getattr(start, program)())
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "module", "words"),
+    [
+        ("acuity", "acuity.cli.main", ["models"]),
+        ("acuity", "acuity.devices.cuda.hardware.early_start", ["score", "a", "b"]),
+        ("acuity", "acuity.cli.score", ["score", "a", "b", "--backend", "cpu"]),
+        ("vmaf", "acuity.cli.vmaf", ["--version"]),
+        ("vmaf", "acuity.devices.cuda.hardware.early_start", []),
+        ("vmaf_tune", "acuity.cli.tune", ["encoders"]),
+        ("vmaf_tune", "acuity.cli.main", ["encoders"]),
+    ],
+)
+def test_an_interrupt_while_a_command_is_imported(program: str, module: str, words: list[str]) -> None:
+    command = [sys.executable, "-c", INTERRUPTING, program, module, *words]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    said = f"{program.replace('_', '-')}: interrupted\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", said)
+
+
 LEAVING = """
 import atexit, sys, threading, types
 sys.modules["cupy_backends.cuda.api.runtime"] = types.ModuleType("runtime")

@@ -97,8 +97,13 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
         _say(f"{program}: not enough memory: use fewer threads or smaller pictures")
         return _code(error, codes)
     except KeyboardInterrupt:
-        _say(f"{program}: interrupted")
-        return INTERRUPTED
+        return interrupted(program)
+
+
+def interrupted(program: str) -> int:
+    """Say that a command was interrupted; its exit code."""
+    _say(f"{program}: interrupted")
+    return INTERRUPTED
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -27,19 +27,49 @@ _LEAST: Final = 3  # letters of an abbreviation
 
 def vmaf() -> int:
     """The `vmaf` program."""
-    begin_early(sys.argv[1:])
-    from acuity.cli.vmaf import main
-
-    return leave(main())
+    return _ended("vmaf", _vmaf)
 
 
 def acuity() -> int:
     """The `acuity` program."""
+    return _ended("acuity", _acuity)
+
+
+def vmaf_tune() -> int:
+    """The `vmaf-tune` program."""
+    return _ended("vmaf-tune", _vmaf_tune)
+
+
+def _vmaf() -> int:
+    begin_early(sys.argv[1:])
+    from acuity.cli.vmaf import main
+
+    return main()
+
+
+def _acuity() -> int:
     if sys.argv[1:2] and sys.argv[1] in _COMPUTING:
         begin_early(sys.argv[2:])
     from acuity.cli.main import main
 
-    return leave(main())
+    return main()
+
+
+def _vmaf_tune() -> int:
+    from acuity.cli.tune import main
+
+    return main()
+
+
+def _ended(program: str, command: Callable[[], int]) -> int:
+    """The exit code of a command, also where it is interrupted before it has been imported."""
+    try:
+        code = command()
+    except KeyboardInterrupt:
+        from acuity.cli.exits import interrupted
+
+        code = interrupted(program)
+    return leave(code)
 
 
 class Card(NamedTuple):
