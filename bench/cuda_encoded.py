@@ -47,7 +47,8 @@ def encoded(card: CudaDevice) -> bool:
     ratio = best / best_alone
     print(
         f"encoded {_FRAMES} pairs of 1080p H.264: {sessions} decoders alone {best_alone:.0f} frames/s, "
-        f"measured {best:.0f} ({best / 2:.0f} pairs/s), score {score:.6f}: {ratio:.2f} times, at least {_LEAST}",
+        f"measured {best:.0f} ({best / 2:.0f} pairs/s), score {score:.6f}: "
+        f"{ratio:.2f} times, at least {_LEAST}",
         flush=True,
     )
     return ratio >= _LEAST
