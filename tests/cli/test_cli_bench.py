@@ -84,10 +84,19 @@ def test_sizes_by_name(capsys: Capture) -> None:
     ("options", "text"),
     [
         (("--size", "big"), "'big' is no size: write it as 1920x1080"),
-        (("--size", "100000x100000"), "'100000x100000' is too large: 16384x8192 is the most"),
-        (("--seconds", "0"), "'0' should be a number of seconds, more than 0"),
+        (("--size", "100000x100000"), "'100000x100000' is too large: 8192x4320 is the most"),
+        (("--size", "16384x8192"), "'16384x8192' is too large: 8192x4320 is the most"),
+        (("--seconds", "0"), "'0' should be a number of seconds, more than 0 and at most 3600"),
+        (("--seconds", "1e300"), "'1e300' should be a number of seconds, more than 0 and at most 3600"),
         (("--seconds", "nan"), "'nan' should be a number of seconds, more than 0"),
-        (("--size", "5x5", "-m", "vmaf_v0.6.1"), "adm needs pictures of at least 17x17"),
+        (
+            ("--size", "5x5", "-m", "vmaf_v0.6.1"),
+            "vmaf_v0.6.1 can't be measured: adm needs pictures of at least 17x17",
+        ),
+        (
+            ("--size", "192x108", "--feature", "psnr", "--feature", "cambi"),
+            "cambi can't be measured: cambi needs",
+        ),
         (("--feature", "nothing"), "nothing"),
         (("--model", "nothing"), "nothing"),
     ],
@@ -97,6 +106,45 @@ def test_what_is_refused(capsys: Capture, options: tuple[str, ...], text: str) -
     assert ran.code == 1
     assert text in ran.err
     assert len(ran.err.splitlines()) <= 2
+    assert ran.out == ""  # before the table
+
+
+@pytest.mark.parametrize("name", ["nothing", "", "cuda:x", "gpu"])
+def test_an_unknown_backend(capsys: Capture, name: str) -> None:
+    ran = run_acuity(capsys, *SMALL, "--backend", "cpu", "--backend", name)
+    assert ran.code == 100
+    assert f"'{name}'" in ran.err
+    assert ran.out == ""
+
+
+def test_the_backend_that_scoring_would_take(capsys: Capture) -> None:
+    ran = run_acuity(capsys, *SMALL, "--feature", "psnr", "--backend", "auto", "--json")
+    assert ran.code == 0
+    assert [entry["backend"] for entry in json.loads(ran.out)["results"]] == ["cpu"] * PLACES
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1", "hip"])
+def test_a_named_backend_beside_one_that_works(capsys: Capture, name: str) -> None:
+    ran = run_acuity(capsys, *ONE, "--backend", name)
+    assert ran.code == 100
+    assert ran.out.count("  cpu, ") == PLACES
+    assert ran.out.count(f"  {name}: ") == 1
+
+
+def test_what_a_small_size_leaves_out(capsys: Capture) -> None:
+    ran = run_acuity(capsys, *SMALL, "--size", "192x108", "--backend", "cpu")
+    assert ran.code == 0
+    assert ran.out.count("  v1 (3d0h)") == 1
+    assert "  v1 (3d0h): cambi needs pictures with at least" in ran.out
+    assert ran.out.count("  psnr  ") == PLACES
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_narrow_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ran = run_acuity(capsys, *SMALL)
+    assert max(map(len, ran.out.splitlines())) <= columns
+    assert ran.out.count("psnr_cr ") == PLACES
 
 
 def test_a_named_backend_that_cannot_start(capsys: Capture) -> None:
@@ -128,7 +176,10 @@ def test_a_difference_is_an_error(
     assert "bit for bit" not in ran.out
 
 
-def test_a_card_that_fails_while_it_computes(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--backend", "cpu", "--backend", "cuda"), 100)])
+def test_a_card_that_fails_while_it_computes(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
     """It is one line, and the others are measured."""
     card = speed.Place("cuda", 1, speed.find_places(["cpu"])[0][0].devices, 0)
 
@@ -140,11 +191,21 @@ def test_a_card_that_fails_while_it_computes(capsys: Capture, monkeypatch: pytes
     real = speed.find_places
     monkeypatch.setattr(speed, "find_places", lambda names: ([*real(["cpu"])[0], card], []))
     monkeypatch.setattr(speed.SpeedRun, "measure", _measure(change))
-    ran = run_acuity(capsys, *SMALL)
-    assert ran.code == 0
+    ran = run_acuity(capsys, *SMALL, *words)
+    assert ran.code == code
     assert ran.out.count("cuda:0") == 1
     assert "  cuda:0: the card is lost\n" in ran.out
     assert ran.out.count("cpu, 1 thread") == 4
+
+
+def test_no_figures_are_no_success(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise BackendError("it is lost")
+
+    monkeypatch.setattr(speed.SpeedRun, "measure", lost)
+    ran = run_acuity(capsys, *SMALL, "--json")
+    assert ran.code == 100
+    assert not json.loads(ran.out)["equal"]
 
 
 def test_control_c_ends_it() -> None:

@@ -17,19 +17,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from acuity.cli.exits import FAILED, OK, interruptible
+from acuity.cli.exits import BACKEND, FAILED, OK, interruptible
 from acuity.cli.score_options import size
 from acuity.cli.style import Style
-from acuity.errors import BackendError
+from acuity.errors import BackendError, UnfitPictureError
 from acuity.report.plain import plain
 
 if TYPE_CHECKING:
-    from acuity.scoring.speed import Speed, Workload
+    from acuity.scoring.speed import Speed, SpeedRun, Unusable, Workload
 
 SCHEMA: Final = "acuity.bench/1"
 _DEPTHS: Final = (8, 10, 12, 16)
 _SECONDS: Final = 20.0
-_LARGEST: Final = 16384 * 8192
+_LONGEST: Final = 3600  # seconds
+_LARGEST: Final = (8192, 4320)  # larger frames would take longer to make than to measure
 _SHOWN: Final = 3  # scores on a line
 _WHOLE: Final = 100  # frames a second, from which on tenths don't count
 _HEAD: Final = ("measured", "backend", "fps", "frames", "mean of the first 4 frames")
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="B",
-        help="measure this one: cpu, cuda (every card) or one card, as cuda:1; repeatable (default: all)",
+        help="measure this one: cpu, cuda (every card), a card, as cuda:1, or auto; repeatable (default: all)",
     )
     parser.add_argument(
         "-m", "--model", action="append", default=[], metavar="MODEL", help="measure this model; repeatable"
@@ -63,8 +64,8 @@ def _size(text: str) -> tuple[int, int]:
     from acuity.scoring.speed import SIZES
 
     found = SIZES.get(text.lower()) or size(text)
-    if math.prod(found) > _LARGEST:
-        raise argparse.ArgumentTypeError(f"'{text}' is too large: 16384x8192 is the most")
+    if math.prod(found) > math.prod(_LARGEST):
+        raise argparse.ArgumentTypeError(f"'{text}' is too large: {'x'.join(map(str, _LARGEST))} is the most")
     return found
 
 
@@ -73,23 +74,26 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' should be a number of seconds, more than 0")
+    if not 0 < seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' should be a number of seconds, more than 0 and at most {_LONGEST}"
+        )
     return seconds
 
 
 def run(arguments: argparse.Namespace) -> int:
     from acuity.scoring.speed import SpeedRun, Unusable, as_document, find_places
 
-    workloads = _workloads(arguments)
     speeds: list[Speed] = []
+    style = Style(sys.stdout)
     with interruptible() as interrupts, _progress() as tell:
         tell("looking for backends")
         bench = SpeedRun(arguments.size, arguments.bitdepth, arguments.seconds)
+        workloads, unfit = _workloads(arguments, bench)
         places, unusable = find_places(arguments.backend)
         say = _silent if arguments.json else _printer(tell)
-        table = _Table([workload.name for workload in workloads], [place.name for place in places])
-        say(f"{'x'.join(map(str, bench.size))}, {bench.depth} bit, frames from memory", "", table.head)
+        table = _Table([workload.name for workload in workloads], [place.name for place in places], style)
+        say(f"{'x'.join(map(str, bench.size))}, {bench.depth} bit, frames from memory", "", *table.head)
         todo = [(workload, place) for workload in workloads for place in places]
         lost: set[str] = set()
         interrupts(bench)
@@ -100,8 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
             try:
                 speed = bench.measure(place, workload, len(todo) - number)
             except BackendError as error:
-                if arguments.backend:
-                    raise
                 lost.add(place.name)
                 unusable.append(Unusable(place.name, str(error)))
                 continue
@@ -110,46 +112,76 @@ def run(arguments: argparse.Namespace) -> int:
                 print("acuity: interrupted", file=sys.stderr)
                 break
             speeds.append(speed)
-            say(table.line(speed))
+            say(*table.lines(speed))
         else:
-            say(*(f"  {entry.name}: {entry.reason}" for entry in unusable))
-    document = as_document(bench, arguments.seconds, speeds, unusable)
+            for entry in (*unfit, *unusable):
+                say(*style.paragraph(None, f"{entry.name}: {entry.reason}", hanging=2))
+    document = as_document(bench, arguments.seconds, speeds, [*unfit, *unusable])
     if arguments.json:
         print(json.dumps(plain({"schema": SCHEMA, **document}), indent=2, allow_nan=False))
     elif document["equal"] and len(places) > 1:
-        say("", "  The figures of all are the same, bit for bit.")
+        say("", *style.paragraph(None, "The figures of all are the same, bit for bit."))
     for text in document["differences"]:
         print(f"acuity: {text}", file=sys.stderr)
-    return OK if document["equal"] else FAILED
+    if document["differences"]:
+        return FAILED
+    # Of a backend that was named a card may be missing, but not all of them.
+    missing = lost or {entry.name for entry in unusable}.intersection(arguments.backend)
+    return BACKEND if not speeds or (arguments.backend and missing) else OK
 
 
-def _workloads(arguments: argparse.Namespace) -> Sequence[Workload]:
-    """Those that were named, each measured alone, or the usual ones."""
-    from acuity.scoring.speed import WORKLOADS, Workload
+def _workloads(arguments: argparse.Namespace, bench: SpeedRun) -> tuple[list[Workload], list[Unusable]]:
+    """Those that were named, each measured alone, or the usual ones that can be measured at this size.
+
+    Raises what is wrong with a named one.
+    """
+    from acuity.scoring.speed import WORKLOADS, Unusable, Workload
 
     named = [Workload(model, models=(model,)) for model in dict.fromkeys(arguments.model)]
     named += [Workload(feature, features=(feature,)) for feature in dict.fromkeys(arguments.feature)]
-    return named or WORKLOADS
+    fit: list[Workload] = []
+    unfit: list[Unusable] = []
+    for workload in named or WORKLOADS:
+        try:
+            bench.check(workload)
+            fit.append(workload)
+        except UnfitPictureError as error:
+            if named:
+                raise
+            unfit.append(Unusable(workload.name, str(error.__cause__)))
+    return fit, unfit
 
 
 class _Table:
-    """Lines of one width, which are printed as they are measured."""
+    """Lines of one width, which are printed as they are measured; stacked where the terminal is narrow."""
 
-    def __init__(self, measured: Sequence[str], places: Sequence[str]) -> None:
+    def __init__(self, measured: Sequence[str], places: Sequence[str], style: Style) -> None:
         self._widths = (
             max(map(len, (_HEAD[0], *measured))),
             max(map(len, (_HEAD[1], *places))),
         )
-        self.head = self._joined(*_HEAD)
+        self._columns = style.columns if style.fits else sys.maxsize
+        *cells, scores = _HEAD
+        self._stacked = len(self._joined(*cells)) > self._columns
+        self.head = [] if self._stacked else self._with_scores(self._joined(*cells), [scores])
 
-    def line(self, speed: Speed) -> str:
+    def lines(self, speed: Speed) -> list[str]:
         fps = f"{speed.fps:,.0f}" if speed.fps >= _WHOLE else f"{speed.fps:.1f}"
         scores = [f"{name} {score:.6f}" for name, score in speed.scores.items()][:_SHOWN]
-        return self._joined(speed.workload.name, speed.place.name, fps, str(speed.frames), ", ".join(scores))
+        measured, place = speed.workload.name, speed.place.name
+        if self._stacked:
+            cells = (f"{fps} fps", f"{speed.frames} frames", *scores)
+            return [f"  {measured}", f"    {place}", *(f"      {cell}" for cell in cells)]
+        return self._with_scores(self._joined(measured, place, fps, str(speed.frames)), scores)
 
-    def _joined(self, measured: str, place: str, fps: str, frames: str, scores: str) -> str:
+    def _joined(self, measured: str, place: str, fps: str, frames: str) -> str:
         first, second = self._widths
-        return f"  {measured:{first}}  {place:{second}}  {fps:>8}  {frames:>7}  {scores}"
+        return f"  {measured:{first}}  {place:{second}}  {fps:>8}  {frames:>7}"
+
+    def _with_scores(self, line: str, scores: Sequence[str]) -> list[str]:
+        """The line with its scores behind it, or below it where they don't fit."""
+        whole = f"{line}  {', '.join(scores)}"
+        return [whole] if len(whole) <= self._columns else [line, *(f"    {score}" for score in scores)]
 
 
 Say = Callable[..., None]

@@ -12,9 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices import available_threads, chosen_card, describe_backend, describe_engine, open_backend
+from acuity.devices import (
+    AUTO,
+    available_threads,
+    chosen_card,
+    describe_backend,
+    describe_engine,
+    open_backend,
+    start_backend,
+)
+from acuity.devices import BACKENDS as KNOWN
+from acuity.errors import BackendError, UnfitPictureError
+from acuity.features.extractor import Geometry
 from acuity.measure import Measurement, Results
 from acuity.video.made_up import moving_pairs
+from acuity.video.picture import PixelFormat
 
 if TYPE_CHECKING:
     from acuity.devices import Device
@@ -67,7 +79,7 @@ class Place(NamedTuple):
 
 
 class Unusable(NamedTuple):
-    """A backend, or one of its cards, that can't be measured."""
+    """A backend, one of its cards, or a workload that can't be measured."""
 
     name: str
     reason: str
@@ -92,24 +104,49 @@ class Speed:
 
 
 def find_places(backends: Sequence[str] = ()) -> tuple[list[Place], list[Unusable]]:
-    """The places of these backends, or of all there are; raises BackendError if a named one can't be used."""
+    """The places of these backends, or of all there are; 'auto' is the backend that it would take.
+
+    Raises BackendError for a name that no backend has, and if none of the named ones can be used.
+    """
     found: list[Place] = []
     unusable: list[Unusable] = []
-    for backend in dict.fromkeys(backends or BACKENDS):
-        if backend == "cpu":
-            devices = open_backend(backend).devices
-            found += [Place(backend, threads, devices) for threads in sorted({1, available_threads()})]
-        elif chosen_card(backend)[1] is not None:  # one card
-            found.append(_card(backend))
-        else:
-            about = describe_backend(backend, probe=True)
-            if backends and not about.usable:
-                open_backend(backend)  # raises the reason
-            problems = {f"{backend}:{card['number']}": card["problem"] for card in about.cards}
-            found += [_card(name) for name, problem in problems.items() if problem is None]
-            refused = [Unusable(name, str(problem)) for name, problem in problems.items() if problem]
-            unusable += refused if about.cards else [Unusable(backend, about.init_status)]
+    refusals: list[BackendError] = []
+    for backend in dict.fromkeys(map(_meant, backends or BACKENDS)):
+        try:
+            places, refused = _places(backend)
+            found += places
+            unusable += refused
+        except BackendError as error:
+            refusals.append(error)
+            unusable.append(Unusable(backend, str(error.__cause__ or error)))
+    if not found and refusals:
+        raise refusals[0]
     return found, unusable
+
+
+def _meant(backend: str) -> str:
+    """The backend that a name means; raises BackendError if none has it."""
+    name, number = chosen_card(backend)
+    if name == AUTO:
+        return start_backend(AUTO)
+    if name not in KNOWN:
+        open_backend(name)  # raises the reason
+    return name if number is None else f"{name}:{number}"
+
+
+def _places(backend: str) -> tuple[list[Place], list[Unusable]]:
+    """The places of a backend, and its cards that can't be used; raises BackendError if there is no place."""
+    if backend == "cpu":
+        devices = open_backend(backend).devices
+        return [Place(backend, threads, devices) for threads in sorted({1, available_threads()})], []
+    if chosen_card(backend)[1] is not None:
+        return [_card(backend)], []
+    about = describe_backend(backend, probe=True)
+    if not about.usable:
+        open_backend(backend)  # raises the reason
+    problems = {f"{backend}:{card['number']}": card["problem"] for card in about.cards}
+    places = [_card(name) for name, problem in problems.items() if problem is None]
+    return places, [Unusable(name, str(problem)) for name, problem in problems.items() if problem]
 
 
 def _card(name: str) -> Place:
@@ -134,6 +171,18 @@ class SpeedRun:
         """End soon, with what was measured so far; a signal handler may call it."""
         self._interrupted = True
         return True
+
+    def check(self, workload: Workload) -> None:
+        """Raise what is wrong with a workload: names that don't exist, and UnfitPictureError for the size."""
+        luma, *chroma = PixelFormat("420", self.depth).plane_shapes(*self.size)
+        geometry = Geometry(luma[1], luma[0], self.depth, (chroma[0][1], chroma[0][0]))
+        with Measurement(1, backend="cpu") as measurement:
+            _add(workload, measurement)
+            for extractor in measurement.extractors:
+                try:
+                    extractor.check_size(geometry)
+                except UnfitPictureError as error:
+                    raise UnfitPictureError(f"{workload.name} can't be measured: ", *error.args) from error
 
     def measure(self, place: Place, workload: Workload, left: int) -> Speed | None:
         """Measure one of `left` that are still to do in its share of the time; None if it was interrupted."""
@@ -175,10 +224,7 @@ class SpeedRun:
     def _run(self, place: Place, workload: Workload, pairs: Pairs, deadline: float) -> tuple[Results, float]:
         """Measure until the deadline, and a few frames at least; returns the figures and the seconds."""
         with Measurement(place.threads, backend=place.devices) as measurement:
-            for model in workload.models:
-                measurement.add_model(model)
-            for feature in workload.features:
-                measurement.add_feature(feature)
+            _add(workload, measurement)
             begin = self._now()
             for number, pair in enumerate(itertools.cycle(pairs)):
                 if number >= _COMPARED and self._now() >= deadline:
@@ -187,6 +233,13 @@ class SpeedRun:
                 measurement.add(*pair)
             measurement.flush()
             return measurement.results(), self._now() - begin
+
+
+def _add(workload: Workload, measurement: Measurement) -> None:
+    for model in workload.models:
+        measurement.add_model(model)
+    for feature in workload.features:
+        measurement.add_feature(feature)
 
 
 class _Interrupted(Exception):
@@ -221,7 +274,7 @@ def as_document(
         "seconds": asked,
         "results": [_entry(speed) for speed in speeds],
         "unusable": [entry._asdict() for entry in unusable],
-        "equal": not differences,
+        "equal": bool(speeds) and not differences,
         "differences": differences,
     }
 
