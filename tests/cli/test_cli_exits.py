@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +115,13 @@ def test_remedies_are_spelled_as_options(program: str, said: str, capsys: pytest
 
 def test_an_error_of_the_system_without_a_file() -> None:
     assert describe(OSError(28, "No space left")) == "the output could not be written: No space left"
+
+
+def test_too_many_open_files() -> None:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert describe(OSError(errno.EMFILE, "Too many open files", "difflib.py")) == (
+        f"this process may have {most:,} files open, and needs more: raise the limit, 'ulimit -n'"
+    )
 
 
 def test_names_of_files_cannot_break_the_line(capsys: pytest.CaptureFixture[str]) -> None:

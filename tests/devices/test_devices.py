@@ -172,6 +172,8 @@ def test_a_card_is_chosen(
         ("cpu:0", None, (), "'cpu:0' is no backend: name one, or one of its cards, as cuda:0"),
         ("cuda:x", None, (), "'cuda:x' is no backend"),
         ("cuda:", None, (), "'cuda:' is no backend"),
+        (None, None, (), "None is no backend: name one, or one of its cards, as cuda:0"),
+        (5, None, (), "5 is no backend"),
         ("sycl:0", None, (), "the backend 'sycl:0' can't start (not in this version): use one of cpu, cuda"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import (
+    BackendError,
     FeatureError,
     InputError,
     PairingError,
@@ -32,6 +33,13 @@ def test_arrays_are_copied_and_pictures_are_not() -> None:
         ref[:] = dis[:] = 0
         measurement.flush()
         assert equal(measurement.results(), expected)
+
+
+@pytest.mark.parametrize("backend", [None, 5, [], (), ["cpu"], {"cpu"}, b"cpu"])
+def test_what_is_no_backend(backend: Any) -> None:
+    with pytest.raises(BackendError) as caught:
+        Measurement(backend=backend)
+    assert str(caught.value) == f"{backend!r} is no backend: name one, or one of its cards, as cuda:0"
 
 
 def test_arrays_may_be_strided_and_have_chroma() -> None:

@@ -49,7 +49,9 @@ def test_a_system_that_has_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(threading.Thread, "start", refuse_the_third)
     before = threading.active_count()
-    with pytest.raises(InputError, match="4 threads: use fewer"):
+    with pytest.raises(
+        InputError, match="4 threads: use fewer, as with threads=2, or raise its limits, 'ulim"
+    ):
         Scheduler(4, lambda: lambda _: None)
     assert threading.active_count() == before
 

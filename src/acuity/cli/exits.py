@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import io
 import os
+import resource
 import signal
 import sys
 import threading
@@ -174,6 +176,9 @@ def _finished(command: Callable[[], int]) -> int:
 def describe(error: OSError) -> str:
     """`FILE: reason` instead of Python's `[Errno 2] reason: 'FILE'`."""
     reason = error.strerror or str(error)
+    if error.errno == errno.EMFILE:
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return f"this process may have {most:,} files open, and needs more: raise the limit, 'ulimit -n'"
     # Errors of opened files have a name; without a name it is an error of printing.
     return f"{error.filename}: {reason}" if error.filename else f"the output could not be written: {reason}"
 

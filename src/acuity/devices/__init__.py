@@ -152,10 +152,19 @@ def start_backend(wanted: str, excluded: Collection[str] = ()) -> str:
 
 
 def open_devices(
-    backend: str, excluded: Collection[str] = (), instruction_set: str | None = None
+    backend: str | Sequence[Device], excluded: Collection[str] = (), instruction_set: str | None = None
 ) -> list[Device]:
-    """The devices of one measurement, the preferred one first; raises BackendError."""
-    return open_backend(backend, excluded, instruction_set).devices
+    """The devices of one measurement, the preferred one first; raises BackendError.
+
+    Devices that are open already are returned as they are.
+    """
+    if isinstance(backend, str):
+        return open_backend(backend, excluded, instruction_set).devices
+    given: object = backend  # programs pass anything
+    devices: list[Device] = list(given) if isinstance(given, Sequence) else []
+    if not devices or not all(hasattr(device, "workers") for device in devices):
+        raise _no_backend(backend)
+    return devices
 
 
 def open_backend(
@@ -245,15 +254,21 @@ def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | Non
 
     A number says that a card is wanted, also with 'auto'.
     """
+    if not isinstance(backend, str):
+        raise _no_backend(backend)
     name, colon, text = backend.partition(":")
     if colon and (name == "cpu" or not (text.isascii() and text.isdigit())):
-        raise BackendError(f"'{backend}' is no backend: name one, or one of its cards, as cuda:0")
+        raise _no_backend(backend)
     number = int(text) if colon else device
     if device is not None and (number != device or name == "cpu"):
         raise BackendError(
             to_set("device", str(device)), f" is no card of the backend '{backend}': ", to_omit("device")
         )
     return "cuda" if name == AUTO and number is not None else name, number
+
+
+def _no_backend(given: object) -> BackendError:
+    return BackendError(f"{given!r} is no backend: name one, or one of its cards, as cuda:0")
 
 
 def _excluded_cards(name: str, excluded: Collection[str]) -> frozenset[int]:

@@ -39,11 +39,12 @@ def in_memory(array: Plane) -> Samples | None:
         if hasattr(array, "__dlpack_device__"):
             kind, _ = array.__dlpack_device__()
             return cast("Samples", np.from_dlpack(cast("Any", array))) if int(kind) in _HOST else None
-        if hasattr(array, "__cuda_array_interface__"):
+        if getattr(array, "__cuda_array_interface__", None) is not None:
             return None
     except Exception as error:  # whatever another library raises
+        why = str(error) or type(error).__name__
         raise InputError(
-            f"an array of type {type(array).__name__} can't be read ({error}): pass a numpy array"
+            f"an array of type {type(array).__name__} can't be read ({why}): pass a numpy array"
         ) from error
     raise InputError(
         "a picture is an array of luma samples, a tuple of such planes or a Picture, not something of type "

@@ -89,10 +89,8 @@ class Measurement:
         steps = sampling(subsample)
         self._may_decline = may_decline or backend == AUTO
         self.declined: BackendError | None = None  # why the preferred device isn't used
-        if isinstance(backend, str):
-            backend = open_devices(backend, instruction_set=instruction_set)
         self._alone = alone
-        self._devices = tuple(backend)
+        self._devices = tuple(open_devices(backend, instruction_set=instruction_set))
         self._crew = crew
         wanted = crew.threads if crew is not None else check_threads(threads)
         self.threads = max(device.workers(wanted) for device in self._devices)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 from acuity.devices import available_threads
-from acuity.errors import ClosedError, InputError
+from acuity.errors import ClosedError, InputError, Remedy, to_set
 
 JobT = TypeVar("JobT")
 JobT_contra = TypeVar("JobT_contra", contravariant=True)
@@ -73,7 +73,7 @@ class Scheduler(Generic[JobT]):
         except RuntimeError:  # the system's limit
             self._threads = [thread for thread in self._threads if thread.ident is not None]
             self.close()
-            raise InputError(f"the system refuses to start {threads} threads: use fewer") from None
+            raise _refused(threads) from None
 
     @property
     def done(self) -> int:
@@ -251,3 +251,11 @@ class BatchScheduler(Scheduler[JobT]):
 
 def _none() -> Callable[[object], None]:
     raise AssertionError("batches have a worker of their own")
+
+
+def _refused(threads: int) -> InputError:
+    """The sentence about threads that the system doesn't start."""
+    remedy: tuple[str | Remedy, ...] = ("raise its limits, 'ulimit -u' and 'ulimit -v'",)
+    if threads > 1:
+        remedy = ("use fewer, as with ", to_set("threads", str(threads // 2)), ", or ", *remedy)
+    return InputError(f"the system refuses to start {threads} threads: ", *remedy)

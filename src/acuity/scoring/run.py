@@ -17,6 +17,7 @@ from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_
 from acuity.models.fit import display_note, model_display
 from acuity.scoring.file_identity import files_of
 from acuity.scoring.metrics import Metric, find_metrics, headlines
+from acuity.scoring.named_decoder import NamedDecoder
 from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.video import notes
@@ -167,10 +168,14 @@ def _run(
     if (preferred := opened.devices[0].allocate) is not None:
         opening = replace(opening, allocate=preferred)
     decoding = open_decoder(request.decoder, opened.devices)
-    if decoding.containers is not None:
-        opening = replace(opening, containers=decoding.containers)
+    if (containers := decoding.containers) is not None:
+        if request.decoder != AUTO:
+            containers = NamedDecoder(request.decoder, containers)
+        opening = replace(opening, containers=containers)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
+        if isinstance(containers, NamedDecoder):
+            containers.check()
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None

@@ -106,7 +106,8 @@ class CudaInterface(OnCard):
             "version": self.version,
             **({"stream": self.stream} if self.version >= 3 else {}),
         }
-        return {**about, **self.changes}
+        changed = {**about, **self.changes}
+        return {name: value for name, value in changed.items() if value is not ...}  # ...: left out
 
 
 class Dlpack(OnCard):

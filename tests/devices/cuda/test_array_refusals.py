@@ -74,7 +74,6 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: CudaInterface(c, WORDS, offset=1), "which is odd, can't be read: pass a copy"),
     (lambda c: CudaInterface(c, SAMPLES, stream=0), "names the stream 0, which is none: pass 1"),
     (lambda c: CudaInterface(c, SAMPLES, changes={"mask": SAMPLES}), "an array with a mask"),
-    (lambda c: CudaInterface(c, SAMPLES, changes={"data": None}), "that can't be read"),
     (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "lies on card 3, and the measurement is on card 0: copy"),
     (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "or pass backend='cuda:3'"),
     (lambda c: Dlpack(c, SAMPLES, device=(10, 0)), "DLPack's kind 10, which is no NVIDIA card"),
@@ -99,6 +98,71 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 ]
 
 
+# What an interface says that isn't so, and what is said of it.
+LIES: list[tuple[dict[str, Any], str]] = [
+    ({"data": (1 << 70, False)}, "0x400000000000000000 is no address of an array: pass one on a card"),
+    ({"data": (-1, False)}, "-0x1 is no address of an array"),
+    ({"data": (0, False)}, "the array's memory is on no card: pass one on card 0, or a numpy array"),
+    ({"data": ("x", False)}, "can't be read (its __cuda_array_interface__: 'str' object cannot be interpr"),
+    ({"data": ()}, "can't be read (its __cuda_array_interface__: tuple index out of range): pass a plain"),
+    ({"data": None}, "an array of type CudaInterface can't be read (its __cuda_array_interface__: 'None"),
+    ({"data": ...}, "can't be read (its __cuda_array_interface__ lacks 'data'): pass a plain array"),
+    ({"shape": ...}, "can't be read (its __cuda_array_interface__ lacks 'shape')"),
+    ({"shape": 64}, "'int' object is not iterable"),
+    ({"shape": (32.0, 40)}, "'float' object cannot be interpreted as an integer"),
+    ({"shape": (-32, 40)}, "no array has the shape (-32, 40): its sides have to be 1 or more"),
+    ({"shape": (1 << 62, 1 << 62), "strides": None}, "is larger than the memory of any card"),
+    ({"shape": (1 << 30, 1 << 30), "strides": None}, "is larger than the memory of any card"),
+    ({"shape": (1 << 62, 40)}, "is larger than the memory of any card"),
+    ({"strides": (40,)}, "the shape (32, 40) has 2 strides, and this one (40,)"),
+    ({"strides": ()}, "the shape (32, 40) has 2 strides, and this one ()"),
+    ({"strides": (40.0, 1)}, "'float' object cannot be interpreted as an integer"),
+    ({"typestr": None}, "data type 'None' not understood"),
+    ({"typestr": "zzz"}, "data type 'zzz' not understood"),
+    ({"typestr": ["|u1"]}, "can't be read (its __cuda_array_interface__: "),
+    ({"version": ...}, "the version of its __cuda_array_interface__ is no whole number, but None"),
+    ({"version": "3"}, "the version of its __cuda_array_interface__ is no whole number, but '3'"),
+    ({"version": 0}, "its __cuda_array_interface__ has the version 0, and 1 to 3 are known"),
+    ({"version": 99}, "has the version 99, and 1 to 3 are known"),
+    ({"stream": 3}, "names the stream 3, which is none: pass 1 for the default stream"),
+    ({"stream": 12345}, "names the stream 12345, which is none"),
+    ({"stream": 1 << 70}, "names the stream 1180591620717411303424, which is none"),
+    ({"stream": -5}, "names the stream -5, which is none"),
+    ({"stream": "x"}, "names the stream 'x', which is none"),
+    ({"stream": True}, "names the stream True, which is none"),
+]
+
+
+def lying(lie: dict[str, Any]) -> Callable[[Any], Any]:
+    return lambda card: CudaInterface(card, SAMPLES, changes=lie)
+
+
+REFUSED += [(lying(lie), words) for lie, words in LIES]
+
+
+class Says:
+    """Has the interface that it is given, and raises it if it is an error."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+REFUSED += [
+    (lambda c: Says(None), "a picture is an array of luma samples, a tuple of such planes or a Picture, not"),
+    (lambda c: Says([]), "Says can't be read (its __cuda_array_interface__ is of type list, and no dict)"),
+    (lambda c: Says(7), "is of type int, and no dict): pass a plain array"),
+    (lambda c: Says(RuntimeError("inside")), "an array of type Says can't be read (inside): pass"),
+    (lambda c: Says({}, LookupError()), "an array of type Says can't be read (LookupError): pass a"),
+]
+
+
 @pytest.mark.parametrize(("make", "words"), REFUSED)
 def test_what_is_no_picture_gets_a_sentence(make: Callable[[Any], Any], words: str) -> None:
     card = EmulatedCard()
@@ -113,6 +177,38 @@ def test_what_is_no_picture_gets_a_sentence(make: Callable[[Any], Any], words: s
         assert (measurement.frames, len(told)) == (0, 2)
     if isinstance(wrong, Dlpack):
         assert wrong.deleted == wrong.exported
+
+
+def test_versions_and_handles_that_are_known() -> None:
+    card = EmulatedCard()
+    with on_card(card, "psnr") as measurement:
+        for version in (1, 2, 3):
+            array = CudaInterface(card, SAMPLES, version=version)
+            measurement.add(array, array)
+        for stream in (None, 1, 2, 0x55AA_1234_5678):
+            array = CudaInterface(card, SAMPLES, stream=stream)
+            measurement.add(array, array)
+        shape = tuple(map(np.int64, (32, 40)))
+        unpadded = CudaInterface(card, SAMPLES, changes={"shape": shape, "strides": None})
+        measurement.add(unpadded, unpadded)
+        measurement.flush()
+        assert measurement.frames == 8
+
+
+class HostCapsule(Dlpack):
+    """Says that it is on a card, and gives an array in the machine's memory."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+def test_a_capsule_that_is_no_such_array() -> None:
+    card = EmulatedCard()
+    with on_card(card, "psnr") as measurement:
+        liar = HostCapsule(card, SAMPLES, device=(1, 0))
+        with pytest.raises(InputError, match=r"can't be read \(it says device 2, and its capsule 1\): pass"):
+            measurement.add(liar, liar)
+        assert liar.deleted == liar.exported == 1
 
 
 def test_depths_and_sizes_that_do_not_fit() -> None:

@@ -253,7 +253,7 @@ def finish(cuda: FakeCuda, stream: int) -> None:
     cuda.streams[stream].run(len(cuda.streams[stream].queue))
 
 
-@pytest.mark.parametrize("stream", [1, 5000])
+@pytest.mark.parametrize("stream", [1, 0x5000_0000])
 @pytest.mark.parametrize("early", [False, True])
 def test_copies_come_after_what_was_written_and_before_what_is_written_next(
     cuda: FakeCuda, card: CupyCard, stream: int, early: bool

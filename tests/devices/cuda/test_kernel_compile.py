@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +79,53 @@ def test_the_identity_comes_from_the_package_and_else_from_the_library(
     assert NvrtcCompiler(lambda: pytest.fail("loaded")).identity == "nvidia-cuda-nvrtc 13.4.92"
     monkeypatch.setattr(compile_module, "_package_version", lambda: None)
     assert NvrtcCompiler(FakeNvrtc).identity == "nvrtc 13.4"
+
+
+# A CuPy whose compiler makes the folder of its cache when it is first used, as CuPy 14's does.
+CUPY = {
+    "__init__.py": "",
+    "cuda/__init__.py": "",
+    "cuda/api/__init__.py": "",
+    "cuda/api/runtime.py": "is_hip = False\nclass CUDARuntimeError(Exception): pass\n",
+    "cuda/libs/__init__.py": "",
+    "cuda/libs/nvrtc.py": (
+        "import os\nmade = []\ndef getVersion():\n    if not made:\n"
+        "        made.append(os.environ.get('CUPY_CACHE_DIR', os.path.expanduser('~/.cupy/kernel_cache')))\n"
+        "        os.makedirs(made[0], exist_ok=True)\n    return 13, 4\n"
+    ),
+}
+ASK = """
+import json, os
+from acuity.devices.cuda.hardware.bindings import load_bindings
+nvrtc = load_bindings().nvrtc()
+folder, after = nvrtc.made[0], os.environ.get("CUPY_CACHE_DIR")
+print(json.dumps([nvrtc.getVersion(), folder, os.path.isdir(folder), after]))
+"""
+
+
+@pytest.mark.parametrize("given", [None, "plain/cache", "folder"])
+@pytest.mark.parametrize("home", ["plain", "home"])
+def test_a_home_in_which_cupy_can_make_no_folder(tmp_path: Path, home: str, given: str | None) -> None:
+    for name, text in CUPY.items():
+        path = tmp_path / "site" / "cupy_backends" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "plain").write_text("a file")
+    (tmp_path / "home").mkdir()
+    said = None if given is None else str(tmp_path / given)
+    environment = {name: value for name, value in os.environ.items() if name != "CUPY_CACHE_DIR"}
+    environment |= {
+        "HOME": str(tmp_path / home),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *sys.path]),
+    }
+    environment |= {} if said is None else {"CUPY_CACHE_DIR": said}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=True
+    )
+    version, folder, is_there, after = json.loads(done.stdout)
+    assert (version, after) == ([13, 4], said)
+    usual = said or str(tmp_path / home / ".cupy" / "kernel_cache")
+    assert is_there == (folder == usual) == ("plain" not in usual)
 
 
 needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy, an extra, is missing")

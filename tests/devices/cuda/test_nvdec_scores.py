@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import acuity
 from acuity.devices import Opened, open_decoder
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.device import CudaDevice
@@ -91,6 +92,28 @@ def test_videos_that_are_converted(library: FakeNvdec, tmp_path: Path) -> None:
         InputError, match=r"half\.mp4' can't be decoded on the card, because its pictures are con"
     ):
         scored(ref, half, "nvdec", **options)
+
+
+def test_a_named_decoder_has_something_to_decode(library: FakeNvdec, tmp_path: Path) -> None:
+    coded, _ = pair_of_clips(tmp_path, 4)
+    with acuity.open_video(coded) as video:
+        size = {"width": video.info.width, "height": video.info.height}
+        frames = b"".join(plane.tobytes() for picture in video for plane in picture.planes)
+    raw = tmp_path / "ref.yuv"
+    raw.write_bytes(frames)
+    geometry = {**size, "pixel_format": "420", "bitdepth": 8}
+    expected = scored(raw, coded, "cpu", **geometry)
+    found = scored(raw, coded, "nvdec", **geometry)  # one of them is decoded
+    assert library.decoders == 1
+    np.testing.assert_array_equal(found.results.columns["psnr_y"], expected.results.columns["psnr_y"])
+    for decoder in ("auto", "cpu"):
+        assert scored(raw, raw, decoder, **geometry).results.columns["psnr_y"].size == 4
+    with pytest.raises(InputError) as caught:
+        scored(raw, raw, "nvdec", **geometry)
+    assert str(caught.value) == (
+        "decoder='nvdec' has no encoded file to decode: raw video, Y4M and images are read without it, so "
+        "leave out decoder"
+    )
 
 
 def test_a_decoder_that_is_unknown_or_not_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from acuity.errors import InputError
 
 CPU, CUDA, CUDA_MANAGED = 1, 2, 13  # kinds of devices
 _KINDS: Final = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_MOST_SIDES: Final = 64  # that numpy's arrays may have
 _NEWEST: Final = 1, 0  # the version that is asked for; its minor versions add nothing that is read here
 
 
@@ -126,6 +127,10 @@ def take(capsule: Any) -> Exported:
         )
     tensor = managed.tensor
     count = tensor.ndim
+    if not 0 <= count <= _MOST_SIDES or (count and not tensor.shape):
+        raise InputError(
+            f"a DLPack capsule says {count} sides, and has no shape for them: pass a plain array of samples"
+        )
     return Exported(
         address=(tensor.data or 0) + tensor.byte_offset,
         shape=tuple(tensor.shape[:count]),

@@ -9,17 +9,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import index
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from acuity.devices.cuda.dlpack import CUDA, CUDA_MANAGED, export
 from acuity.devices.cuda.hardware.card import Card, Stream
-from acuity.errors import InputError, to_set
+from acuity.errors import AcuityError, InputError, to_set
 from acuity.video.card_picture import CardPlane
 
 _DEFAULT_STREAM: Final = 1  # CUDA's name of it; 0 is ambiguous
+_NAMED_STREAMS: Final = 1, 2  # those that have a number; all others are handles
+_LEAST_HANDLE: Final = 1 << 16  # handles are addresses, and no system has memory below this one
+_MOST_ADDRESS: Final = (1 << 63) - 1
 _MOST_PITCH: Final = (1 << 31) - 1  # what kernels count rows' distances in
+_MOST_BYTES: Final = 1 << 40  # no card has as much memory
+_VERSIONS: Final = range(1, 4)  # of Numba's interface
 _Dtype = np.dtype[np.uint8] | np.dtype[np.uint16]
 _DTYPES: Final[dict[str, _Dtype]] = {
     "uint8": np.dtype(np.uint8),
@@ -63,8 +69,17 @@ def view_of(array: Any, card: Card, stream: Stream) -> View:
 
     `stream` waits until the array is written, if its library sees to that.
     """
-    raw = _read(array, card, stream)
+    try:
+        raw = _read(array, card, stream)
+    except AcuityError:
+        raise
+    except Exception as error:  # whatever another library raises
+        raise _unreadable(array, str(error) or type(error).__name__) from error
     shape, pitch, dtype = _layout(raw.shape, raw.strides, raw.dtype)
+    if not 0 <= raw.address <= _MOST_ADDRESS - _MOST_BYTES:
+        raise InputError(f"{raw.address:#x} is no address of an array: pass one on a card, or a numpy array")
+    if not raw.address:
+        raise _elsewhere(None, card)
     if raw.card != card.properties.number:
         raise _elsewhere(raw.card, card)
     if raw.address % dtype.itemsize:
@@ -88,8 +103,18 @@ def _layout(
         raise InputError(f"a plane must be an array of rows and columns, and one has the shape {shape}")
     if 0 in shape:
         raise InputError(f"an array of the shape {shape} has no samples: pass pictures that have some")
-    plane = shape[0], shape[1]
-    return plane, _pitch(plane, strides, _DTYPES[dtype].itemsize), _DTYPES[dtype]
+    if min(shape) < 0:
+        raise InputError(f"no array has the shape {shape}: its sides have to be 1 or more")
+    if strides is not None and len(strides) != len(shape):
+        raise InputError(
+            f"an array of the shape {shape} has {len(shape)} strides, and this one {strides}: pass a plain "
+            "array"
+        )
+    plane, size = (shape[0], shape[1]), _DTYPES[dtype].itemsize
+    pitch = _pitch(plane, strides, size)
+    if max(pitch, *plane) > _MOST_PITCH or pitch * plane[0] > _MOST_BYTES:
+        raise InputError(f"an array of the shape {shape} is larger than the memory of any card")
+    return plane, pitch, _DTYPES[dtype]
 
 
 def _pitch(shape: tuple[int, int], strides: tuple[int, ...] | None, sample: int) -> int:
@@ -134,26 +159,55 @@ def _read(array: Any, card: Card, stream: Stream) -> _Raw:
     return _by_dlpack(array, library, card, stream)
 
 
+def _unreadable(array: Any, why: str) -> InputError:
+    return InputError(f"an array of type {type(array).__name__} can't be read ({why}): pass a plain array")
+
+
 def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
+    if not isinstance(about, Mapping):
+        raise _unreadable(array, f"its {_INTERFACE} is of type {type(about).__name__}, and no dict")
+    _check_version(array, about.get("version"))
     try:
-        address, _ = about["data"]
-        shape, strides = tuple(about["shape"]), about.get("strides")
-        dtype = _TYPES.get(about["typestr"]) or _name_of(np.dtype(about["typestr"]))
-        # Older versions don't say; most programs work in the default stream.
-        stream = about.get("stream", _DEFAULT_STREAM)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{type(array).__name__} has a {_INTERFACE} that can't be read ({error}): pass a plain array"
+        address, shape = index(about["data"][0]), tuple(map(index, about["shape"]))
+        strides = about.get("strides")
+        strides = None if strides is None else tuple(map(index, strides))
+        written = about["typestr"]
+        dtype = _TYPES.get(written) or _name_of(np.dtype(str(written)))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        missing = isinstance(error, KeyError)
+        raise _unreadable(
+            array, f"its {_INTERFACE} lacks {error}" if missing else f"its {_INTERFACE}: {error}"
         ) from error
     if about.get("mask") is not None:
         raise InputError("an array with a mask has samples that count for nothing: pass it without")
-    if stream is not None and (not isinstance(stream, int) or stream < 1):
+    stream = _checked_stream(about)
+    inside = 0 < address <= _MOST_ADDRESS
+    where = card.card_of(address) if inside else card.properties.number  # an empty array has no memory
+    return _Raw(address, shape, strides, dtype, where, array, stream, stream)
+
+
+def _check_version(array: Any, version: object) -> None:
+    if type(version) is not int:
+        raise _unreadable(array, f"the version of its {_INTERFACE} is no whole number, but {version!r}")
+    if version not in _VERSIONS:
+        raise _unreadable(
+            array, f"its {_INTERFACE} has the version {version}, and 1 to {_VERSIONS[-1]} are known"
+        )
+
+
+def _checked_stream(about: Mapping[str, Any]) -> int | None:
+    """The stream that is named; None if there is nothing to wait for."""
+    # Older versions don't say; most programs work in the default stream.
+    stream = about.get("stream", _DEFAULT_STREAM)
+    if stream is None:
+        return None
+    is_number = isinstance(stream, int) and not isinstance(stream, bool)
+    if not is_number or not (stream in _NAMED_STREAMS or _LEAST_HANDLE <= stream <= _MOST_ADDRESS):
         raise InputError(
             f"{_INTERFACE} names the stream {stream!r}, which is none: pass 1 for the default stream, 2 for "
             "a thread's own, or a handle"
         )
-    where = card.card_of(address) if address else card.properties.number  # an empty array has no memory
-    return _Raw(address, shape, strides, dtype, where, array, stream, stream)
+    return int(stream)
 
 
 def _name_of(dtype: np.dtype[Any]) -> str:
@@ -170,6 +224,8 @@ def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:
     if number != card.properties.number:
         raise _elsewhere(number, card)
     found = export(array, stream.handle)
+    if found.device not in _MANAGED:
+        raise _unreadable(array, f"it says device {device}, and its capsule {found.device}")
     used_in = None
     if library in _CURRENT_STREAMS and library in sys.modules:
         used_in = _CURRENT_STREAMS[library](sys.modules[library], number) or _DEFAULT_STREAM

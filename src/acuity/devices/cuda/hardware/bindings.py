@@ -7,7 +7,9 @@ and all of CuPy in half a second, of which nothing else is needed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -15,6 +17,7 @@ from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError, to_set
 
 PACKAGE: Final = "cupy_backends"
+_CUPY_FOLDER: Final = "CUPY_CACHE_DIR"
 INSTALL: Final = "pip install 'acuity[cuda]'"
 
 
@@ -137,4 +140,32 @@ def _load_nvrtc() -> Nvrtc:
     from cupy_backends.cuda.libs import nvrtc
 
     found: Nvrtc = nvrtc
+    with _folder_for_cupy():
+        found.getVersion()  # looks for the library, and imports all of CuPy
     return found
+
+
+@contextmanager
+def _folder_for_cupy() -> Iterator[None]:
+    """Lends CuPy an empty folder where it can't make its own, without which it isn't imported.
+
+    It keeps kernels there that it compiles itself, and none of them is used here.
+    """
+    usual = os.environ.get(_CUPY_FOLDER)
+    try:
+        os.makedirs(usual or os.path.expanduser("~/.cupy/kernel_cache"), exist_ok=True)
+    except OSError:  # the home directory is a file, missing or not ours
+        pass
+    else:
+        yield
+        return
+    from tempfile import TemporaryDirectory  # which most homes don't need
+
+    with TemporaryDirectory(prefix="acuity-cupy-") as folder:
+        os.environ[_CUPY_FOLDER] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(_CUPY_FOLDER)
+            if usual is not None:
+                os.environ[_CUPY_FOLDER] = usual
