@@ -16,7 +16,7 @@ from acuity.video.card_picture import CardPicture, on_host
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, without_packet
-from damaged_clip import FRAGILE, damage
+from damaged_clip import FRAGILE, damage, packet_at
 from emulated_card import EmulatedCard, needs_compiler
 from fake_nvdec import FakeFrame, FakeNvdec
 
@@ -150,6 +150,34 @@ def test_damage_is_known_before_what_refers_to_it_is_used(tmp_path: Path) -> Non
     path = clip(tmp_path, CODED["h264"], 20, **{"x264-params": "bframes=2:b-adapt=0:b-pyramid=0"})
     count, on_card, _ = compared(path, library)
     assert (count, on_card) == (20, 4)
+
+
+@pytest.mark.parametrize("engines", [1, 6])
+def test_damage_late_in_a_long_video(engines: int, tmp_path: Path) -> None:
+    """Where packets are decoded several at a time, nothing of those with the damaged one is used."""
+
+    def on_frame(frame: FakeFrame) -> list[FakeFrame]:
+        if frame.number == 70:
+            ctypes.CDLL(None).printf(b"Decode Error occurred for picture 70\n")
+        if frame.number >= 70:
+            ctypes.memset(frame.GetPtrToPlane(0), 0, 64)
+        return [frame]
+
+    library = FakeNvdec(engines=engines)
+    library.on_frame = on_frame
+    path = clip(tmp_path, CODED["h264"], 260)
+    assert compared(path, library)[::2] == (260, [])
+
+
+@pytest.mark.parametrize("name", ["h264", "hevc"])
+def test_packets_of_which_only_the_start_is_looked_at(name: str, tmp_path: Path) -> None:
+    """The first one has the encoder's words before its slice, which are longer than that start."""
+    path = clip(tmp_path, CODED[name], 80, width=320, height=240)
+    sizes = [packet_at(path, number)[1] for number in (0, 24, 48)]
+    assert min(sizes) > 2000
+    library = FakeNvdec(engines=6)
+    assert compared(path, library) == (80, 80, [])
+    assert library.decoders == 3
 
 
 def drop(place: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from fractions import Fraction
 from typing import Final
 
 import av
@@ -131,6 +132,7 @@ class ContainerReader(BaseReader):
         self._decoder = self._decoder_of(source)
         self._decoder.notes = self.notes
         self._frames = self._decoder.frames()
+        self._base: Fraction | None = None  # of the times of frames, from the first one on
         self._pending = None
         self._last_time = None
 
@@ -165,12 +167,16 @@ class ContainerReader(BaseReader):
 
     def _time(self, frame: DecodedFrame) -> float | None:
         """The presentation time in seconds; a gap in an even sequence of times gets a note."""
-        base = self._decoder.stream.time_base
-        if frame.pts is None or base is None or self._timeless:
+        if self._base is None:
+            self._base = None if self._timeless else self._decoder.stream.time_base
+        base = self._base
+        if frame.pts is None or base is None:
             return None
-        now, before = float(frame.pts * base), self._last_time
+        # Quotients of whole numbers are the floats of fractions, in a tenth of the time.
+        now, before = frame.pts * base.numerator / base.denominator, self._last_time
         self._last_time = now
-        step = None if self.info.variable_rate or self.info.rate is None else float(1 / self.info.rate)
+        rate = None if self.info.variable_rate else self.info.rate
+        step = None if rate is None else rate.denominator / rate.numerator
         if step is not None and before is not None and now - before > 1.5 * step and not self._hole:
             self._hole = True
             text = (

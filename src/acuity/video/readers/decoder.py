@@ -88,7 +88,7 @@ class Decoder:
         self._packets = 0
         self._early: list[int | None] = []  # times of the packets before the first frame that should make one
         self._first: _First | None = None
-        self._end: Fraction | None = None
+        self._shown: tuple[int, int] | None = None  # time and duration of the last frame
         self._skip_before: int | None = None
         self._keyframe: int | None = None  # still to be seen after start_at()
         self._noted_damage = False
@@ -182,7 +182,7 @@ class Decoder:
             self._first = _First(frame.pts, frame.interlaced_frame)
         self.index += 1
         if frame.pts is not None:
-            self._end = self._end_of(frame.pts, frame.duration)
+            self._shown = frame.pts, frame.duration
 
     def _is_cut_off(self, packet: av.Packet[av.VideoStream]) -> bool:
         """Whether a JPEG file lacks its end, which FFmpeg's decoder makes up without a word."""
@@ -191,11 +191,12 @@ class Decoder:
 
     def _check_rest(self, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
         """Read on to the end, and refuse a file that ends early: nothing can be done about that."""
+        shown = [] if self._shown is None else [self._shown]
         for packet in packets:
             self._demuxed += bool(packet.size)
             if packet.size and packet.pts is not None:
-                end = self._end_of(packet.pts, packet.duration or 0)
-                self._end = end if self._end is None else max(self._end, end)
+                shown.append((packet.pts, packet.duration or 0))
+        self._shown = max(shown, key=lambda one: self._end_of(*one), default=None)
         self._check_length()
 
     def _meet_damage(self, error: type[InputError], what: str) -> None:
@@ -261,9 +262,10 @@ class Decoder:
             )
         expected = _tagged_duration(self.stream) if "matroska" in formats else None
         rate = self.stream.guessed_rate
-        if expected is not None and rate and self._end is not None and self._end < expected - _SLACK / rate:
+        end = None if self._shown is None else self._end_of(*self._shown)
+        if expected is not None and rate and end is not None and end < expected - _SLACK / rate:
             raise TruncatedError(
-                f"'{self.path}' ends at {float(self._end):.3f} s of the {float(expected):.3f} s it promises:"
+                f"'{self.path}' ends at {float(end):.3f} s of the {float(expected):.3f} s it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
 

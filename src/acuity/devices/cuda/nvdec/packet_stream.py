@@ -15,9 +15,10 @@ from acuity.devices.cuda.nvdec.session import Doubt, Packet
 
 _START: Final = b"\0\0\1"
 _HEAD: Final = 512  # bytes that hold the parameter sets and the start of the first slice, or are tried first
-_H264_SLICES: Final = range(1, 6)
+_SLICE: Final = 80  # bytes that hold a slice's start code and header
+_H264_SLICES: Final = frozenset(byte for byte in range(256) if byte & 31 in range(1, 6))  # first bytes
 _H264_KEY, _H264_SEQUENCE = 5, 7
-_HEVC_SLICES: Final = 32  # kinds below it
+_HEVC_SLICES: Final = frozenset(byte for byte in range(256) if byte >> 1 & 63 < 32)
 _HEVC_KEYS: Final = frozenset((19, 20))
 
 
@@ -27,7 +28,7 @@ class PacketStream:
     def __init__(self, stream: av.VideoStream, codec: str) -> None:
         name = CODECS[codec][1]
         self._filter = BitStreamFilterContext(name, stream) if name else None
-        self._looks: Callable[[bytes, bool], bool] = {
+        self._looks: Callable[[memoryview, bool], bool] = {
             "h264": self._looks_at_h264,
             "hevc": self._looks_at_hevc,
             "vp9": self._looks_at_vp9,
@@ -49,19 +50,19 @@ class PacketStream:
                 raise Doubt("a packet holds more or less than one picture")
             data = made[0]
         try:
-            anew = self._looks(bytes(data), key)
+            anew = self._looks(memoryview(data), key)
         except (ValueError, IndexError) as error:
             raise Doubt(f"a header can't be read: {error}") from error
         if anew and self._first:
             data = av.Packet(self._first + bytes(data))
         return Packet(data, data.buffer_ptr, data.buffer_size, pts, duration, hidden), anew
 
-    def _looks_at_h264(self, data: bytes, key: bool) -> bool:
-        for unit in _units(data):
+    def _looks_at_h264(self, data: memoryview, key: bool) -> bool:
+        for unit in _units(data, _H264_SLICES):
             kind = unit[0] & 31
             if kind == _H264_SEQUENCE:
                 self._references.learn(unit)
-            if kind in _H264_SLICES:
+            if unit[0] in _H264_SLICES:
                 if not self._references.follows(unit):
                     raise Doubt("a frame that others refer to is missing")
                 if self._references.sequence is None or not self._references.sequence.frames_only:
@@ -69,29 +70,40 @@ class PacketStream:
                 return kind == _H264_KEY
         raise Doubt("a packet has no picture")
 
-    def _looks_at_hevc(self, data: bytes, key: bool) -> bool:
-        for unit in _units(data):
-            kind = unit[0] >> 1 & 63
-            if kind < _HEVC_SLICES:
-                return kind in _HEVC_KEYS
+    def _looks_at_hevc(self, data: memoryview, key: bool) -> bool:
+        for unit in _units(data, _HEVC_SLICES):
+            if unit[0] in _HEVC_SLICES:
+                return unit[0] >> 1 & 63 in _HEVC_KEYS
         raise Doubt("a packet has no picture")
 
-    def _looks_at_vp9(self, data: bytes, key: bool) -> bool:
+    def _looks_at_vp9(self, data: memoryview, key: bool) -> bool:
         # Two bits of a mark, two of the profile; then: shown again, no key frame, shown.
         return key and data[0] >> 6 == 2 and data[0] & 0x30 != 0x30 and data[0] & 0x0E == 0x02
 
-    def _looks_at_av1(self, data: bytes, key: bool) -> bool:
-        anew = key and av1_headers.begins_anew(data)
-        grain = av1_headers.has_film_grain(self._first + data) if anew else None
+    def _looks_at_av1(self, data: memoryview, key: bool) -> bool:
+        whole = bytes(data) if key else b""
+        anew = key and av1_headers.begins_anew(whole)
+        grain = av1_headers.has_film_grain(self._first + whole) if anew else None
         if grain:
             raise Doubt("it has film grain")
         return anew
 
 
-def _units(data: bytes) -> Iterator[bytes]:
-    """The NAL units of a packet, the last one to its end."""
+def _units(packet: memoryview, slices: frozenset[int]) -> Iterator[bytes]:
+    """The NAL units of a packet; a slice, by its first byte, may be cut off after its header.
+
+    The first slice begins near the start of most packets, of which the rest is not looked at.
+    """
+    whole = len(packet) <= _HEAD
+    data = bytes(packet[:_HEAD])
     place = data.find(_START)
-    while place >= 0:
-        after = data.find(_START, place + 3)
+    while True:
+        after = data.find(_START, place + 3) if place >= 0 else -1
+        if after < 0 and not whole and not (0 <= place < len(data) - _SLICE and data[place + 3] in slices):
+            whole, data = True, bytes(packet)
+            place = data.find(_START, max(place, 0))
+            continue
+        if place < 0:
+            return
         yield data[place + 3 : after if after >= 0 else len(data)]
         place = after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,10 +52,6 @@ class CardFrame:
     is_corrupt = False
     interlaced_frame = False
     pict_type = PictureType.NONE
-
-    def wait(self) -> None:
-        """Wait until its samples are in the memory of its own."""
-        self.surface.wait()
 
     def picture(self, seconds: float | None) -> CardPicture:
         """The frame as a picture that is shown at that time."""
@@ -113,20 +109,22 @@ class Session:
             self._listening = False
             COMPLAINTS.leave()
 
-    def decode(self, packet: Packet) -> Iterator[CardFrame]:
-        """Feed a packet; the frames that are certain by now."""
-        self._number += 1
-        stamp = packet.pts + _STAMPS
-        if stamp <= 0 or stamp in self._fed:
-            raise Doubt("two packets have one time, or a time is out of bounds")
-        self._fed[stamp] = self._number, packet
-        self._run(packet.address, packet.size, stamp)
+    def decode(self, packets: Sequence[Packet]) -> list[CardFrame]:
+        """Feed packets; the frames that are certain by now, whose samples are in memory of their own."""
+        for packet in packets:
+            self._number += 1
+            stamp = packet.pts + _STAMPS
+            if stamp <= 0 or stamp in self._fed:
+                raise Doubt("two packets have one time, or a time is out of bounds")
+            self._fed[stamp] = self._number, packet
+            self._run(packet.address, packet.size, stamp)
         return self._certain()
 
-    def flush(self) -> Iterator[CardFrame]:
+    def flush(self) -> list[CardFrame]:
         """The frames that are left; after that, packets may begin another part of the video."""
         self._run(0, 0, 0)
         if self._fed:
+            self._check()
             raise Doubt(f"{len(self._fed)} packets gave no picture")
         return self._certain()
 
@@ -140,11 +138,10 @@ class Session:
             frames = self._decoder.Decode(entry)
         except Exception as error:  # the library raises whatever its parts do
             raise Doubt(f"the card's decoder failed: {error}") from error
-        if COMPLAINTS.count() != self._complaints:
-            raise Doubt("the card's decoder met damage")
-        with self._video.card.in_place():
-            for frame in frames:
-                self._show(frame)
+        if frames:
+            with self._video.card.in_place():
+                for frame in frames:
+                    self._show(frame)
 
     def _create(self) -> NvDecoder:
         video = self._video
@@ -162,7 +159,7 @@ class Session:
         number, packet = self._fed.pop(frame.timestamp, (0, None))
         if packet is None:
             raise Doubt("a picture came twice, or belongs to no packet")
-        if any(stamp < frame.timestamp for stamp in self._fed):
+        if self._fed and min(self._fed) < frame.timestamp:
             raise Doubt("a picture is missing, or not in its place")
         columns, rows = decoder.GetWidth(), decoder.GetHeight()
         if columns - video.width not in (0, 1) or rows - video.height not in (0, 1):
@@ -176,7 +173,16 @@ class Session:
         surface = self._surfaces.unpack(luma, chroma, pitch)
         self._shown.append(CardFrame(number, packet.pts, packet.duration, surface, self._surfaces))
 
-    def _certain(self) -> Iterator[CardFrame]:
-        first = min((number for number, _ in self._fed.values()), default=self._number + 1)
+    def _check(self) -> None:
+        if COMPLAINTS.count() != self._complaints:
+            raise Doubt("the card's decoder met damage")
+
+    def _certain(self) -> list[CardFrame]:
+        self._check()
+        self._surfaces.settle()
+        # The packets that were fed are in the order of their numbers.
+        first = next(iter(self._fed.values()))[0] if self._fed else self._number + 1
+        found = []
         while self._shown and self._shown[0].number < first:
-            yield self._shown.popleft()
+            found.append(self._shown.popleft())
+        return found

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from acuity.devices.cuda.downloads import Downloads
-from acuity.devices.cuda.hardware.card import Bytes, Card, Event, Memory, Stream
+from acuity.devices.cuda.hardware.card import Bytes, Card, Memory, Stream
 from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
 from acuity.features.extractor import Geometry
 from acuity.video.alignment.signature import CellMeans, cells_of, row_step
@@ -21,15 +21,19 @@ _THREADS: Final = 128
 _CELL_THREADS: Final = 32
 _WORD: Final = 8
 _STORED: Final = 16  # bits of a sample in a surface of more than 8 bits, which are the upper ones
+_BLOCK: Final = 64 << 20  # bytes that are allocated at once, because that takes as long as decoding a picture
+_MOST_SLOTS: Final = 16  # in a block
+_ALIGNED: Final = 256
 
 
 class _Slot:
     """Memory of one picture, with room for the sums of its cells on both sides."""
 
-    def __init__(self, card: Card, size: int, cells: int) -> None:
-        self.memory: Memory = card.allocate(size + cells * _WORD)
-        self.host: Bytes = card.pinned(cells * _WORD)
-        self.sums = self.memory.address + size
+    def __init__(self, memory: Memory, address: int, sums: int, host: Bytes) -> None:
+        self.memory = memory  # which it is a part of
+        self.address = address
+        self.sums = sums
+        self.host = host
 
 
 class Surface:
@@ -38,22 +42,19 @@ class Surface:
     def __init__(self, pool: Surfaces, slot: _Slot) -> None:
         self._pool = pool
         self.slot = slot
-        self.unpacked: Event | None = None
-
-    def wait(self) -> None:
-        """Wait until the samples are there."""
-        assert self.unpacked is not None
-        self.unpacked.wait()
 
     def to_host(self, planes: tuple[CardPlane, ...]) -> tuple[Samples, ...]:
-        return self._pool.downloads.fetch(planes, self.unpacked)
+        return self._pool.downloads.fetch(planes, None)
 
     def __del__(self) -> None:
         self._pool.free.append(self.slot)
 
 
 class Surfaces:
-    """Unpacks a decoder's surfaces into pictures, in the decoder's stream."""
+    """Unpacks a decoder's surfaces into pictures, in the decoder's stream.
+
+    What was unpacked may be read after settle(), which waits for all of it at once.
+    """
 
     def __init__(
         self, card: Card, stream: Stream, width: int, height: int, format: PixelFormat, *, luma_only: bool
@@ -70,6 +71,7 @@ class Surfaces:
         self._cells = cells_of(width, height)
         self._means = CellMeans(width, height, format.depth)
         self.free: deque[_Slot] = deque()
+        self._settled = True
         self.downloads = Downloads(card)
         self._unpack, self._sum = card.kernels(_PROGRAM, _KERNELS[format.bytes_per_sample])
         luma = self._layouts[0]
@@ -92,20 +94,36 @@ class Surfaces:
         try:
             slot = self.free.popleft()
         except IndexError:
-            slot = _Slot(self._card, self._size, self._cells[0] * self._cells[1])
+            slot = self._allocate()
         surface = Surface(self, slot)
-        to, stream = slot.memory.address, self._stream
+        to, stream = slot.address, self._stream
+        self._settled = False
         self._unpack(stream, self._grid, (_THREADS, 1, 1), luma, chroma, np.int32(pitch), to, *self._numbers)
         cells = slot.host.nbytes // _WORD
         self._sum(stream, (cells, 1, 1), (_CELL_THREADS, 1, 1), to, *self._cell_numbers, slot.sums)
         stream.download(slot.host, slot.sums)
-        surface.unpacked = stream.mark()
         return surface
 
+    def settle(self) -> None:
+        """Wait until everything that was unpacked is there."""
+        if not self._settled:
+            self._stream.mark().wait()
+            self._settled = True
+
+    def _allocate(self) -> _Slot:
+        """A new slot; others of the same block become free."""
+        cells = self._cells[0] * self._cells[1] * _WORD
+        each = -(-(self._size + cells) // _ALIGNED) * _ALIGNED
+        count = min(max(_BLOCK // each, 1), _MOST_SLOTS)
+        memory, host = self._card.allocate(count * each), self._card.pinned(count * cells)
+        for number in range(count):
+            start, sums = memory.address + number * each, host[number * cells : (number + 1) * cells]
+            self.free.append(_Slot(memory, start, start + self._size, sums))
+        return self.free.popleft()
+
     def picture(self, surface: Surface, pts: float | None) -> CardPicture:
-        """The picture on a surface, signed; waits until it is there."""
-        surface.wait()
-        base = surface.slot.memory.address
+        """The picture on a surface that is there, signed."""
+        base = surface.slot.address
         planes = tuple(
             CardPlane(base + layout.offset, layout.pitch, shape, self._format.dtype)
             for layout, shape in zip(self._layouts, self._shapes, strict=True)
