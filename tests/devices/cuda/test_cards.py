@@ -181,6 +181,20 @@ def test_a_process_with_few_addresses(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "this process may use 8.0 GiB of addresses" in told
 
 
+@pytest.mark.parametrize(("most", "told_of"), [(20, True), (127, True), (128, False), (-1, False)])
+def test_a_process_with_few_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, told_of: bool
+) -> None:
+    monkeypatch.setattr("acuity.devices.cuda.hardware.cuda_errors._file_limit", lambda: most)
+    cuda = FakeCuda()
+    cuda.failures["setDevice"] = 46
+    told = refusal(machine(cuda, tmp_path).open)
+    assert (
+        f"this process may have {most} files open, and CUDA needs more: 'ulimit -n 128'" in told
+    ) == told_of
+    assert ("another process has the card for itself" in told) != told_of
+
+
 @pytest.mark.usefixtures("unprobed")
 def test_a_card_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = FakeCuda(2)
