@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="B",
-        help="measure this one: cpu, cuda (every card), a card, as cuda:1, or auto; repeatable (default: all)",
+        help="measure this one: cpu, cuda (every card), a card, as cuda:1, or auto; repeatable "
+        "(default: all)",
     )
     parser.add_argument(
         "-m", "--model", action="append", default=[], metavar="MODEL", help="measure this model; repeatable"
