@@ -77,6 +77,36 @@ def test_no_more_than_asked_for_is_read_ahead() -> None:
     assert made <= 3 + 20
 
 
+def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
+    produced = threading.Semaphore(0)
+    made: list[int] = []
+    produce = pictures(100)
+
+    def counting(number: int) -> Picture | None:
+        made.append(number)
+        produced.release()
+        return produce(number)
+
+    prefetch = Prefetch(counting, Reading(8, room=4), name="test")
+    for _ in range(8):
+        assert produced.acquire(timeout=5)
+    for _ in range(3):
+        prefetch.take()
+    assert len(made) == 8
+    prefetch.take()
+    for _ in range(4):
+        assert produced.acquire(timeout=5)
+    assert len(take_all(prefetch)) == 96
+    prefetch.join()
+
+
+def test_what_a_card_decodes_is_handed_over_many_at_a_time() -> None:
+    assert Reading.of(3 << 20, decoded=True) == Reading(32, 1, room=16)
+    assert Reading.of(24 << 20, decoded=True) == Reading(5, 1, room=2)
+    assert Reading.of(100 << 20, decoded=True) == Reading(4, 1, room=2)
+    assert Reading.of(3 << 20, ahead=2, decoded=True) == Reading(2)
+
+
 def test_stopping_ends_a_thread_that_waits_for_room() -> None:
     prefetch = Prefetch(pictures(100), Reading(2), name="stopped")
     prefetch.take()

@@ -51,7 +51,8 @@ class Producer:
         concurrent = side.deinterlace is None and isinstance(reader, BaseReader) and reader.concurrent
         if concurrent:  # a part of a picture keeps all of its buffer
             frame_bytes = max(frame_bytes, side.info.format.frame_bytes(side.info.width, side.info.height))
-        reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent)
+        decoded = isinstance(reader, BaseReader) and reader.decoded
+        reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent, decoded=decoded)
         if concurrent and (started := self._start_file_reads(reading)) is not None:
             return started
         return Prefetch(self.at if reading.threads > 1 else self.next, reading, name=name)

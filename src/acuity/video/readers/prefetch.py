@@ -23,6 +23,9 @@ _SHARED_BYTES: Final = 64 << 20
 # read at once.
 _SMALL: Final = 1 << 16
 _SMALL_AHEAD: Final = 32
+# Pictures that a card has decoded are handed from thread to thread many at a time.
+_DECODED_AHEAD: Final = 32
+_DECODED_BYTES: Final = 128 << 20  # that they may take if the CPU goes on
 
 
 class Reading(NamedTuple):
@@ -30,10 +33,19 @@ class Reading(NamedTuple):
 
     ahead: int  # pictures
     threads: int = 1
+    room: int = 1  # pictures that are taken before a thread that waits reads on
 
     @classmethod
-    def of(cls, frame_bytes: int, *, ahead: int | None = None, concurrent: bool = False) -> Reading:
-        """For pictures of so many bytes; `ahead` is what the caller wants, None: let their size decide."""
+    def of(
+        cls, frame_bytes: int, *, ahead: int | None = None, concurrent: bool = False, decoded: bool = False
+    ) -> Reading:
+        """For pictures of so many bytes; `ahead` is what the caller wants, None: let their size decide.
+
+        `decoded` says that a card decodes them before they are asked for.
+        """
+        if decoded and ahead is None:
+            ahead = max(_MOST_AHEAD, min(_DECODED_AHEAD, _DECODED_BYTES // frame_bytes))
+            return cls(ahead, room=ahead // 2)
         shared = concurrent and frame_bytes >= _SMALL
         if ahead is None:
             most, room = (_SHARED_AHEAD, _SHARED_BYTES) if shared else (_MOST_AHEAD, _AHEAD_BYTES)
@@ -64,8 +76,9 @@ class Ahead(Protocol):
 class _Queue:
     """The pictures between the threads. The producing threads refer to this, not to the Prefetch."""
 
-    def __init__(self, ahead: int) -> None:
+    def __init__(self, ahead: int, room: int) -> None:
         self.ahead = ahead
+        self.least = ahead - room  # pictures at which threads go on
         lock = threading.Lock()
         self.room = threading.Condition(lock)  # a picture was taken: wakes one of the producing threads
         self.news = threading.Condition(lock)  # the next picture is there, or none will come
@@ -126,7 +139,7 @@ class Prefetch:
     """
 
     def __init__(self, produce: Produce, reading: Reading, *, name: str) -> None:
-        self._queue = _Queue(reading.ahead)
+        self._queue = _Queue(reading.ahead, reading.room)
         self._threads: list[threading.Thread] = []
         for number in range(reading.threads):
             thread = threading.Thread(
@@ -157,7 +170,8 @@ class Prefetch:
             picture = queue.pictures.pop(queue.first, None)
             if picture is not None:
                 queue.first += 1
-                queue.room.notify()
+                if queue.next - queue.first <= queue.least:
+                    queue.room.notify()
                 return picture
         if queue.error is not None and not queue.stopped:
             raise queue.error

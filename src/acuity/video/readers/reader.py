@@ -127,6 +127,11 @@ class BaseReader:
         return False
 
     @property
+    def decoded(self) -> bool:
+        """Whether a card decodes pictures before they are read, and they lie there."""
+        return False
+
+    @property
     def places(self) -> FramePlaces | None:
         """Where the frames lie in a file, if it is one in which their places are known."""
         return None

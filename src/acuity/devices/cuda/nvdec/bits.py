@@ -22,12 +22,11 @@ class Bits:
 
     def golomb(self) -> int:
         """A number in Exp-Golomb code, as H.264 has it."""
-        zeros = 0
-        while not self.take(1):
-            zeros += 1
-            if zeros > 32:
-                raise ValueError("a number of more than 32 bits")
-        return (1 << zeros) - 1 + self.take(zeros)
+        rest = self._value & ((1 << self._left) - 1)
+        zeros = self._left - rest.bit_length()
+        if zeros > 32:
+            raise ValueError("a number of more than 32 bits")
+        return self.take(2 * zeros + 1) - 1
 
     def signed_golomb(self) -> int:
         code = self.golomb()

@@ -71,6 +71,10 @@ class NvdecReader(ContainerReader):
             self._decline("its pictures are converted before they are compared", told=False)
         self._begins = self._fits and self._next == 0
 
+    @property
+    def decoded(self) -> bool:
+        return self._begins or self._parts is not None
+
     def read(self) -> Picture | None:
         if self._begins:
             self._begin()
