@@ -108,8 +108,11 @@ def test_strict_is_an_error_that_has_the_report(clips: tuple[Path, Path]) -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"frames": 2.5}, "frames=.* is no whole number"),
-        ({"subsample": True}, "subsample=.* is no whole number"),
+        ({"frames": 2.5}, "frames=2.5 is no whole number"),
+        ({"subsample": True}, "subsample=True is no whole number"),
+        ({"device": "0"}, "device='0' is no whole number"),
+        ({"device": -1}, "device=-1 is no card: cards have numbers from 0 to 999999999"),
+        ({"device": 10**5000}, "device is no card: cards have numbers from 0 to 999999999"),
         ({"model": None}, "model=None is no model"),
         ({"ref": None}, "ref=None is no video: pass a path"),
         ({"dis": 3}, "dis=3 is no video: pass a path"),

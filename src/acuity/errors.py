@@ -68,7 +68,7 @@ class Remedy(NamedTuple):
     def __str__(self) -> str:
         match self.action:
             case "set":
-                number = isinstance(self.value, str) and self.value.isdigit()
+                number = isinstance(self.value, str) and self.value.removeprefix("-").isdigit()
                 return f"{self.names[0]}={self.value if number else repr(self.value)}"
             case "give":
                 return f"{self.verb} {listed([f'{name}=' for name in self.names])}"

@@ -42,6 +42,11 @@ def quoted(value: object) -> str:
     return repr(shortened(value) if isinstance(value, str) else value)
 
 
+def told(error: BaseException) -> str:
+    """What an exception says, or its type if it says nothing."""
+    return str(error) or type(error).__name__
+
+
 def note(text: str, limit: int = _LONGEST_NOTE) -> str:
     """A text from somebody else's file: on one line, without control characters, shortened."""
     cut = shortened(text, limit)

@@ -37,6 +37,8 @@ from fake_cuda import FakeCuda
         ("a.mp4 b.mp4 --backend", None),
         ("a.mp4 b.mp4 --backend cuda:x", None),
         ("a.mp4 b.mp4 --device x", None),
+        (f"a.mp4 b.mp4 --device {'9' * 5000}", None),
+        (f"a.mp4 b.mp4 --backend cuda:{'9' * 5000}", None),
         ("-r a -d b --no_cuda", None),
         ("-r a -d b --no-cuda", None),
         ("-r a -d b --gpumask -1", None),

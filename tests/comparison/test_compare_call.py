@@ -51,6 +51,17 @@ def test_the_digits_of_score_and_errors(folder: Path, tmp_path: Path) -> None:
         report.write(tmp_path / "out.txt")
 
 
+@pytest.mark.usefixtures("without_cuda")
+@pytest.mark.parametrize(
+    ("decoder", "said"),
+    [("gpu", "decoder='gpu' is unknown"), ("nvdec", "pass backend='cuda', or decoder='cpu'")],
+)
+def test_a_decoder_that_is_not_there(folder: Path, decoder: str, said: str) -> None:
+    """It is refused before the first encode, as score() does."""
+    with pytest.raises(acuity.BackendError, match=said):
+        acuity.compare(folder / "ref.y4m", folder / "encodes", remember=False, decoder=decoder)
+
+
 @pytest.mark.parametrize("option", ["resume", "no_reference", "serve", "modle"])
 def test_options_that_it_lacks(folder: Path, option: str) -> None:
     with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}'"):

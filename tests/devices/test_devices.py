@@ -171,10 +171,18 @@ def test_a_card_is_chosen(
         ("cpu", 0, (), "device=0 is no card of the backend 'cpu': leave out device"),
         ("cpu:0", None, (), "'cpu:0' is no backend: name one, or one of its cards, as cuda:0"),
         ("cuda:x", None, (), "'cuda:x' is no backend"),
+        (f"cuda:{'9' * 5000}", None, (), "'cuda:999"),
+        ("cuda", -1, (), "device=-1 is no card: cards have numbers from 0 to"),
+        ("cuda", 10**30, (), "device is no card: cards have numbers from 0 to"),
+        ("auto", 0, ("cuda",), "device=0 is a card, and cuda is excluded: leave out device"),
+        *(
+            (name, None, (), f"the backend '{name}' can't start (unknown): use one of auto, cpu, cuda")
+            for name in ("CUDA", "gpu", "")
+        ),
         ("cuda:", None, (), "'cuda:' is no backend"),
         (None, None, (), "None is no backend: name one, or one of its cards, as cuda:0"),
         (5, None, (), "5 is no backend"),
-        ("sycl:0", None, (), "the backend 'sycl:0' can't start (not in this version): use one of cpu, cuda"),
+        ("sycl:0", None, (), "the backend 'sycl:0' can't start (not in this version): use one of auto, cpu"),
     ],
 )
 def test_a_card_that_is_not_there(

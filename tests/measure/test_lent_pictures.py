@@ -209,3 +209,11 @@ def test_callbacks_run_without_our_locks() -> None:
             measurement.add(*pair(index), freed=freed)
     measurement.close()
     assert len(told) == 2
+
+
+def test_what_cannot_be_called_is_refused_at_once() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("psnr")
+        with pytest.raises(InputError, match="freed=5 can't be called: pass a function without arguments"):
+            measurement.add(luma(0), luma(0), freed=5)  # type: ignore[arg-type]
+        assert measurement.frames == 0

@@ -152,11 +152,44 @@ def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
         assert measurement.frames == 0
 
 
-def test_a_bit_depth_is_a_number() -> None:
+@pytest.mark.parametrize(
+    ("bitdepth", "said"),
+    [
+        ("10", "bitdepth='10' is no depth of samples: pass bitdepth=10"),
+        ("8", "bitdepth='8' is no depth of samples"),
+        (17, "bitdepth=17 is no depth of samples"),
+        (7, "bitdepth=7 is no depth of samples"),
+        ([10], "bitdepth=[10] is no depth of samples"),
+        (10.0, "bitdepth=10.0 is no depth of samples"),
+        (8, "bitdepth=8 is the depth of uint8 samples, and these are uint16"),
+        (None, "uint16 samples don't say how deep they are"),
+    ],
+)
+def test_a_bit_depth_that_cannot_be(bitdepth: Any, said: str) -> None:
+    deep = luma(0, depth=10)
     with Measurement(threads=1) as measurement:
-        measurement.add_model(V061)
-        with pytest.raises(InputError, match="pass bitdepth="):
-            measurement.add(luma(0, depth=10), luma(0, depth=10), bitdepth="10")  # type: ignore[arg-type]
+        measurement.add_feature("psnr")
+        with pytest.raises(InputError, match=re.escape(said)):
+            measurement.add(deep, deep, bitdepth=bitdepth)
+        measurement.add(deep, deep, bitdepth=np.int64(10))  # type: ignore[arg-type]
+        assert measurement.frames == 1
+
+
+class Silent:
+    """An array whose library fails without a word."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_an_array_that_fails_without_a_word() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_feature("psnr")
+        with pytest.raises(InputError, match=r"type Silent can't be read \(NotImplementedError\)"):
+            measurement.add(Silent(), Silent())
 
 
 def test_a_picture_upside_down_is_fine() -> None:

@@ -23,6 +23,7 @@ _TAKES_CARDS: Final = ("auto", "cuda")
 _SWITCHES: Final = ("no-cuda", "help", "version", "list-backends")
 _VALUES: Final = ("backend", "device", "gpumask")
 _LEAST: Final = 3  # letters of an abbreviation
+_DIGITS: Final = 9  # of a card's number
 
 
 def vmaf() -> int:
@@ -107,7 +108,9 @@ def wanted_card(words: Sequence[str]) -> Card | None:
     number = number if colon else given.get("device", "")
     if name not in _TAKES_CARDS or given.get("gpumask", "0") != "0":
         return None
-    if (colon or "device" in given) and not (number.isascii() and number.isdigit()):
+    if (colon or "device" in given) and not (
+        number.isascii() and number.isdigit() and len(number) <= _DIGITS
+    ):
         return None
     return Card(int(number) if number else None)
 

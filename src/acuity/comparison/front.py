@@ -10,7 +10,7 @@ from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
 from acuity.comparison.report import CompareReport, CompareRow
 from acuity.comparison.request import CompareRequest
 from acuity.comparison.run import WatchCallback, compare_videos
-from acuity.devices import open_backend
+from acuity.devices import open_backend, open_decoder
 from acuity.errors import InputError
 from acuity.features import make_extractor
 from acuity.models import load_model
@@ -76,7 +76,8 @@ def _check_against(against: str | None, encodes: Encodes, find: Finder) -> None:
 
 def check_scoring(scoring: Request) -> None:
     """Raise what is wrong with all pairs alike, which would be the error of every row otherwise."""
-    open_backend(scoring.backend, scoring.excluded_backends, scoring.cpu, scoring.device)
+    opened = open_backend(scoring.backend, scoring.excluded_backends, scoring.cpu, scoring.device)
+    open_decoder(scoring.decoder, opened.devices)
     find_metrics(scoring.metrics)
     for model in scoring.models:
         if isinstance(model, str) and model != CHOSEN:

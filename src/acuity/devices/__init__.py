@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from acuity.devices.cpu import CpuDevice, available_threads, describe_cpu, usable_instruction_sets
 from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, device_for
 from acuity.errors import BackendError, to_omit, to_set
+from acuity.text import quoted
 
 __all__ = [
     "AUTO",
@@ -105,6 +106,7 @@ BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
 # What decodes containers: FFmpeg's decoders, or NVIDIA's on the card that computes.
 DECODERS: Final = ("auto", "cpu", "nvdec")
 _EXCLUDED: Final = "it is excluded"
+_LAST_CARD: Final = 999_999_999  # no machine has so many
 
 
 class Opened(NamedTuple):
@@ -185,8 +187,17 @@ def open_backend(
     wish = Wish(instruction_set, number, _excluded_cards(name, excluded), share)
     if name == AUTO:
         return _open_any(wish, excluded)
-    if (entry := DEVICES.get(name)) is None or name in excluded:
-        raise _cannot_start(backend, _EXCLUDED if entry is not None else _absence(name))
+    if (entry := DEVICES.get(name)) is None:
+        known = ", ".join((AUTO, *DEVICES))
+        raise BackendError(
+            f"the backend {quoted(backend)} can't start ({_absence(name)}): use one of {known}"
+        )
+    if name in excluded and device is not None:
+        raise BackendError(
+            to_set("device", str(device)), f" is a card, and {name} is excluded: ", to_omit("device")
+        )
+    if name in excluded:
+        raise _cannot_start(backend, _EXCLUDED)
     try:
         opened = entry.open(wish)
     except BackendError as error:
@@ -256,10 +267,15 @@ def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | Non
     """
     if not isinstance(backend, str):
         raise _no_backend(backend)
+    number: int | None = None
     name, colon, text = backend.partition(":")
-    if colon and (name == "cpu" or not (text.isascii() and text.isdigit())):
+    if colon and (name == "cpu" or (number := _card_number(text)) is None):
         raise _no_backend(backend)
-    number = int(text) if colon else device
+    if device is not None and not 0 <= device <= _LAST_CARD:
+        # Python refuses to write a number of thousands of digits.
+        given = to_set("device", str(device)) if abs(device) <= sys.maxsize else "device"
+        raise BackendError(given, f" is no card: cards have numbers from 0 to {_LAST_CARD}")
+    number = number if colon else device
     if device is not None and (number != device or name == "cpu"):
         raise BackendError(
             to_set("device", str(device)), f" is no card of the backend '{backend}': ", to_omit("device")
@@ -268,7 +284,12 @@ def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | Non
 
 
 def _no_backend(given: object) -> BackendError:
-    return BackendError(f"{given!r} is no backend: name one, or one of its cards, as cuda:0")
+    return BackendError(f"{quoted(given)} is no backend: name one, or one of its cards, as cuda:0")
+
+
+def _card_number(text: str) -> int | None:
+    """The number of a card as it is written; None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_LAST_CARD)) else None
 
 
 def _excluded_cards(name: str, excluded: Collection[str]) -> frozenset[int]:

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, cast
 import numpy as np
 
 from acuity.errors import InputError, to_set
+from acuity.text import told
 from acuity.video.picture import Samples
 
 # DLPack's kinds of devices whose memory is the machine's: the CPU, and memory that is page-locked for a GPU.
@@ -42,9 +43,8 @@ def in_memory(array: Plane) -> Samples | None:
         if getattr(array, "__cuda_array_interface__", None) is not None:
             return None
     except Exception as error:  # whatever another library raises
-        why = str(error) or type(error).__name__
         raise InputError(
-            f"an array of type {type(array).__name__} can't be read ({why}): pass a numpy array"
+            f"an array of type {type(array).__name__} can't be read ({told(error)}): pass a numpy array"
         ) from error
     raise InputError(
         "a picture is an array of luma samples, a tuple of such planes or a Picture, not something of type "

@@ -12,6 +12,9 @@ import weakref
 from collections.abc import Callable
 from typing import Final
 
+from acuity.errors import InputError
+from acuity.text import quoted
+
 logger: Final = logging.getLogger(__name__)
 
 Freed = Callable[[], object]
@@ -51,6 +54,8 @@ class Loans:
         self._open: weakref.WeakSet[Loan] = weakref.WeakSet()
 
     def lend(self, freed: Freed) -> Loan:
+        if not callable(freed):
+            raise InputError(f"freed={quoted(freed)} can't be called: pass a function without arguments")
         loan = Loan(freed)
         self._open.add(loan)
         return loan

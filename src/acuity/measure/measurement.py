@@ -31,7 +31,7 @@ from acuity.measure.epochs import Epochs
 from acuity.measure.gate import HOST, Gate, Pause
 from acuity.measure.intake import Intake
 from acuity.measure.loans import Freed, Loans
-from acuity.measure.pictures import PictureLike, Terms
+from acuity.measure.pictures import PictureLike, Terms, as_depth
 from acuity.measure.pooling import Method
 from acuity.measure.results import Results
 from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
@@ -188,7 +188,7 @@ class Measurement:
                     "another frame is being fed: feed from one thread, one frame after the other"
                 )
             try:
-                return self._add(ref, dis, Terms(bitdepth, copy, loan))
+                return self._add(ref, dis, Terms(as_depth(bitdepth), copy, loan))
             finally:
                 self._feeding.release()
         finally:

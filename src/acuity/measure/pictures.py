@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from acuity.errors import InputError
 from acuity.features.extractor import Geometry, Pair
 from acuity.measure.foreign_arrays import Plane, in_memory, no_port
 from acuity.measure.loans import Loan
+from acuity.text import quoted
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat, Samples
 
@@ -22,6 +24,7 @@ PictureLike = Picture | Plane | tuple[Plane, ...]
 
 _BYTES: Final = np.dtype(np.uint8)
 _WORDS: Final = np.dtype(np.uint16)
+_DEPTHS: Final = range(8, 17)
 
 
 class Terms(NamedTuple):
@@ -30,6 +33,18 @@ class Terms(NamedTuple):
     bitdepth: int | None = None  # of uint16 arrays
     copy: bool = True  # arrays, because their owner may reuse them for the next frame
     loan: Loan | None = None  # what pictures that are not copied keep alive
+
+
+def as_depth(bitdepth: int | None) -> int | None:
+    """The bitdepth that was passed in; raises InputError if samples can't have it."""
+    if bitdepth is None or (type(bitdepth) is int and bitdepth in _DEPTHS):
+        return bitdepth
+    if isinstance(bitdepth, Integral) and not isinstance(bitdepth, bool) and int(bitdepth) in _DEPTHS:
+        return int(bitdepth)
+    raise InputError(
+        f"bitdepth={quoted(bitdepth)} is no depth of samples: pass bitdepth=10, 12 or 16 for uint16 arrays, "
+        "and none for uint8"
+    )
 
 
 def as_pair(ref: PictureLike, dis: PictureLike, terms: Terms, find_port: Callable[[], Port | None]) -> Pair:
@@ -143,7 +158,12 @@ def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
         return 8
-    if not isinstance(bitdepth, int) or not 8 < bitdepth <= 16:
+    if bitdepth == 8:
+        raise InputError(
+            "bitdepth=8 is the depth of uint8 samples, and these are uint16: convert them with "
+            "astype('uint8'), or pass bitdepth=10, 12 or 16"
+        )
+    if bitdepth is None:
         raise InputError("uint16 samples don't say how deep they are: pass bitdepth=10, 12 or 16")
     return bitdepth
 

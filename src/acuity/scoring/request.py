@@ -15,7 +15,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from acuity.devices import BACKENDS, DECODERS
-from acuity.errors import InputError, ModelError, to_omit, to_set
+from acuity.errors import InputError, ModelError, to_omit
+from acuity.text import quoted
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class Request:
         for name, about in SETTINGS.items():
             value = getattr(self, name)
             if about.kind == "integer" and value is not None and not is_whole(value):
-                raise InputError(to_set(name, str(value)), " is no whole number")
+                raise InputError(f"{name}={quoted(value)} is no whole number")
         if (fault := tiny_fault({name: getattr(self, name) for name in SETTINGS})) is not None:
             raise ModelError(fault)
         self.pairing  # noqa: B018  # refuses an unknown word before any file is opened

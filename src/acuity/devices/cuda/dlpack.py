@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from acuity.errors import InputError
+from acuity.text import told
 
 CPU, CUDA, CUDA_MANAGED = 1, 2, 13  # kinds of devices
 _KINDS: Final = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
@@ -101,7 +102,7 @@ def export(array: Any, stream: int) -> Exported:
             capsule = array.__dlpack__(stream=stream)
     except Exception as error:  # BufferError by the protocol, and whatever else a library raises
         raise InputError(
-            f"{type(array).__name__} does not export its array ({error}): pass a plain array of samples"
+            f"{type(array).__name__} does not export its array ({told(error)}): pass a plain array of samples"
         ) from error
     return take(capsule)
 
