@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -34,6 +36,7 @@ class _Slot:
         self.address = address
         self.sums = sums
         self.host = host
+        self.sign: Callable[[], None] | None = None  # sums up the cells once more
 
 
 class Surface:
@@ -99,10 +102,16 @@ class Surfaces:
         to, stream = slot.address, self._stream
         self._settled = False
         self._unpack(stream, self._grid, (_THREADS, 1, 1), luma, chroma, np.int32(pitch), to, *self._numbers)
-        cells = slot.host.nbytes // _WORD
-        self._sum(stream, (cells, 1, 1), (_CELL_THREADS, 1, 1), to, *self._cell_numbers, slot.sums)
-        stream.download(slot.host, slot.sums)
+        if slot.sign is None:
+            slot.sign = stream.repeatable(partial(self._sum_cells, slot))
+        else:
+            slot.sign()
         return surface
+
+    def _sum_cells(self, slot: _Slot) -> None:
+        grid, block = (slot.host.nbytes // _WORD, 1, 1), (_CELL_THREADS, 1, 1)
+        self._sum(self._stream, grid, block, slot.address, *self._cell_numbers, slot.sums)
+        self._stream.download(slot.host, slot.sums)
 
     def settle(self) -> None:
         """Wait until everything that was unpacked is there."""
