@@ -161,3 +161,15 @@ def test_backend_that_is_not_here(score: Runner, clips: Path) -> None:
     ran = score(clips / "ref.y4m", clips / "dis.y4m", "--backend", "cuda")
     assert ran.code == 100
     assert "cuda" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [(("--device", "9" * 5000), 1), (("--backend", f"cuda:{'9' * 5000}"), 100)]
+)
+def test_the_number_of_a_card_has_few_digits(
+    score: Runner, clips: Path, options: tuple[str, ...], code: int
+) -> None:
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", *options)
+    assert ran.code == code
+    assert "99999…99999" in ran.err
+    assert len(ran.err) < 300

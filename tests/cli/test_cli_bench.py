@@ -129,6 +129,7 @@ def test_a_named_backend_beside_one_that_works(capsys: Capture, name: str) -> No
     assert ran.code == 100
     assert ran.out.count("  cpu, ") == PLACES
     assert ran.out.count(f"  {name}: ") == 1
+    assert "backend=" not in ran.out  # remedies are options here
 
 
 def test_what_a_small_size_leaves_out(capsys: Capture) -> None:

@@ -100,3 +100,8 @@ def test_python_names_the_card(source: Path) -> None:
         run_search(SearchRequest(src=str(source), backend="cuda", device=1))
     asked = SearchRequest(src=str(source), backend="cuda", device=1)
     assert SearchRequest.from_document(asked.to_document()) == asked
+
+
+def test_the_number_of_a_card_has_few_digits(capsys: pytest.CaptureFixture[str], source: Path) -> None:
+    assert main(["search", str(source), "--target-vmaf", "75", "--device", "9" * 5000]) == 1
+    assert "99999…9999999999' is too large: 18 digits are the most" in capsys.readouterr().err

@@ -22,6 +22,7 @@ from acuity.cli.score_options import size
 from acuity.cli.style import Style
 from acuity.errors import BackendError, UnfitPictureError
 from acuity.report.plain import plain
+from acuity.scoring.fronts import sentence
 
 if TYPE_CHECKING:
     from acuity.scoring.speed import Speed, SpeedRun, Unusable, Workload
@@ -106,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
                 speed = bench.measure(place, workload, len(todo) - number)
             except BackendError as error:
                 lost.add(place.name)
-                unusable.append(Unusable(place.name, str(error)))
+                unusable.append(Unusable(place.name, sentence(error, "acuity")))
                 continue
             if speed is None:
                 tell("")

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from acuity.text import shortened
 
 _LARGEST: Final = (1 << 32) - 1
+_DIGITS: Final = 18  # of a whole number
 BARE: Final = "\0"  # stands for an omitted value; a command line can't contain it
 _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?")
 
@@ -138,6 +139,13 @@ def _value(flag: Flag, text: str) -> Any:
 
 def _unexpected(word: str) -> str:
     return f"unexpected argument '{shortened(word)}': name the videos with -r REFERENCE and -d DISTORTED"
+
+
+def too_large(text: str) -> str | None:
+    """The sentence about a whole number with more digits than any means something; None if it has fewer."""
+    if len(text) <= _DIGITS:
+        return None
+    return f"'{shortened(text)}' is too large: {_DIGITS} digits are the most"
 
 
 def unsigned(text: str) -> int:

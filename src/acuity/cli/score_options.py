@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
-from acuity.cli.getopt import BARE, UsageError, given_twice
+from acuity.cli.getopt import BARE, UsageError, given_twice, too_large
 from acuity.cli.graphics import plot_way
 from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.errors import InputError, OutputError
@@ -29,20 +29,18 @@ from acuity.scoring.request import (
     frame_rate,
     tiny_fault,
 )
-from acuity.text import quoted
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub", "html", "svg", "png")
 RUNNING: Final = "while it runs: a page for you, a server for agents"  # the title of a group
 LEGACY: Final = "legacy"  # the default precision
-_DIGITS: Final = 18  # of a whole number
 
 
 def whole(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
-    if len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is too large: {_DIGITS} digits are the most")
+    if (fault := too_large(text)) is not None:
+        raise argparse.ArgumentTypeError(fault)
     return int(text)
 
 

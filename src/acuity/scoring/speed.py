@@ -25,6 +25,7 @@ from acuity.devices import BACKENDS as KNOWN
 from acuity.errors import BackendError, UnfitPictureError
 from acuity.features.extractor import Geometry
 from acuity.measure import Measurement, Results
+from acuity.scoring.fronts import sentence
 from acuity.video.made_up import moving_pairs
 from acuity.video.picture import PixelFormat
 
@@ -110,17 +111,17 @@ def find_places(backends: Sequence[str] = ()) -> tuple[list[Place], list[Unusabl
     """
     found: list[Place] = []
     unusable: list[Unusable] = []
-    refusals: list[BackendError] = []
-    for backend in dict.fromkeys(map(_meant, backends or BACKENDS)):
+    wanted = list(dict.fromkeys(map(_meant, backends or BACKENDS)))
+    for backend in wanted:
         try:
             places, refused = _places(backend)
-            found += places
-            unusable += refused
         except BackendError as error:
-            refusals.append(error)
-            unusable.append(Unusable(backend, str(error.__cause__ or error)))
-    if not found and refusals:
-        raise refusals[0]
+            why = error.__cause__ if isinstance(error.__cause__, BackendError) else error
+            places, refused = [], [Unusable(backend, sentence(why, "acuity"))]
+        found += places
+        unusable += refused
+    if not found:
+        open_backend(wanted[0])  # raises the reason
     return found, unusable
 
 
@@ -135,7 +136,7 @@ def _meant(backend: str) -> str:
 
 
 def _places(backend: str) -> tuple[list[Place], list[Unusable]]:
-    """The places of a backend, and its cards that can't be used; raises BackendError if there is no place."""
+    """The places of a backend, and what of it can't be used; raises BackendError for one card."""
     if backend == "cpu":
         devices = open_backend(backend).devices
         return [Place(backend, threads, devices) for threads in sorted({1, available_threads()})], []
@@ -143,7 +144,7 @@ def _places(backend: str) -> tuple[list[Place], list[Unusable]]:
         return [_card(backend)], []
     about = describe_backend(backend, probe=True)
     if not about.usable:
-        open_backend(backend)  # raises the reason
+        return [], [Unusable(backend, about.init_status)]
     problems = {f"{backend}:{card['number']}": card["problem"] for card in about.cards}
     places = [_card(name) for name, problem in problems.items() if problem is None]
     return places, [Unusable(name, str(problem)) for name, problem in problems.items() if problem]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
-from acuity.cli.getopt import UsageError
+from acuity.cli.getopt import UsageError, too_large
 from acuity.tune.request import TuneRequest
 from acuity.tune.setting import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, Setting
 
@@ -67,6 +67,8 @@ def _whole(about: Setting) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not text.isascii() or not text.removeprefix("-").isdigit():
             raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+        if (fault := too_large(text)) is not None:
+            raise argparse.ArgumentTypeError(fault)
         return int(_within(int(text), about))
 
     return parse
