@@ -75,9 +75,11 @@ class Parts:
         self._fresh: list[Packet] = []  # packets of the last part that its thread doesn't have yet
         self._ready: deque[CardFrame] = deque()  # frames that were fetched
         self._fetched = 0  # how many those were
+        self._given = False  # whether a frame was taken since the last packet
 
     def feed(self, packet: Packet, *, anew: bool) -> None:
         """Give a packet to its session."""
+        self._given = False
         part = self._parts[-1] if self._parts else None
         if part is None or (anew and self._sessions > 1 and part.count >= _SHORTEST):
             with self._lock:
@@ -102,6 +104,8 @@ class Parts:
 
     def take(self, *, over: bool = False) -> CardFrame | None:
         """The next frame; None if more packets may be fed first, or, when it is over, after the last one."""
+        if self._given and not over and not self._is_far_ahead():
+            return None  # a packet for each frame: or the sessions wait while frames that are there are taken
         if not self._ready:
             if self._fresh and not over and not self._told:
                 return None
@@ -112,6 +116,7 @@ class Parts:
         if self._last is not None and frame.pts <= self._last:
             raise Doubt("parts of the video overlap")
         self._last = frame.pts
+        self._given = True
         return frame
 
     def close(self) -> None:
