@@ -39,6 +39,7 @@ SIZES: Final = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
 BACKENDS: Final = ("cpu", "cuda")  # those that are measured unless some are named
 _PAIRS: Final = 6  # pictures that differ; they are shown in turn
 _COMPARED: Final = 4  # frames of every backend, whose figures have to be equal
+_LEAST: Final = 0.4  # seconds that a card is measured
 _WARM_UP: Final = 0.3  # seconds in which a card's memory and clocks settle
 
 
@@ -187,12 +188,15 @@ class SpeedRun:
 
     def measure(self, place: Place, workload: Workload, left: int) -> Speed | None:
         """Measure one of `left` that are still to do in its share of the time; None if it was interrupted."""
-        deadline = self._now() + max(self._deadline - self._now(), 0.0) / left
+        begun = self._now()
+        deadline = begun + max(self._deadline - begun, 0.0) / left
         try:
             pairs = self._pairs(place.devices[0])
             compared, _ = self._run(place, workload, pairs, self._now())
             if place.number is not None:
-                self._run(place, workload, pairs, min(self._now() + _WARM_UP, deadline))
+                # Kernels may have been compiled meanwhile, which is no part of the speed.
+                self._run(place, workload, pairs, self._now() + _WARM_UP)
+                deadline = max(deadline, self._now() + _LEAST)
             long, seconds = self._run(place, workload, pairs, deadline)
         except _Interrupted:
             return None
