@@ -175,8 +175,7 @@ kept = Slow()
 atexit.register(print, "exit handler")
 print("a line that is still in the buffer")
 threading.Timer(0.01, print, ["the end of a thread"]).start()
-leave(int(sys.argv[1]))
-print("never")
+sys.exit(leave(int(sys.argv[1])))
 """
 
 

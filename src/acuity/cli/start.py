@@ -116,20 +116,28 @@ def wanted_card(words: Sequence[str]) -> Card | None:
 
 
 def leave(code: int) -> int:
-    """End the process at once if it has started a card; otherwise return its exit code.
+    """Note how a command ended, and return its exit code: if it has started a card, the process ends at once.
 
-    Everything is written before that, threads that others wait for have ended, and exit handlers have run.
+    That is after everything is written, threads that others wait for have ended, and exit handlers have run.
     """
-    if not _has_started_a_card():
-        return code
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
-            thread.join()
-    atexit._run_exitfuncs()
+    if _has_started_a_card():
+        _ENDED.append(code)
+    return code
+
+
+_ENDED: Final[list[int]] = []  # the exit code of a command that has started a card
+
+
+def _end_at_once() -> None:
+    if not _ENDED:
+        return
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # as at any other end; what was lost was told already
             stream.flush()
-    os._exit(code & 0xFF)
+    os._exit(_ENDED[-1] & 0xFF)
+
+
+atexit.register(_end_at_once)  # before any other handler is, so it is the last that is called
 
 
 def _has_started_a_card() -> bool:

@@ -6,16 +6,12 @@ the pairs that are kept for extractors that look back. What is left at the end o
 
 from __future__ import annotations
 
-import logging
 import os
 import weakref
 from collections.abc import Callable
-from typing import Final
 
 from acuity.errors import InputError
 from acuity.text import quoted
-
-logger: Final = logging.getLogger(__name__)
 
 Freed = Callable[[], object]
 
@@ -41,7 +37,10 @@ class Loan:
         try:
             freed()
         except Exception:
-            logger.exception("%r, which was to be told that pictures are free, failed", freed)
+            import logging  # which most measurements don't need
+
+            told = "%r, which was to be told that pictures are free, failed"
+            logging.getLogger(__name__).exception(told, freed)
 
     def __del__(self) -> None:
         self.end()

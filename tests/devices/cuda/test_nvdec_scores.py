@@ -135,9 +135,7 @@ def test_a_decoder_that_is_unknown_or_not_here(monkeypatch: pytest.MonkeyPatch) 
 def test_a_library_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "PyNvVideoCodec.py").write_text("raise RuntimeError('libnvidia-encode.so: none\\n\\nSTEPS')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(
-        sys.modules, "PyNvVideoCodec", raising=False
-    )  # the real one
+    monkeypatch.delitem(sys.modules, "PyNvVideoCodec", raising=False)  # the real one
     cuda = CudaDevice(EmulatedCard())
     declined = open_decoder("auto", [cuda]).declined
     assert "PyNvVideoCodec can't start (libnvidia-encode.so: none): start a container with" in str(declined)

@@ -100,7 +100,7 @@ def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
         ({"cluster__prefix": "a b"}, "--cluster-prefix: the cluster's prefix 'a b' can't begin keys"),
         ({"server__http": None}, "the nodes of a cluster share sessions of Streamable HTTP: set http too"),
         (
-            {"store__sessions": "sqlite:/tmp/x"},
+            {"store__sessions": "sqlite:/tmp/sessions-of-no-test.db"},
             "a node of a cluster keeps its sessions in Redis: leave",
         ),
     ],
