@@ -1,8 +1,8 @@
 """How the commands begin and end where a card may compute.
 
 Starting a card takes as long as importing a command, so both are done at once. At the end, a process that
-has used a card ends without CUDA's own farewell, in which it would give back piece by piece what the system
-takes back at once.
+has used a card ends without waiting until CUDA has freed its memory piece by piece: the system does that at
+once.
 """
 
 from __future__ import annotations

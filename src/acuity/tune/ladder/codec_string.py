@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from acuity.errors import TuneError
+from acuity.video.coded_headers import Bits, av1_units
 
 
 class Stream(NamedTuple):
@@ -40,37 +41,11 @@ def codec_string(stream: Stream) -> str:
         raise TuneError(f"playlists have no name for {stream.codec}: use an encoder of {known}")
     try:
         return reader(stream)
-    except (IndexError, StopIteration):
+    except (IndexError, StopIteration, ValueError):
         raise TuneError(
             f"the {stream.codec} stream of {stream.width}x{stream.height} doesn't begin with its parameters, "
             "so playlists can't name its profile and level"
         ) from None
-
-
-class _Bits:
-    """Reads numbers of so many bits, the highest first; raises IndexError at the end."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def take(self, count: int) -> int:
-        value = 0
-        for _ in range(count):
-            byte = self._data[self._at >> 3]
-            value = value << 1 | byte >> (7 - (self._at & 7)) & 1
-            self._at += 1
-        return value
-
-    def flag(self) -> bool:
-        return self.take(1) == 1
-
-    def exp_golomb(self) -> int:
-        """AV1's uvlc and H.264's ue(v)."""
-        zeros = 0
-        while not self.flag():
-            zeros += 1
-        return (1 << zeros) - 1 + self.take(zeros)
 
 
 # H.264 and HEVC ---------------------------------------------------------------------------------------------
@@ -128,8 +103,10 @@ def _av1(stream: Stream) -> str:
     extradata = stream.extradata
     if extradata[:1] == b"\x81":  # an av1C record; the units follow
         extradata = extradata[4:]
-    header = next(body for kind, body in _obus(extradata + stream.first_packet) if kind == _SEQUENCE_HEADER)
-    bits = _Bits(header)
+    header = next(
+        body for kind, body in av1_units(extradata + stream.first_packet) if kind == _SEQUENCE_HEADER
+    )
+    bits = Bits(header)
     profile = bits.take(3)
     bits.take(1)
     reduced = bits.flag()
@@ -139,33 +116,13 @@ def _av1(stream: Stream) -> str:
     return name + _av1_colour(bits, profile)
 
 
-def _obus(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The type and body of each unit; those without a length go to the end."""
-    at = 0
-    while at < len(data):
-        first = data[at]
-        at += 2 if first & 0x04 else 1
-        length = len(data) - at
-        if first & 0x02:
-            length = shift = 0
-            while True:
-                byte = data[at]
-                at += 1
-                length |= (byte & 0x7F) << shift
-                shift += 7
-                if byte < 0x80:
-                    break
-        yield first >> 3 & 0x0F, data[at : at + length]
-        at += length
-
-
-def _av1_level(bits: _Bits) -> tuple[int, bool]:
+def _av1_level(bits: Bits) -> tuple[int, bool]:
     """The level and whether the tier is high, of the first operating point."""
     delay_bits = 0
     if bits.flag():  # timing
         bits.take(64)
         if bits.flag():
-            bits.exp_golomb()
+            bits.golomb()
         if bits.flag():  # decoder model
             delay_bits = bits.take(5) + 1
             bits.take(42)
@@ -182,7 +139,7 @@ def _av1_level(bits: _Bits) -> tuple[int, bool]:
     return found[0]
 
 
-def _skip_av1_tools(bits: _Bits, reduced: bool) -> None:
+def _skip_av1_tools(bits: Bits, reduced: bool) -> None:
     """Go over the size and the coding tools, to where the colour is."""
     width_bits, height_bits = bits.take(4) + 1, bits.take(4) + 1
     bits.take(width_bits + height_bits)
@@ -202,7 +159,7 @@ def _skip_av1_tools(bits: _Bits, reduced: bool) -> None:
     bits.take(3)
 
 
-def _av1_colour(bits: _Bits, profile: int) -> str:
+def _av1_colour(bits: Bits, profile: int) -> str:
     """The bit depth, and the colour if it isn't what players take for granted."""
     high = bits.flag()
     depth = (12 if bits.flag() else 10) if profile == 2 and high else 10 if high else 8
@@ -258,7 +215,7 @@ _VP9_LEVELS: Final = (
 
 
 def _vp9(stream: Stream) -> str:
-    bits = _Bits(stream.first_packet)
+    bits = Bits(stream.first_packet)
     if bits.take(2) != 2:
         raise IndexError
     profile = bits.take(1) | bits.take(1) << 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, is_installed, load_bindings
 from acuity.devices.cuda.hardware.card import Properties
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
-from acuity.devices.cuda.hardware.traces import has_traces
+from acuity.devices.cuda.hardware.driver import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
 from acuity.errors import BackendError
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from acuity.devices.cuda.hardware.bindings import is_installed, load_bindings
+from acuity.devices.cuda.hardware.driver import has_traces
 from acuity.devices.cuda.hardware.pinned_room import ROOM
-from acuity.devices.cuda.hardware.traces import has_traces
 from acuity.devices.device import WORKER_VARIABLE
 
 if TYPE_CHECKING:

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from acuity.devices.cuda.nvdec.bits import Bits
+from acuity.video.coded_headers import Bits, av1_units
 
 _SEQUENCE: Final = 1
 _FRAMES: Final = frozenset((3, 6))  # a frame's header, and a whole frame
 _BOX: Final = 4  # bytes before the units in a container's own header
 _SELECT: Final = 2  # a choice that frames make
-
-
-def units(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The kind and payload of each unit; ValueError if one is cut off."""
-    place = 0
-    while place < len(data):
-        head = data[place]
-        place += 2 if head & 4 else 1
-        length = len(data) - place
-        if head & 2:
-            length = shift = 0
-            while True:
-                if place >= len(data):
-                    raise ValueError("a unit ends early")
-                length |= (data[place] & 127) << shift
-                shift += 7
-                place += 1
-                if not data[place - 1] & 128:
-                    break
-        if place + length > len(data):
-            raise ValueError("a unit ends early")
-        yield head >> 3 & 15, data[place : place + length]
-        place += length
 
 
 def configuration(extra: bytes) -> bytes:
@@ -43,7 +19,7 @@ def configuration(extra: bytes) -> bytes:
 
 def has_film_grain(data: bytes) -> bool | None:
     """Whether frames may have film grain, by the first sequence header; None if there is none."""
-    for kind, payload in units(data):
+    for kind, payload in av1_units(data):
         if kind == _SEQUENCE:
             return _film_grain(Bits(payload))
     return None
@@ -51,7 +27,7 @@ def has_film_grain(data: bytes) -> bool | None:
 
 def begins_anew(data: bytes) -> bool:
     """Whether the first frame is a key frame that is shown."""
-    for kind, payload in units(data):
+    for kind, payload in av1_units(data):
         if kind in _FRAMES:
             return payload[:1] != b"" and payload[0] & 0xF0 == 0x10
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from acuity.devices.cuda.nvdec.bits import Bits
+from acuity.video.coded_headers import Bits
 
 # Profiles whose parameter sets say more: with chroma formats and scaling matrices.
 _HIGH: Final = frozenset((100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135))
