@@ -22,7 +22,7 @@ from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from acuity.mcp.standalone.node_jobs import NodeJobs
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
 from prepared_programs import Program
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 
@@ -43,7 +43,7 @@ async def _node(
     server: RedisServer, label: str, folder: Path, **limits: Any
 ) -> AsyncIterator[tuple[Jobs, RedisLink]]:
     async with (
-        open_redis(server.url, label) as link,
+        open_redis(server.url, label, wait=COMMAND_WAIT) as link,
         Jobs(config(data=folder / label), NodeJobs(link, **limits)) as jobs,
     ):
         yield jobs, link
@@ -181,7 +181,10 @@ async def test_a_result_that_is_too_long_stays_with_its_node(server: RedisServer
 
 @on_loop
 async def test_nodes_with_one_data_folder_need_no_redis(server: RedisServer, tmp_path: Path) -> None:
-    async with open_redis(server.url, "a") as first, open_redis(server.url, "b") as second:
+    async with (
+        open_redis(server.url, "a", wait=COMMAND_WAIT) as first,
+        open_redis(server.url, "b", wait=COMMAND_WAIT) as second,
+    ):
         shared = config(data=tmp_path)
         async with Jobs(shared, NodeJobs(first)) as a, Jobs(shared, NodeJobs(second)) as b:
             outcome = await a.run(spec("echo", word="hi"), client="me")
@@ -200,7 +203,7 @@ async def test_what_others_write_to_redis_disturbs_nobody(
 ) -> None:
     odd = {"id": 7, "tool": "t", "title": "t", "client": "c", "status": "queued", "created": "now"}
     text = json.dumps({**odd, "progress": None, "process": "p"}).encode()
-    async with _nodes(server, tmp_path) as (a, b), open_redis(server.url, "c") as other:
+    async with _nodes(server, tmp_path) as (a, b), open_redis(server.url, "c", wait=COMMAND_WAIT) as other:
         await other.call("SET", other.key("job", "c-1"), b'{"id": "c-1"}')
         await other.call("SET", other.key("job", "c-3"), text)
         await other.call("SET", other.key("job", "c-4"), b"[" * 100_000)

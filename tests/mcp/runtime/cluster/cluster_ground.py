@@ -19,6 +19,7 @@ from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.settings import WireLimits
 from fake_responder import FakeResponder
+from redis_server import COMMAND_WAIT
 
 SOON = 10.0  # seconds, after which a test gives up
 LEASE = 0.8  # seconds: shorter than in earnest
@@ -145,7 +146,8 @@ class Ground:
         gate = Gate(self._folder / f"{self._gates}.sock", self._redis)
         await gate.open()
         self._stack.callback(gate.shut)
-        link = await self._stack.enter_async_context(open_redis(f"unix://{gate.path}", label))
+        way = open_redis(f"unix://{gate.path}", label, wait=COMMAND_WAIT)
+        link = await self._stack.enter_async_context(way)
         where = f"http://127.0.0.1:{9000 + self._gates}"
         nodes = Nodes(link, where, secret=secret, lease=lease, beat=BEAT)
         await nodes.join()

@@ -20,6 +20,8 @@ needs_redis = pytest.mark.skipif(
     PROGRAM is None, reason="neither redis-server nor valkey-server is on this machine"
 )
 
+COMMAND_WAIT = 3.0  # seconds for a command: a busy machine stops this process for longer than in earnest
+
 _SOON = 10.0  # seconds
 
 

@@ -15,7 +15,7 @@ from acuity.mcp.runtime.cluster.redis_link import open_redis
 from acuity.mcp.runtime.sessions.session import Session
 from cluster_ground import Ground, Node, ground, until
 from fake_responder import FakeResponder
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 
@@ -329,7 +329,7 @@ async def _says_here(node: Node, session_id: str) -> bool:
 
 
 async def _play(server: RedisServer, seed: int, *, restarts: bool = False) -> None:
-    async with open_redis(server.url, "clear") as link:
+    async with open_redis(server.url, "clear", wait=COMMAND_WAIT) as link:
         await link.call("FLUSHALL")
     async with ground(server.socket) as nodes:
         storm = Storm(seed, nodes, server)

@@ -12,7 +12,7 @@ import pytest
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from cluster_ground import Node, ground, until
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def server(redis: RedisServer) -> RedisServer:
     async def clear() -> None:
-        async with open_redis(redis.url, "clear") as link:
+        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
             await link.call("FLUSHALL")
 
     asyncio.run(clear())
@@ -36,7 +36,7 @@ def server(redis: RedisServer) -> RedisServer:
 @pytest.mark.parametrize("key", ["node:a", "nodes", "data"])
 def test_a_lease_gives_way_to_its_node(server: RedisServer, key: str, value: str | None) -> None:
     async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "other") as link:
+        async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
             a, b = await nodes.node("a"), await nodes.node("b")
             name = f"acuity:{key}"
             await link.call("DEL", name)
@@ -94,7 +94,7 @@ def test_a_damaged_session_of_a_dead_node_is_forgotten(
     server: RedisServer, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "other") as link:
+        async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
             a, b = await nodes.node("a"), await nodes.node("b")
             session, other = await a.begin(), await a.begin()
             await a.kill()
@@ -123,7 +123,7 @@ async def _dead(link: RedisLink, label: str) -> None:
 @pytest.mark.parametrize("damage", ["another type", "events of another type", "no fence"])
 def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisServer, damage: str) -> None:
     async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "other") as link:
+        async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
             a: Node = await nodes.node("a")
             session = await a.begin()
             await _damage(link, session.id, damage)

@@ -13,7 +13,7 @@ from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import open_redis
 from cluster_ground import LEASE, ground, lease_ended, until
 from cluster_nodes import free_port
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 
@@ -27,7 +27,7 @@ def redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def server(redis: RedisServer) -> RedisServer:
     async def clear() -> None:
-        async with open_redis(redis.url, "clear") as link:
+        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
             await link.call("FLUSHALL")
 
     asyncio.run(clear())
@@ -62,7 +62,7 @@ def test_a_node_with_another_secret_is_refused_while_others_live(server: RedisSe
 
 def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
     async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "x") as link:
+        async with ground(server.socket) as nodes, open_redis(server.url, "x", wait=COMMAND_WAIT) as link:
             a = await nodes.node("a")
             assert a.nodes.problem is None
             await link.call("CONFIG", "SET", "maxmemory", "1")
@@ -165,7 +165,7 @@ def test_without_redis_a_node_does_not_start(caplog: pytest.LogCaptureFixture) -
 def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], sentence: str) -> None:
     async def main() -> None:
         with redis_server(**options) as server:
-            async with open_redis(server.url, "a") as link:
+            async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
                 nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
                 with pytest.raises(SettingsError, match=sentence):
                     await nodes.join()
@@ -175,7 +175,7 @@ def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], senten
 
 def test_a_server_that_became_a_replica_is_left(server: RedisServer) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a") as link:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
             await link.call("SET", "x", "1")
             await link.call("REPLICAOF", "127.0.0.1", "1")
             try:

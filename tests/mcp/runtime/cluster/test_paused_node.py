@@ -13,7 +13,7 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 from acuity.mcp.runtime.cluster.redis_link import open_redis
 from cluster_nodes import cluster_nodes
 from raw_http import RawSession, call, http_client, open_session
-from redis_server import needs_redis
+from redis_server import COMMAND_WAIT, needs_redis
 from test_restart import LOST, counting, progress, rest, take
 
 pytestmark = needs_redis
@@ -56,7 +56,7 @@ def test_a_node_that_was_paused_sends_nothing_of_what_others_have() -> None:
                 for _ in sessions:
                     await waiting.acquire()
                 os.kill(first.pid, signal.SIGSTOP)
-                async with open_redis(cluster.redis.url, "test") as link:
+                async with open_redis(cluster.redis.url, "test", wait=COMMAND_WAIT) as link:
                     while await link.call("EXISTS", link.key("node", "n1")):
                         await anyio.sleep(0.02)
                 goes_on.set()

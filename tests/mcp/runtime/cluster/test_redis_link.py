@@ -12,7 +12,7 @@ import pytest
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 SOON = 10.0  # seconds
 
@@ -37,7 +37,7 @@ async def gone(link: RedisLink) -> None:
 @needs_redis
 def test_commands_scripts_and_keys(server: RedisServer) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a", prefix="room") as link:
+        async with open_redis(server.url, "a", prefix="room", wait=COMMAND_WAIT) as link:
             assert link.healthy
             assert link.key("node", "a") == "room:node:a"
             await link.call("SET", link.key("x"), b"\xff\n")
@@ -58,7 +58,7 @@ def test_the_clock_is_that_of_redis(server: RedisServer, monkeypatch: pytest.Mon
 
     async def main() -> None:
         monkeypatch.setattr(time, "time", lambda: truth() - 600)  # this node's clock is ten minutes late
-        async with open_redis(server.url, "a") as link:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
             assert abs(link.now() - truth()) < 2.0
 
     asyncio.run(main())
@@ -71,7 +71,7 @@ def test_a_server_that_is_restarted_is_found_again(
     caplog.set_level(logging.INFO)
 
     async def main() -> None:
-        async with open_redis(server.url, "a") as link:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
             back: list[int] = []
             link.on_back(lambda: back.append(1))
             heard: list[bytes] = []
@@ -107,12 +107,12 @@ def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
             began = time.monotonic()
             with pytest.raises(ClusterUnavailable):
                 await link.call("PING")
-            assert time.monotonic() - began < 1.5
+            assert time.monotonic() - began < 5.0
             assert not link.healthy
             many = [asyncio.create_task(link.call("PING")) for _ in range(50)]
             done = await asyncio.gather(*many, return_exceptions=True)
             assert all(isinstance(result, ClusterUnavailable) for result in done)
-            assert time.monotonic() - began < 3.0
+            assert time.monotonic() - began < 10.0
             server.go_on()
             await until(lambda: link.healthy)
             assert await link.call("PING")
@@ -123,7 +123,7 @@ def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
 @needs_redis
 def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: RedisServer) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a") as link:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
             await link.call("SET", "x", "text")
             with pytest.raises(ClusterUnavailable, match="refuses"):
                 await link.call("INCR", "x")
@@ -135,7 +135,10 @@ def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: Redis
 @needs_redis
 def test_messages_reach_all_subscribers_until_they_leave(server: RedisServer) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a") as link, open_redis(server.url, "b") as other:
+        async with (
+            open_redis(server.url, "a", wait=COMMAND_WAIT) as link,
+            open_redis(server.url, "b", wait=COMMAND_WAIT) as other,
+        ):
             first: list[bytes] = []
             second: list[bytes] = []
             leave = other.subscribe("news", first.append)
@@ -157,7 +160,7 @@ def test_redis_may_be_gone_at_the_start(server: RedisServer) -> None:
     server.kill()
 
     async def main() -> None:
-        async with open_redis(server.url, "a") as link:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
             assert not link.healthy
             server.start()
             await until(lambda: link.healthy)

@@ -15,7 +15,7 @@ from acuity.mcp.runtime.cluster.redis_link import open_redis
 from acuity.mcp.runtime.sessions.session import LOST_CALL
 from cluster_ground import ALICE, CLIENT, ground, lease_ended, until
 from fake_responder import FakeResponder
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 
@@ -29,7 +29,7 @@ def redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def server(redis: RedisServer) -> RedisServer:
     async def clear() -> None:
-        async with open_redis(redis.url, "clear") as link:
+        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
             await link.call("FLUSHALL")
 
     asyncio.run(clear())
@@ -322,7 +322,7 @@ def test_a_take_over_whose_answer_got_lost_is_finished_later(server: RedisServer
             assert found is not None
             assert await b.ownership.take_over(f"a-{'0' * 32}", found) is None  # Redis knows the script
             key = b.link.key("session", session.id)
-            async with open_redis(server.url, "other") as link:
+            async with open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
                 b.gate.mute()  # Redis hears b, and b doesn't hear Redis
                 taking = asyncio.create_task(b.ownership.take_over(session.id, found))
                 while (await link.call("HGET", key, "owner")).decode() != b.nodes.owner:

@@ -20,7 +20,7 @@ from acuity.mcp.runtime.journal.journal import EventKind, StoredSession, StreamR
 from acuity.mcp.runtime.journal.session_changes import SessionChanges, SessionRow
 from fake_journal import FakeJournal
 from journal_records import event, record, stored
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
 
@@ -36,7 +36,7 @@ def server() -> Iterator[RedisServer]:
 
 @asynccontextmanager
 async def opened(server: RedisServer) -> AsyncIterator[tuple[RedisSessions, RedisLink]]:
-    async with open_redis(server.url, "a") as link:
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
         await link.call("FLUSHALL")
         store = RedisSessions(Nodes(link, "http://127.0.0.1:1"), ttl=60.0, max_events=100)
         try:

@@ -30,10 +30,11 @@ def check_redis_installed() -> None:
 class RedisAddress:
     """Where Redis is. Its text shows no password."""
 
-    def __init__(self, url: str) -> None:
-        """Check a URL; raises SettingsError, or MissingExtra."""
+    def __init__(self, url: str, *, wait: float = WAIT) -> None:
+        """Check a URL; raises SettingsError, or MissingExtra. `wait`: seconds for each command."""
         check_redis_installed()
         self._url = url
+        self._wait = wait
         self._text = _shown(url)
         try:
             self.client()
@@ -50,7 +51,11 @@ class RedisAddress:
         from redis.backoff import NoBackoff
 
         pool = BlockingConnectionPool.from_url(
-            self._url, max_connections=MOST_CONNECTIONS, timeout=WAIT, retry=Retry(NoBackoff(), 0), **_LIMITS
+            self._url,
+            max_connections=MOST_CONNECTIONS,
+            timeout=self._wait,
+            retry=Retry(NoBackoff(), 0),
+            **self._limits,
         )
         return Redis(connection_pool=pool)
 
@@ -60,15 +65,16 @@ class RedisAddress:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        return Redis.from_url(self._url, retry=Retry(NoBackoff(), 0), **_LIMITS)
+        return Redis.from_url(self._url, retry=Retry(NoBackoff(), 0), **self._limits)
 
-
-_LIMITS: Final[dict[str, Any]] = {
-    "socket_timeout": WAIT,
-    "socket_connect_timeout": WAIT,
-    "protocol": 2,
-    "decode_responses": False,
-}
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {
+            "socket_timeout": self._wait,
+            "socket_connect_timeout": self._wait,
+            "protocol": 2,
+            "decode_responses": False,
+        }
 
 
 def _shown(url: str) -> str:

@@ -40,7 +40,7 @@ class RedisLink:
         """Check the settings; raises SettingsError, or MissingExtra. `open()` connects."""
         self.node = check_label(node)  # this node's label
         self._prefix = check_prefix(prefix)
-        self.address = RedisAddress(url)
+        self.address = RedisAddress(url, wait=wait)
         self.failures = 0  # calls that Redis did not answer, since the start
         self.returns = 0  # how often it came back
         self.back_since = 0.0  # the loop's time since which Redis answers
@@ -260,9 +260,11 @@ def _is_denied(error: Exception) -> bool:
 
 
 @asynccontextmanager
-async def open_redis(url: str, node: str, *, prefix: str = PREFIX) -> AsyncIterator[RedisLink]:
+async def open_redis(
+    url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT
+) -> AsyncIterator[RedisLink]:
     """A connection while the block lasts; raises SettingsError, or MissingExtra."""
-    link = RedisLink(url, node, prefix=prefix)
+    link = RedisLink(url, node, prefix=prefix, wait=wait)
     await link.open()
     try:
         yield link
