@@ -11,6 +11,7 @@ namespace acuity {
 void bind_bridge(nb::module_& m);     // bridge/module.cpp
 void bind_reading(nb::module_& m);    // reading/module.cpp
 void bind_alignment(nb::module_& m);  // alignment/module.cpp
+void bind_nvdec(nb::module_& m);      // nvdec/module.cpp
 
 namespace {
 
@@ -56,6 +57,7 @@ NB_MODULE(_native, m) {
     bind_bridge(m);
     bind_reading(m);
     bind_alignment(m);
+    bind_nvdec(m);
 #define ACUITY_BIND(Type, name) bind_##name(m);
     ACUITY_FAMILIES(ACUITY_BIND)
 #undef ACUITY_BIND

@@ -693,3 +693,62 @@ class Bridge:
     @property
     def refused(self) -> int:
         """The number of commands that send() refused."""
+
+DECODER_FUNCTIONS: tuple[str, ...]  # of CUDA's driver and its decoding library, that CardDecoder calls
+
+def decoder_abilities(functions: dict[str, int], codec: int, depth: int) -> dict[str, int]:
+    """What the card of this thread can decode: status, supported, engines, and bounds of the size."""
+
+class CardDecoder:
+    """Decoders of a card for one video, in threads of their own.
+
+    One thread feeds, gives and takes; any may give back. A failure, or doubt, is a RuntimeError of take().
+    """
+
+    def __init__(
+        self,
+        functions: dict[str, int],
+        *,
+        context: int,
+        codec: int,
+        size: tuple[int, int],
+        depth: int,
+        pitches: tuple[int, int],
+        offsets: tuple[int, int],
+        chroma: tuple[int, int],
+        cells: tuple[int, int],
+        row_step: int,
+        kernels: tuple[int, int],
+        sessions: int,
+        most: int,
+    ) -> None:
+        """Functions by their addresses; pitches and offsets are bytes of unpacked planes.
+
+        `chroma` is (0, 0) if luma is all that is unpacked; `cells` are the rows and columns of a signature.
+        """
+
+    def feed(self, address: int, size: int, stamp: int, hidden: bool, anew: bool) -> None:
+        """A packet, whose bytes are copied."""
+
+    def end(self) -> None:
+        """No more packets will come."""
+
+    def take(self, most: int, waits: bool) -> list[tuple[int, int]]:
+        """Stamps and rooms of the next pictures; if it waits, as soon as there are some or room is wanted."""
+
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def far_ahead(self) -> bool:
+        """Whether enough waits to be decoded and taken."""
+
+    @property
+    def wants_room(self) -> bool: ...
+    def give(self, rooms: list[tuple[int, int, int, int]]) -> None:
+        """Room for pictures: addresses on the card, of their sums, for these here, and for the signature."""
+
+    def give_back(self, room: int) -> None:
+        """The room of a picture may be used anew."""
+
+    def close(self) -> None:
+        """End the threads. May be called again."""

@@ -1,6 +1,7 @@
 // ring_check: what two threads exchange arrives once, complete and in order, and no wake-up is lost.
 //
-// Files that threads read ahead are checked here too. It is meant for ThreadSanitizer, which also reports every access that is not ordered.
+// Files that threads read ahead, and videos that they decode, are checked here too. It is meant for ThreadSanitizer,
+// which also reports every access that is not ordered.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +45,8 @@ void check_close(int rounds);
 
 void check_reading(std::int64_t frames, int threads, int ahead, int wake);
 void check_leaving(int rounds);
+
+void check_decoding(std::int64_t packets, int sessions, int most);
+void check_ending(int rounds);
 
 }  // namespace acuity::check

@@ -35,8 +35,8 @@ class Intake:
     def take(self, index: int, ref: PictureLike, dis: PictureLike, terms: Terms) -> Pair:
         """The next pair as pictures; refuses pictures that differ from each other or from earlier ones."""
         if (
-            type(ref) is Picture
-            and type(dis) is Picture
+            isinstance(ref, Picture)
+            and isinstance(dis, Picture)
             and self._form is not None
             and terms.loan is None
             and _form(ref) == self._form == _form(dis)

@@ -79,12 +79,18 @@ class EmulatedEvent:
 class EmulatedKernel:
     def __init__(self, program: str, name: str) -> None:
         self._launch = getattr(compiled(program), f"emulate_{name}")
+        self.handle = ctypes.cast(self._launch, ctypes.c_void_p).value or 0
 
     def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         packed = [_packed(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(packed))(*[ctypes.addressof(value) for value in packed])
-        with _EMULATING:
-            self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), pointers)
+        launch(self._launch, grid, block, pointers)
+
+
+def launch(function: Any, grid: Shape, block: Shape, arguments: Any) -> None:
+    """Run an emulated kernel, whose arguments lie where the pointers say."""
+    with _EMULATING:
+        function((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), arguments)
 
 
 class EmulatedStream:

@@ -25,20 +25,22 @@ class FakePacket:
 class FakeFrame:
     """As the library's DecodedFrame."""
 
-    def __init__(self, timestamp: int, number: int, samples: Any, rows: int) -> None:
+    def __init__(self, timestamp: int, number: int, samples: Any, rows: int, depth: int) -> None:
         self.timestamp = timestamp
         self.number = number  # of its packet, from 1 on, which the library doesn't know
-        self._samples = samples
-        self._rows = rows
+        self.samples = samples
+        self.rows = rows
+        self.depth = depth
+        self.damaged = False
 
     def GetPtrToPlane(self, plane: int) -> int:
-        return int(self._samples.ctypes.data) + plane * self._rows * self._samples.strides[0]
+        return int(self.samples.ctypes.data) + plane * self.rows * self.samples.strides[0]
 
 
 class FakeDecoder:
     """As the library's PyNvDecoder."""
 
-    def __init__(self, library: FakeNvdec, codec: str) -> None:
+    def __init__(self, library: Any, codec: str) -> None:
         self._library = library
         self._context: Any = av.CodecContext.create(_NAMES[codec], "r")
         self._context.thread_count = 1
@@ -84,7 +86,7 @@ class FakeDecoder:
         self._surfaces.append(samples)
         # The library's parser lets no stamp fall.
         self._last = frame.pts if frame.pts > self._last else self._last + 1
-        return FakeFrame(self._last, self._numbers[frame.pts], samples, height)
+        return FakeFrame(self._last, self._numbers[frame.pts], samples, height, depth)
 
 
 class FakeNvdec:
@@ -99,7 +101,12 @@ class FakeNvdec:
         self.decoders = 0  # made so far
         self.fed = 0  # packets so far
         self.on_frame = lambda frame: [frame]  # what is shown in a frame's place
+        self.smallest = (48, 16)
         self.settings: dict[str, Any] = {}
+
+    def complain(self) -> None:
+        """Say of the picture that on_frame() looks at what the library does of a damaged one."""
+        ctypes.CDLL(None).printf(b"Decode Error occurred for picture 7\n")
 
     @staticmethod
     def cudaVideoChromaFormat(number: int) -> int:
@@ -118,6 +125,6 @@ class FakeNvdec:
             "width_max": 4096 if able else 0,
             "height_max": 4096 if able else 0,
             "mb_num_max": 65536,
-            "width_min": 48,
-            "height_min": 16,
+            "width_min": self.smallest[0],
+            "height_min": self.smallest[1],
         }

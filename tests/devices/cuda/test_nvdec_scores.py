@@ -14,6 +14,7 @@ import acuity
 from acuity.devices import Opened, open_decoder
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.nvdec import driver_library
 from acuity.devices.cuda.nvdec import library as nvdec_library
 from acuity.devices.cuda.nvdec.complaints import COMPLAINTS
 from acuity.devices.cuda.nvdec.surfaces import Surfaces
@@ -26,17 +27,25 @@ from acuity.video.card_picture import on_host
 from acuity.video.picture import Picture, PixelFormat, Samples
 from coded_clips import CODED, clip
 from emulated_card import EmulatedCard, needs_compiler
+from fake_driver import FakeDriver
 from fake_nvdec import FakeNvdec
 
 pytestmark = needs_compiler
 
 
-@pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> FakeNvdec:
-    """A machine with a card and the library."""
-    found = FakeNvdec(engines=2)
-    monkeypatch.setattr(nvdec_library, "is_installed", lambda: True)
-    monkeypatch.setattr(nvdec_library, "load_library", lambda: found)
+Fake = FakeNvdec | FakeDriver
+
+
+@pytest.fixture(params=[FakeNvdec, FakeDriver])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """A machine with a card that decodes, by PyNvVideoCodec or by the driver's own library."""
+    found: Fake = request.param(engines=2)
+    if isinstance(found, FakeDriver):
+        monkeypatch.setenv(driver_library.VARIABLE, "1")
+        monkeypatch.setattr(driver_library, "load_functions", lambda: found)
+    else:
+        monkeypatch.setattr(nvdec_library, "is_installed", lambda: True)
+        monkeypatch.setattr(nvdec_library, "load_library", lambda: found)
 
     def open_backend(*_: Any) -> Opened:
         return Opened([CudaDevice(EmulatedCard()), CpuDevice()])
@@ -55,13 +64,13 @@ def scored(ref: Path, dis: Path, decoder: str, **options: Any) -> Any:
     return run_request(Request(ref, dis, models=(), decoder=decoder, **settings))
 
 
-def test_figures_notes_and_description_are_those_of_the_cpu(library: FakeNvdec, tmp_path: Path) -> None:
+def test_figures_notes_and_description_are_those_of_the_cpu(library: Fake, tmp_path: Path) -> None:
     ref, dis = pair_of_clips(tmp_path, crf="40")
     expected = scored(ref, dis, "cpu")
     assert library.decoders == 0
     found = scored(ref, dis, "nvdec")
     assert library.decoders == 2
-    assert library.settings["usedevicememory"]
+    assert isinstance(library, FakeDriver) or library.settings["usedevicememory"]
     assert found.notes == expected.notes
     assert found.input == expected.input
     assert list(found.results.columns) == list(expected.results.columns)
@@ -69,7 +78,7 @@ def test_figures_notes_and_description_are_those_of_the_cpu(library: FakeNvdec, 
         np.testing.assert_array_equal(found.results.columns[name], column)
 
 
-def test_frames_that_are_lost_are_refused_alike(library: FakeNvdec, tmp_path: Path) -> None:
+def test_frames_that_are_lost_are_refused_alike(library: Fake, tmp_path: Path) -> None:
     ref, _ = pair_of_clips(tmp_path, 60)
     told = []
     for decoder in ("cpu", "nvdec"):
@@ -80,12 +89,11 @@ def test_frames_that_are_lost_are_refused_alike(library: FakeNvdec, tmp_path: Pa
     assert library.decoders == 2
 
 
-def test_videos_that_are_converted(library: FakeNvdec, tmp_path: Path) -> None:
+def test_videos_that_are_converted(library: Fake, tmp_path: Path) -> None:
     ref, _ = pair_of_clips(tmp_path, 20)
     half = clip(tmp_path / "half.mp4", CODED["h264"], 20, width=32, height=48)
     options: dict[str, Any] = {"scale": "force", "features": ["psnr"], "align": "off"}
-    library_caps = library.GetDecoderCaps
-    library.GetDecoderCaps = lambda **asked: {**library_caps(**asked), "width_min": 16}  # type: ignore[method-assign]
+    library.smallest = (16, 16)
     expected, found = (scored(ref, half, decoder, **options) for decoder in ("cpu", "auto"))
     assert library.decoders == 1  # the reference's
     np.testing.assert_array_equal(found.results.columns["psnr_y"], expected.results.columns["psnr_y"])
@@ -95,7 +103,7 @@ def test_videos_that_are_converted(library: FakeNvdec, tmp_path: Path) -> None:
         scored(ref, half, "nvdec", **options)
 
 
-def test_a_named_decoder_has_something_to_decode(library: FakeNvdec, tmp_path: Path) -> None:
+def test_a_named_decoder_has_something_to_decode(library: Fake, tmp_path: Path) -> None:
     coded, _ = pair_of_clips(tmp_path, 4)
     with acuity.open_video(coded) as video:
         size = {"width": video.info.width, "height": video.info.height}
@@ -139,6 +147,17 @@ def test_a_library_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path
     cuda = CudaDevice(EmulatedCard())
     declined = open_decoder("auto", [cuda]).declined
     assert "PyNvVideoCodec can't start (libnvidia-encode.so: none): start a container with" in str(declined)
+    with pytest.raises(BackendError, match="the decoder 'nvdec' can't start"):
+        open_decoder("nvdec", [cuda])
+
+
+def test_a_driver_without_its_decoding_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(driver_library.VARIABLE, "1")
+    monkeypatch.setattr(driver_library, "LIBRARY", "libnvcuvid-none.so.1")
+    cuda = CudaDevice(EmulatedCard())
+    declined = open_decoder("auto", [cuda]).declined
+    assert "the driver's library libnvcuvid-none.so.1 can't be loaded (" in str(declined)
+    assert "start a container with the driver's video part" in str(declined)
     with pytest.raises(BackendError, match="the decoder 'nvdec' can't start"):
         open_decoder("nvdec", [cuda])
 

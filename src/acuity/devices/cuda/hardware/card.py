@@ -46,6 +46,11 @@ class Event(Protocol):
 class Kernel(Protocol):
     """A compiled kernel."""
 
+    @property
+    def handle(self) -> int:
+        """CUDA's own, for native code that launches it; waits until it is compiled."""
+        ...
+
     def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         """Run it in a stream, after what is there already."""
         ...

@@ -209,10 +209,14 @@ class CupyKernel:
         self._packings: dict[tuple[type, ...], Struct] = {}  # by the types of the arguments
         self._idle: list[_Parameters] = []  # several threads may launch at once
 
-    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
-        assert isinstance(stream, CupyStream)
+    @property
+    def handle(self) -> int:
         if self._function is None:
             self._function = self._load()
+        return self._function
+
+    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
+        assert isinstance(stream, CupyStream)
         types = tuple(map(type, arguments))
         packing = self._packings.get(types) or self._packings.setdefault(types, _packing(types))
         try:
@@ -224,7 +228,7 @@ class CupyKernel:
             if kind is np.ndarray:  # a structure, which CUDA copies when it is told where it lies
                 parameters.pointers[number] = arguments[number].ctypes.data  # type: ignore[union-attr]
         place = *grid, *block, 0, stream.handle, parameters.address, 0
-        if not stream.call(self._launch, self._function, *place, held=(parameters, arguments)):
+        if not stream.call(self._launch, self._function or self.handle, *place, held=(parameters, arguments)):
             self._idle.append(parameters)
 
 

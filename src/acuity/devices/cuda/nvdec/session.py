@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from av.video.frame import PictureType
 
 from acuity.devices.cuda.nvdec.complaints import COMPLAINTS
 from acuity.devices.cuda.nvdec.library import CODECS, Library, NvDecoder
-from acuity.devices.cuda.nvdec.surfaces import Surface, Surfaces
+from acuity.devices.cuda.nvdec.surfaces import Surfaces
 
 if TYPE_CHECKING:
     from acuity.devices.cuda.hardware.card import Card
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Added to times, which may be negative. The decoder is given times, because it changes stamps that don't rise
 # in the order of presentation.
-_STAMPS: Final = 1 << 24
+STAMPS: Final = 1 << 24
 
 
 class Doubt(Exception):
@@ -39,6 +39,14 @@ class Packet:
     hidden: bool  # by an edit list: decoded for others, but not shown
 
 
+class PictureSource(Protocol):
+    """Makes pictures of decoded frames."""
+
+    def picture(self, surface: Any, pts: float | None, /) -> CardPicture:
+        """The picture in that memory, which is shown at that time."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class CardFrame:
     """A decoded frame on the card: what the reader asks of PyAV's, too."""
@@ -46,8 +54,8 @@ class CardFrame:
     number: int  # of its packet, in the order of decoding
     pts: int
     duration: int
-    surface: Surface
-    surfaces: Surfaces
+    surface: Any  # its memory
+    surfaces: PictureSource
 
     is_corrupt = False
     interlaced_frame = False
@@ -113,7 +121,7 @@ class Session:
         """Feed packets; the frames that are certain by now, whose samples are in memory of their own."""
         for packet in packets:
             self._number += 1
-            stamp = packet.pts + _STAMPS
+            stamp = packet.pts + STAMPS
             if stamp <= 0 or stamp in self._fed:
                 raise Doubt("two packets have one time, or a time is out of bounds")
             self._fed[stamp] = self._number, packet

@@ -11,21 +11,16 @@ import numpy as np
 
 from acuity.devices.cuda.downloads import Downloads
 from acuity.devices.cuda.hardware.card import Bytes, Card, Memory, Stream
-from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
-from acuity.features.extractor import Geometry
-from acuity.video.alignment.signature import CellMeans, cells_of, row_step
+from acuity.devices.cuda.nvdec.layout import PictureLayout
 from acuity.video.card_picture import CardPicture, CardPlane
 from acuity.video.picture import PixelFormat, Samples
 
-_PROGRAM: Final = "decoded"
-_KERNELS: Final = {1: ("unpack_bytes", "sum_bytes"), 2: ("unpack_words", "sum_words")}
 _THREADS: Final = 128
 _CELL_THREADS: Final = 32
 _WORD: Final = 8
 _STORED: Final = 16  # bits of a sample in a surface of more than 8 bits, which are the upper ones
 _BLOCK: Final = 64 << 20  # bytes that are allocated at once, because that takes as long as decoding a picture
 _MOST_SLOTS: Final = 16  # in a block
-_ALIGNED: Final = 256
 
 
 class _Slot:
@@ -62,34 +57,25 @@ class Surfaces:
     def __init__(
         self, card: Card, stream: Stream, width: int, height: int, format: PixelFormat, *, luma_only: bool
     ) -> None:
-        shapes = format.plane_shapes(width, height)
-        chroma = None if luma_only or len(shapes) == 1 else (shapes[1][1], shapes[1][0])
         self._card = card
         self._stream = stream
-        self._format = format
-        geometry = Geometry(width, height, format.depth, chroma)
-        self._shapes = shapes[: 1 if chroma is None else 3]
-        self._layouts = plane_layouts(geometry, None)
-        self._size = slot_bytes(geometry, None)
-        self._cells = cells_of(width, height)
-        self._means = CellMeans(width, height, format.depth)
+        self._layout = layout = PictureLayout(card, width, height, format, luma_only=luma_only)
         self.free: deque[_Slot] = deque()
         self._settled = True
         self.downloads = Downloads(card)
-        self._unpack, self._sum = card.kernels(_PROGRAM, _KERNELS[format.bytes_per_sample])
-        luma = self._layouts[0]
-        first, second = (self._layouts[1:] or [luma, luma])[:2]
-        across, down = chroma or (0, 0)
+        self._unpack, self._sum = layout.kernels()
+        luma = layout.planes[0]
+        first, second = (layout.planes[1:] or [luma, luma])[:2]
+        across, down = layout.chroma or (0, 0)
         shift = 0 if format.depth == 8 else _STORED - format.depth
         self._numbers: list[np.generic] = [
             *(np.int32(number) for number in (luma.pitch, first.pitch)),
             *(np.int64(number) for number in (first.offset, second.offset)),
             *(np.int32(number) for number in (width, height, across, down, shift)),
         ]
-        self._grid = height, 1 if chroma is None else 2, 1
-        rows, columns = self._cells
+        self._grid = height, 1 if layout.chroma is None else 2, 1
         self._cell_numbers = [
-            np.int32(number) for number in (luma.pitch, width, height, rows, columns, row_step(height))
+            np.int32(number) for number in (luma.pitch, width, height, *layout.cells, layout.row_step)
         ]
 
     def unpack(self, luma: int, chroma: int, pitch: int) -> Surface:
@@ -121,23 +107,15 @@ class Surfaces:
 
     def _allocate(self) -> _Slot:
         """A new slot; others of the same block become free."""
-        cells = self._cells[0] * self._cells[1] * _WORD
-        each = -(-(self._size + cells) // _ALIGNED) * _ALIGNED
+        cells, each = self._layout.sums, self._layout.each
         count = min(max(_BLOCK // each, 1), _MOST_SLOTS)
         memory, host = self._card.allocate(count * each), self._card.pinned(count * cells)
         for number in range(count):
             start, sums = memory.address + number * each, host[number * cells : (number + 1) * cells]
-            self.free.append(_Slot(memory, start, start + self._size, sums))
+            self.free.append(_Slot(memory, start, start + self._layout.size, sums))
         return self.free.popleft()
 
     def picture(self, surface: Surface, pts: float | None) -> CardPicture:
         """The picture on a surface that is there, signed."""
-        base = surface.slot.address
-        planes = tuple(
-            CardPlane(base + layout.offset, layout.pitch, shape, self._format.dtype)
-            for layout, shape in zip(self._layouts, self._shapes, strict=True)
-        )
-        card = self._card.properties.number
-        picture = CardPicture.of(planes, self._format, pts, card=card, owner=surface)
-        picture.signature = self._means(surface.slot.host.view(np.uint64))
-        return picture
+        signature = self._layout.means(surface.slot.host.view(np.uint64))
+        return self._layout.picture(surface.slot.address, signature, pts, surface)

@@ -1,0 +1,72 @@
+"""The decoding library that is a part of NVIDIA's driver: its functions, and what cards decode."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from acuity.devices.cuda.hardware.driver import LIBRARY as CUDA
+from acuity.devices.cuda.nvdec.library import INSTEAD, Abilities
+from acuity.errors import BackendError
+
+if TYPE_CHECKING:
+    from acuity.devices.cuda.hardware.card import Card
+    from acuity.video.picture import PixelFormat
+
+LIBRARY: Final = "libnvcuvid.so.1"
+VARIABLE: Final = "ACUITY_NVDEC_DIRECT"
+PREFIX: Final = "cuvid"  # of its functions; others are those of CUDA's driver
+
+# FFmpeg's names of the codecs that cards decode, and the driver's numbers.
+CODECS: Final[dict[str, int]] = {"h264": 4, "hevc": 8, "vp9": 10, "av1": 11}
+_MACROBLOCK: Final = 16  # pixels of a side
+
+Functions = Mapping[str, int]  # addresses by name
+
+
+def is_wanted() -> bool:
+    """Whether the driver's library is to decode, and not PyNvVideoCodec."""
+    return bool(os.environ.get(VARIABLE))
+
+
+def load_functions() -> Functions:
+    """The addresses of the driver's functions; raises BackendError if the library isn't there."""
+    from acuity import _native
+
+    try:
+        found = {True: ctypes.CDLL(LIBRARY), False: ctypes.CDLL(CUDA)}
+        names = _native.DECODER_FUNCTIONS
+        return {name: _address(getattr(found[name.startswith(PREFIX)], name)) for name in names}
+    except (OSError, AttributeError) as error:
+        raise BackendError(
+            f"the driver's library {LIBRARY} can't be loaded ({error}): start a container with the driver's "
+            "video part, as NVIDIA_DRIVER_CAPABILITIES=compute,utility,video",
+            *INSTEAD,
+        ) from error
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+def driver_abilities(
+    functions: Functions, card: Card, codec: str, format: PixelFormat, width: int, height: int
+) -> Abilities:
+    """What the card's decoders can do with video of this codec, format and size."""
+    from acuity import _native
+
+    described = f"{codec.upper()} of {format.layout} and {format.depth} bit"
+    with card.in_place():
+        found = _native.decoder_abilities(dict(functions), CODECS[codec], format.depth)
+    engines = max(1, found["engines"])
+    if found["status"] or not found["supported"]:
+        return Abilities(engines, f"the card doesn't decode {described}")
+    blocks = -(-width // _MACROBLOCK) * -(-height // _MACROBLOCK)
+    least, most = (found["least_width"], found["least_height"]), (found["most_width"], found["most_height"])
+    fits = least[0] <= width <= most[0] and least[1] <= height <= most[1] and blocks <= found["most_blocks"]
+    if not fits:
+        bounds = f"{least[0]}x{least[1]} to {most[0]}x{most[1]}"
+        return Abilities(engines, f"the card decodes {described} of {bounds}, and it is {width}x{height}")
+    return Abilities(engines, None)

@@ -1,0 +1,343 @@
+# ruff: noqa: N802  # the names are the driver's
+"""The driver's decoding library without a card: functions that native code calls, decoding with FFmpeg.
+
+Surfaces are larger than what is shown of them, which begins in their midst. They are spoiled when they are
+given back, so what is read too late shows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from ctypes import (
+    POINTER,
+    Structure,
+    c_int16,
+    c_int32,
+    c_int64,
+    c_uint,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_ulong,
+    c_void_p,
+)
+from typing import Any
+
+import numpy as np
+
+from emulated_card import launch
+from fake_nvdec import FakeDecoder, FakeFrame, FakePacket
+
+_NAMES = {4: "H264", 8: "HEVC", 10: "VP9", 11: "AV1"}
+_LEFT, _TOP, _BLOCK = 2, 4, 16
+_SURFACES = 8
+_END, _WITH_STAMP = 1, 2
+_WHOLE, _DAMAGED, _FAILED = 2, 8, 999
+
+
+class VideoFormat(Structure):
+    _fields_ = [
+        ("codec", c_int32),
+        ("rate", c_uint32 * 2),
+        ("progressive", c_uint8),
+        ("luma_depth", c_uint8),
+        ("chroma_depth", c_uint8),
+        ("least_surfaces", c_uint8),
+        ("coded", c_uint32 * 2),
+        ("shown", c_int32 * 4),
+        ("chroma", c_int32),
+        ("bitrate", c_uint32),
+        ("aspect", c_int32 * 2),
+        ("colours", c_uint8 * 4),
+        ("more", c_uint32),
+    ]
+
+
+class ShownPicture(Structure):
+    _fields_ = [("index", c_int32), ("fields", c_int32 * 3), ("stamp", c_int64)]
+
+
+class SourcePacket(Structure):
+    _fields_ = [("flags", c_ulong), ("size", c_ulong), ("data", c_void_p), ("stamp", c_int64)]
+
+
+_Called = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p)
+
+
+class ParserSettings(Structure):
+    _fields_ = [
+        ("codec", c_int32),
+        ("numbers", c_uint32 * 9),
+        ("user", c_void_p),
+        ("on_sequence", _Called),
+        ("on_decode", _Called),
+        ("on_show", _Called),
+        ("more", c_void_p * 8),
+    ]
+
+
+class DecoderSettings(Structure):
+    _fields_ = [
+        ("width", c_ulong),
+        ("height", c_ulong),
+        ("surfaces", c_ulong),
+        ("codec", c_int32),
+        ("chroma", c_int32),
+        ("flags", c_ulong),
+        ("depth_above_8", c_ulong),
+        ("unused", c_ulong * 4),
+        ("shown", c_int16 * 4),
+        ("surface_format", c_int32),
+        ("deinterlacing", c_int32),
+        ("to_width", c_ulong),
+        ("to_height", c_ulong),
+        ("outputs", c_ulong),
+        ("lock", c_void_p),
+        ("target", c_int16 * 4),
+        ("more", c_ulong * 5),
+    ]
+
+
+class Abilities(Structure):
+    _fields_ = [
+        ("codec", c_int32),
+        ("chroma", c_int32),
+        ("depth_above_8", c_uint32),
+        ("unused", c_uint32 * 3),
+        ("supported", c_uint8),
+        ("engines", c_uint8),
+        ("formats", c_uint16),
+        ("most_width", c_uint32),
+        ("most_height", c_uint32),
+        ("most_blocks", c_uint32),
+        ("least_width", c_uint16),
+        ("least_height", c_uint16),
+        ("more", c_uint32 * 11),
+    ]
+
+
+class _Parser:
+    """A parser with its decoder."""
+
+    def __init__(self, library: FakeDriver, settings: ParserSettings) -> None:
+        self.settings = ParserSettings.from_buffer_copy(settings)
+        self._library = library
+        self.decoder = FakeDecoder(self, _NAMES[settings.codec])
+        self.fed = 0
+        self.format: bytes | None = None  # that was told last
+        self.surfaces: dict[int, Any] = {}  # by index
+        self.damaged: set[int] = set()  # indices
+        self.next = 0
+
+    def on_frame(self, frame: FakeFrame) -> list[FakeFrame]:
+        self._library.complained = False
+        shown = self._library.on_frame(frame)
+        frame.damaged = self._library.complained
+        return shown
+
+
+class FakeDriver(dict[str, int]):
+    """Addresses of the functions by name; what the decoders get wrong is up to the test."""
+
+    def __init__(self, engines: int = 1) -> None:
+        super().__init__()
+        self.engines = engines
+        self.unsupported: set[tuple[str, int]] = set()  # codecs and depths
+        self.decoders = 0  # made so far
+        self.destroyed = 0
+        self.fed = 0  # packets so far
+        self.on_frame: Callable[[FakeFrame], list[FakeFrame]] = lambda frame: [frame]
+        self.smallest = (48, 16)
+        self.complained = False
+        self._parsers: dict[int, _Parser] = {}
+        self._asking: dict[int, _Parser] = {}  # by thread, the parser that calls back
+        self._decoders: dict[int, _Parser] = {}
+        self._kept: list[Any] = []
+        for name, parameters in _PARAMETERS.items():
+            made = ctypes.CFUNCTYPE(c_int32, *parameters)(getattr(self, name))
+            self._kept.append(made)
+            self[name] = ctypes.cast(made, c_void_p).value or 0
+
+    def complain(self) -> None:
+        """Report the picture that on_frame() looks at as damaged."""
+        self.complained = True
+
+    # ---- CUDA -----------------------------------------------------------------------------------
+
+    def cuCtxSetCurrent(self, context: int) -> int:
+        return 0
+
+    def cuStreamCreate(self, stream: Any, flags: int) -> int:
+        stream[0] = 77
+        return 0
+
+    def cuStreamDestroy_v2(self, stream: int) -> int:
+        return 0
+
+    def cuEventCreate(self, event: Any, flags: int) -> int:
+        event[0] = 78
+        return 0
+
+    def cuEventDestroy_v2(self, event: int) -> int:
+        return 0
+
+    def cuEventRecord(self, event: int, stream: int) -> int:
+        return 0
+
+    def cuEventSynchronize(self, event: int) -> int:
+        return 0
+
+    def cuMemcpyDtoHAsync_v2(self, to: int, address: int, size: int, stream: int) -> int:
+        ctypes.memmove(to, address, size)
+        return 0
+
+    def cuLaunchKernel(self, function: int, *rest: Any) -> int:
+        kernel = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)(function)
+        launch(kernel, rest[:3], rest[3:6], rest[8])
+        return 0
+
+    # ---- decoding -------------------------------------------------------------------------------
+
+    def cuvidGetDecoderCaps(self, found: Any) -> int:
+        caps = found[0]
+        assert caps.chroma == 1
+        if (_NAMES[caps.codec], caps.depth_above_8 + 8) not in self.unsupported:
+            caps.supported, caps.engines = 1, self.engines
+            caps.most_width = caps.most_height = 4096
+            caps.most_blocks = 65536
+            caps.least_width, caps.least_height = self.smallest
+        return 0
+
+    def cuvidCreateVideoParser(self, parser: Any, settings: Any) -> int:
+        number = len(self._parsers) + 1
+        self._parsers[number] = _Parser(self, settings[0])
+        parser[0] = number
+        return 0
+
+    def cuvidDestroyVideoParser(self, parser: int) -> int:
+        return 0
+
+    def cuvidParseVideoData(self, parser: int, packet: Any) -> int:
+        state, source = self._parsers[parser], packet[0]
+        self._asking[threading.get_ident()] = state
+        made = FakePacket()
+        if not source.flags & _END:
+            assert source.flags & _WITH_STAMP
+            made.bsl_data, made.bsl, made.pts = source.data, source.size, source.stamp
+        self.fed += 1
+        try:
+            frames = state.decoder.Decode(made)
+        except RuntimeError:
+            return _FAILED
+        return 0 if all(self._tell(state, frame) for frame in frames) else _FAILED
+
+    def _tell(self, state: _Parser, frame: FakeFrame) -> bool:
+        """Call the functions of whoever parses, as the driver's parser does; whether they succeeded."""
+        settings = state.settings
+        format = _format(settings.codec, frame)
+        if state.format != bytes(format):
+            state.format = bytes(format)
+            if settings.on_sequence(settings.user, ctypes.addressof(format)) < _SURFACES:
+                return False
+        parameters = c_int32(state.next)
+        if settings.on_decode(settings.user, ctypes.addressof(parameters)) < 1:
+            return False
+        index, state.next = state.next, (state.next + 1) % _SURFACES
+        state.surfaces[index] = _coded(frame)
+        state.damaged.discard(index)
+        if frame.damaged:
+            state.damaged.add(index)
+        shown = ShownPicture(index, (c_int32 * 3)(1, 0, 0), frame.timestamp)
+        return bool(settings.on_show(settings.user, ctypes.addressof(shown)) >= 1)
+
+    def cuvidCreateDecoder(self, decoder: Any, settings: Any) -> int:
+        wanted, state = settings[0], self._asking[threading.get_ident()]
+        assert state.format is not None
+        format = VideoFormat.from_buffer_copy(state.format)
+        assert (wanted.width, wanted.height) == (wanted.to_width, wanted.to_height) == tuple(format.coded)
+        assert wanted.codec == format.codec
+        assert wanted.depth_above_8 == format.luma_depth
+        assert wanted.surface_format == (format.luma_depth > 0)
+        assert wanted.surfaces >= format.least_surfaces
+        assert wanted.outputs >= 1
+        self.decoders += 1
+        self._decoders[self.decoders] = state
+        decoder[0] = self.decoders
+        return 0
+
+    def cuvidDestroyDecoder(self, decoder: int) -> int:
+        self.destroyed += 1
+        return 0
+
+    def cuvidDecodePicture(self, decoder: int, parameters: int) -> int:
+        assert decoder in self._decoders
+        return 0
+
+    def cuvidGetDecodeStatus(self, decoder: int, index: int, state: Any) -> int:
+        state[0] = _DAMAGED if index in self._decoders[decoder].damaged else _WHOLE
+        return 0
+
+    def cuvidMapVideoFrame64(self, decoder: int, index: int, address: Any, pitch: Any, how: int) -> int:
+        surface = self._decoders[decoder].surfaces[index]
+        address[0], pitch[0] = surface.ctypes.data, surface.strides[0]
+        return 0
+
+    def cuvidUnmapVideoFrame64(self, decoder: int, address: int) -> int:
+        for surface in self._decoders[decoder].surfaces.values():
+            if surface.ctypes.data == address:
+                surface[:] = 0xA5
+                return 0
+        return _FAILED
+
+
+def _sizes(frame: FakeFrame) -> tuple[int, int, int, int]:
+    """The width and height of what is shown, and of the surface."""
+    width, height = frame.samples.shape[1], frame.rows
+    across, down = (-(-(size + start) // _BLOCK) * _BLOCK for size, start in ((width, _LEFT), (height, _TOP)))
+    return width, height, across, down
+
+
+def _format(codec: int, frame: FakeFrame) -> VideoFormat:
+    width, height, across, down = _sizes(frame)
+    format = VideoFormat(codec=codec, progressive=1, least_surfaces=_SURFACES, chroma=1)
+    format.luma_depth = format.chroma_depth = frame.depth - 8
+    format.coded[:] = across, down
+    format.shown[:] = _LEFT, _TOP, _LEFT + width, _TOP + height
+    return format
+
+
+def _coded(frame: FakeFrame) -> Any:
+    """The samples on a surface."""
+    width, height, across, down = _sizes(frame)
+    surface = np.full((down + down // 2, across), 0x5A, frame.samples.dtype)
+    surface[_TOP : _TOP + height, _LEFT : _LEFT + width] = frame.samples[:height]
+    chroma = frame.samples[height:]
+    first = down + _TOP // 2
+    surface[first : first + len(chroma), _LEFT : _LEFT + width] = chroma
+    return surface
+
+
+_PARAMETERS: dict[str, tuple[Any, ...]] = {
+    "cuCtxSetCurrent": (c_void_p,),
+    "cuStreamCreate": (POINTER(c_void_p), c_uint),
+    "cuStreamDestroy_v2": (c_void_p,),
+    "cuEventCreate": (POINTER(c_void_p), c_uint),
+    "cuEventDestroy_v2": (c_void_p,),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventSynchronize": (c_void_p,),
+    "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_uint64, c_void_p),
+    "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p),
+    "cuvidGetDecoderCaps": (POINTER(Abilities),),
+    "cuvidCreateVideoParser": (POINTER(c_void_p), POINTER(ParserSettings)),
+    "cuvidParseVideoData": (c_void_p, POINTER(SourcePacket)),
+    "cuvidDestroyVideoParser": (c_void_p,),
+    "cuvidCreateDecoder": (POINTER(c_void_p), POINTER(DecoderSettings)),
+    "cuvidDestroyDecoder": (c_void_p,),
+    "cuvidDecodePicture": (c_void_p, c_void_p),
+    "cuvidGetDecodeStatus": (c_void_p, c_int32, POINTER(c_int32)),
+    "cuvidMapVideoFrame64": (c_void_p, c_int32, POINTER(c_uint64), POINTER(c_uint), c_void_p),
+    "cuvidUnmapVideoFrame64": (c_void_p, c_uint64),
+}
