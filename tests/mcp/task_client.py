@@ -16,7 +16,7 @@ from acuity.mcp.tasks.extension import IDENTIFIER
 from acuity.mcp.tasks.task import TaskBackend
 
 MODERN = "2026-07-28"
-PATIENCE = 10.0  # seconds until a test gives up
+PATIENCE = 30.0  # seconds until a test gives up
 
 
 class CreatedTask(types.Result):

@@ -64,8 +64,7 @@ def test_a_file_ends_alike(
 ) -> None:
     make, decodes = FILES[name]
     path = make(tmp_path)
-    # In several threads FFmpeg makes now this, now that of damage.
-    how: dict[str, Any] = {"threads": 1, "allow_damaged": allow_damaged}
+    how: dict[str, Any] = {"allow_damaged": allow_damaged}
     with ContainerReader(path, **how) as reader:
         expected, _, end, notes = outcome(reader)
     settings: dict[str, Any] = {"card": EmulatedCard(), "library": make_library(2), "required": False}

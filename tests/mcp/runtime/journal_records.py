@@ -16,7 +16,7 @@ from acuity.mcp.runtime.journal.open_journal import open_journal
 
 ALICE = "a" * 32
 BOB = "b" * 32
-SOON = 10.0  # seconds, after which a test gives up
+SOON = 30.0  # seconds, after which a test gives up
 
 
 def record(session_id: str = ALICE, **fields: Any) -> SessionRecord:

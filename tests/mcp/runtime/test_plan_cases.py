@@ -285,7 +285,7 @@ def test_sampling_waits_for_the_stream() -> None:
         async with demo(capability_policy="warn", client_timeout=600) as server, http_client() as http:
             session = await began(server, http)
             await asked(session, "debug/sample", text=PROMPT)
-            with anyio.fail_after(10):
+            with anyio.fail_after(30):
                 async with listening(session) as heard:
                     assert (await anext(heard)).message["method"] == "sampling/createMessage"
 

@@ -149,7 +149,7 @@ def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
         )
         rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "own"}}
         link.data_received(HELLO + writing.message("7", members, writing.json_text(rpc)))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(transport.frames()) < 2:
                 await asyncio.sleep(0)
         assert transport.frames()[1]["jsonrpc"]["result"]["content"] == [{"text": "own", "type": "text"}]

@@ -292,7 +292,7 @@ def test_a_runtime_that_leaves_ends_its_calls() -> None:
             assert worker.is_busy
             runtime.close()
             await runtime.ended(5)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while worker.is_busy:
                     await asyncio.sleep(0)
 

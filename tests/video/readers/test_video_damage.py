@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import av
@@ -11,6 +12,7 @@ import pytest
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
 from acuity.video.readers.container import ContainerReader
 from damaged_clip import FRAGILE, damage, packet_at
+from everyday_clips import wiped
 from video_clips import encode
 
 
@@ -72,6 +74,20 @@ def test_damaged_frames_are_refused_unless_they_are_allowed(tmp_path: Path) -> N
         assert sum(1 for _ in reader) == 40
     assert [note.code for note in reader.notes] == ["damaged"]
     assert "frame 20 " in reader.notes[0].text
+
+
+def test_damage_looks_alike_in_every_run(tmp_path: Path) -> None:
+    """FFmpeg's threads would conceal what is missing in two or three ways."""
+    path = wiped("hole.ts")(tmp_path)
+
+    def pictures(threads: int) -> str:
+        seen = hashlib.sha256()
+        with ContainerReader(path, threads=threads, allow_damaged=True) as reader:
+            for picture in reader:
+                seen.update(picture.luma.tobytes())
+        return seen.hexdigest()
+
+    assert {pictures(0) for _ in range(15)} == {pictures(4) for _ in range(15)} == {pictures(1)}
 
 
 @pytest.mark.parametrize(

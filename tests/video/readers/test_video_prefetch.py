@@ -67,10 +67,10 @@ def test_no_more_than_asked_for_is_read_ahead() -> None:
 
     prefetch = Prefetch(counting, Reading(3), name="test")
     for _ in range(3):
-        assert produced.acquire(timeout=5)
+        assert produced.acquire(timeout=30)
     for taken in range(1, 20):
         prefetch.take()
-        assert produced.acquire(timeout=5)  # each picture taken makes room for one
+        assert produced.acquire(timeout=30)  # each picture taken makes room for one
         assert made <= taken + 3
     prefetch.stop()
     prefetch.join()
@@ -89,13 +89,13 @@ def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
 
     prefetch = Prefetch(counting, Reading(8, room=4), name="test")
     for _ in range(8):
-        assert produced.acquire(timeout=5)
+        assert produced.acquire(timeout=30)
     for _ in range(3):
         prefetch.take()
     assert len(made) == 8
     prefetch.take()
     for _ in range(4):
-        assert produced.acquire(timeout=5)
+        assert produced.acquire(timeout=30)
     assert len(take_all(prefetch)) == 96
     prefetch.join()
 

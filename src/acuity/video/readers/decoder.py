@@ -82,7 +82,8 @@ class Decoder:
             source.close()
             raise
         self.stream.thread_type = "AUTO"
-        self.stream.codec_context.thread_count = threads
+        # Several threads make now this, now that of damage.
+        self.stream.codec_context.thread_count = 1 if allow_damaged else threads
         self.index = 0  # of the next frame
         self._demuxed = 0  # packets read, and those among them that should make a frame
         self._packets = 0

@@ -42,7 +42,7 @@ def test_the_wait_ends_when_the_last_has_left_and_not_for_a_reload() -> None:
         await asyncio.sleep(0.1)  # longer than the patience: the page came back in time
         assert not waiting.done()
         watchers.left("reloaded")
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await waiting
 
     anyio.run(test)

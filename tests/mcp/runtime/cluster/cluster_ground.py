@@ -21,7 +21,7 @@ from acuity.mcp.settings import WireLimits
 from fake_responder import FakeResponder
 from redis_server import COMMAND_WAIT
 
-SOON = 10.0  # seconds, after which a test gives up
+SOON = 30.0  # seconds, after which a test gives up
 LEASE = 0.8  # seconds: shorter than in earnest
 BEAT = 0.1
 ALICE = "token:alice"

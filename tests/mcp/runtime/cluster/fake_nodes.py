@@ -124,7 +124,7 @@ def hello(request: Request, responder: Responder) -> None:
 
 async def answered(responder: Any) -> Any:
     """The responder once its answer has ended; no test waits for more than a few seconds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not responder.gone:
             await asyncio.sleep(0.002)
     return responder

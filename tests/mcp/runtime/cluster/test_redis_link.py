@@ -14,7 +14,7 @@ from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
-SOON = 10.0  # seconds
+SOON = 30.0  # seconds
 
 
 @pytest.fixture
