@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace acuity {
@@ -14,6 +15,11 @@ constexpr std::size_t kAtLeast = 8;
 // Parts of fewer packets are joined: a decoder that ends a part has to begin anew.
 constexpr int kShortest = 24;
 constexpr std::size_t kBytes = 128u << 20;  // of packets that wait
+// Room that is left to the part that is taken from. Of its pictures some wait for others (as many as there are B frames in
+// a row, at most 16), and whoever takes them keeps a few to look back at.
+constexpr std::size_t kReserve = 24;
+// How long a picture waits for room where no more is given.
+constexpr std::chrono::seconds kNoRoom{30};
 
 }  // namespace
 
@@ -111,6 +117,7 @@ bool CardDecoder::far_ahead_locked() const {
 
 void CardDecoder::give(const std::vector<PictureRoom>& rooms) {
     const std::scoped_lock lock(mutex_);
+    no_more_room_ = rooms.empty();
     for (const PictureRoom& room : rooms) {
         free_.push_back(static_cast<int>(rooms_.size()));
         rooms_.push_back(room);
@@ -122,7 +129,7 @@ void CardDecoder::give(const std::vector<PictureRoom>& rooms) {
 void CardDecoder::give_back(int room) {
     const std::scoped_lock lock(mutex_);
     free_.push_back(room);
-    if (wants_room_) {
+    if (wants_room_ || no_more_room_) {
         wants_room_ = false;
         wake_all();
     }
@@ -157,12 +164,13 @@ void CardDecoder::work(Lane& lane) {
 
 void CardDecoder::decode_parts(Lane& lane) {
     DecodeSession session(
-        plan_, [&] { return take_room(lane); },
+        plan_, [&] { return take_room(*lane.decoded); },
         [&](int room) {
             const std::scoped_lock lock(mutex_);
             return rooms_[static_cast<std::size_t>(room)];
         });
     while (Part* part = next_part(lane)) {
+        lane.decoded = part;
         while (const std::optional<CodedPacket> packet = next_packet(*part))
             add(*part, session.decode(*packet), packet->hidden, false);
         {
@@ -209,12 +217,19 @@ void CardDecoder::add(Part& part, const std::vector<DecodedPicture>& pictures, b
     if ((!pictures.empty() || done) && is_first(part)) news_.notify_one();
 }
 
-int CardDecoder::take_room(Lane& lane) {
+int CardDecoder::take_room(const Part& part) {
     std::unique_lock lock(mutex_);
-    while (!stopped_ && free_.empty()) {
-        wants_room_ = true;
-        news_.notify_one();
-        lane.changed.wait(lock);
+    const auto deadline = std::chrono::steady_clock::now() + kNoRoom;
+    while (!stopped_ && free_.size() <= (is_first(part) ? 0 : kReserve)) {
+        if (!no_more_room_) {
+            wants_room_ = true;
+            news_.notify_one();
+        }
+        if (!no_more_room_ || !is_first(part)) {
+            part.lane->changed.wait(lock);
+        } else if (part.lane->changed.wait_until(lock, deadline) == std::cv_status::timeout) {
+            throw DecodingDoubt("the card has no memory left for its pictures");
+        }
     }
     if (stopped_) return -1;
     const int room = free_.front();

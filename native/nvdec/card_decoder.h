@@ -44,7 +44,8 @@ class CardDecoder {
     // Whether enough waits to be decoded and taken.
     bool far_ahead() const;
 
-    // Whether pictures wait for room; give() more.
+    // Whether pictures wait for room: give() more, or none if there is no more. Then the part that is taken from has
+    // what is left, and waits for what is given back; if that takes too long, it is a doubt.
     bool wants_room() const { return wants_room_.load(); }
     void give(const std::vector<PictureRoom>& rooms);
     // The room of a picture may be used anew.
@@ -67,6 +68,7 @@ class CardDecoder {
     struct Lane {
         std::condition_variable changed;  // packets, or room for pictures
         std::deque<Part*> parts;          // to be decoded
+        Part* decoded = nullptr;          // just now
         std::thread thread;
     };
 
@@ -76,7 +78,7 @@ class CardDecoder {
     Part* next_part(Lane& lane);
     std::optional<CodedPacket> next_packet(Part& part);
     void add(Part& part, const std::vector<DecodedPicture>& pictures, bool hidden, bool done);
-    int take_room(Lane& lane);
+    int take_room(const Part& part);
     bool is_first(const Part& part) const { return !parts_.empty() && parts_.front().get() == &part; }
     bool has_room(const Part& part) const;
     bool far_ahead_locked() const;
@@ -93,6 +95,7 @@ class CardDecoder {
     std::deque<PictureRoom> rooms_;             // never moved once they are given
     std::deque<int> free_;                      // their numbers
     std::atomic<bool> wants_room_{false};
+    bool no_more_room_ = false;
     std::size_t waiting_ = 0;                   // pictures that were not taken yet
     std::size_t bytes_ = 0;                     // of packets that wait
     std::size_t packets_ = 0;                   // whose pictures were not taken yet

@@ -745,7 +745,10 @@ class CardDecoder:
     @property
     def wants_room(self) -> bool: ...
     def give(self, rooms: list[tuple[int, int, int, int]]) -> None:
-        """Room for pictures: addresses on the card, of their sums, for these here, and for the signature."""
+        """Room for pictures: addresses on the card, of their sums, for these here, and for the signature.
+
+        None: there is no more, so that pictures wait for what is given back.
+        """
 
     def give_back(self, room: int) -> None:
         """The room of a picture may be used anew."""

@@ -137,10 +137,11 @@ struct Rooms {
         float signature;
     };
     std::deque<Room> all;
+    std::size_t most = 1u << 20;
 
     void grow(CardDecoder& decoder, int count) {
         std::vector<PictureRoom> given;
-        for (int i = 0; i < count; ++i) {
+        for (int i = 0; i < count && all.size() < most; ++i) {
             Room& room = all.emplace_back();
             given.push_back({reinterpret_cast<std::uint64_t>(&room.picture), reinterpret_cast<std::uint64_t>(&room.sum),
                              &room.host, &room.signature});
@@ -150,10 +151,10 @@ struct Rooms {
 };
 
 // Takes pictures and checks them; another thread gives their rooms back.
-std::int64_t drain(CardDecoder& decoder, Rooms& rooms, std::int64_t next, bool waits, std::vector<int>& used) {
+std::int64_t drain(CardDecoder& decoder, Rooms& rooms, std::int64_t next, std::vector<int>& used) {
     for (;;) {
         if (decoder.wants_room()) rooms.grow(decoder, 4);
-        const std::vector<DecodedPicture> found = decoder.take(5, waits);
+        const std::vector<DecodedPicture> found = decoder.take(5, false);
         for (const DecodedPicture& picture : found) {
             expect(picture.stamp == next, "pictures come in order", static_cast<std::uint64_t>(next));
             const float signature = rooms.all[static_cast<std::size_t>(picture.room)].signature;
@@ -161,16 +162,17 @@ std::int64_t drain(CardDecoder& decoder, Rooms& rooms, std::int64_t next, bool w
             used.push_back(picture.room);
             next++;
         }
-        if (!waits ? found.empty() : decoder.finished()) return next;
+        if (found.empty()) return next;
     }
 }
 
 }  // namespace
 
 // Packets that several sessions decode: every picture once, in order and complete.
-void check_decoding(std::int64_t packets, int sessions, int most) {
+void check_decoding(std::int64_t packets, int sessions, int most, std::size_t room) {
     {
         Rooms rooms;
+        rooms.most = room;
         CardDecoder decoder(plan(), sessions, most);
         std::int64_t next = 1;
         std::vector<int> used;
@@ -185,18 +187,22 @@ void check_decoding(std::int64_t packets, int sessions, int most) {
             decoder.feed({{byte_of(number)}, number, false}, number % kPart == 1);
             const bool far = decoder.far_ahead();
             if (far || number % 7 == 0) {
-                next = drain(decoder, rooms, next, false, used);
+                next = drain(decoder, rooms, next, used);
                 if (used.size() > 20) give_back();
             }
             const double since = seconds();
             while (decoder.far_ahead() && seconds() - since < kTooLong) {
-                next = drain(decoder, rooms, next, false, used);
+                next = drain(decoder, rooms, next, used);
                 give_back();
             }
             expect_awake(since, "decoding goes on");
         }
         decoder.end();
-        next = drain(decoder, rooms, next, true, used);
+        const double since = seconds();
+        while (!decoder.finished() && seconds() - since < kTooLong) {
+            next = drain(decoder, rooms, next, used);
+            give_back();
+        }
         expect(next == packets + 1, "every picture comes", static_cast<std::uint64_t>(next));
         if (returning.joinable()) returning.join();
     }

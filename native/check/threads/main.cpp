@@ -70,9 +70,10 @@ int main(int argc, char** argv) {
     check_reading(messages / 100, 1, 32, 16);
     check_reading(messages / 1000, 3, 1, 1);
     check_leaving(200);
-    check_decoding(messages / 200, 4, 100);
-    check_decoding(messages / 500, 1, 8);
-    check_decoding(messages / 500, 3, 8);
+    check_decoding(messages / 200, 4, 100, 1000);
+    check_decoding(messages / 500, 1, 8, 1000);
+    check_decoding(messages / 500, 3, 8, 1000);
+    check_decoding(messages / 500, 4, 100, 48);
     check_ending(100);
     std::printf("%ld messages, %d failed\n", messages, failures());
     return failures() == 0 ? 0 : 1;

@@ -4,6 +4,7 @@
 // which also reports every access that is not ordered.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "bridge/bridge.h"
@@ -46,7 +47,7 @@ void check_close(int rounds);
 void check_reading(std::int64_t frames, int threads, int ahead, int wake);
 void check_leaving(int rounds);
 
-void check_decoding(std::int64_t packets, int sessions, int most);
+void check_decoding(std::int64_t packets, int sessions, int most, std::size_t room);
 void check_ending(int rounds);
 
 }  // namespace acuity::check

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from acuity.devices.cuda.nvdec.reader import NvdecReader
-from acuity.errors import InputError
+from acuity.errors import CardMemoryError, InputError
 from acuity.video.alignment.signature import sign
 from acuity.video.card_picture import CardPicture, on_host
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, without_packet
 from damaged_clip import FRAGILE, damage, packet_at
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import EmulatedCard, EmulatedMemory, needs_compiler
 from fake_driver import FakeDriver
 from fake_nvdec import FakeFrame, FakeNvdec
 
@@ -97,6 +97,41 @@ def test_little_memory_decodes_little_ahead(make: Make, tmp_path: Path) -> None:
         held = [reader.read() for _ in range(79)]
         assert all(isinstance(picture, CardPicture) for picture in held)
         assert reader.read() is None
+
+
+class FullCard(EmulatedCard):
+    """A card whose memory others have taken, but for a few pictures."""
+
+    def __init__(self, allocations: int) -> None:
+        super().__init__()
+        self.left = allocations
+
+    def allocate(self, size: int) -> EmulatedMemory:
+        self.left -= 1
+        if self.left < 0:
+            raise CardMemoryError("card 0 has no memory left")
+        return super().allocate(size)
+
+
+def test_a_card_whose_memory_is_taken_decodes_into_what_it_has(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 310)
+    library = FakeDriver(engines=6)
+    reader = NvdecReader(path, card=FullCard(1), library=library, required=True)
+    with reader, ContainerReader(path) as plain:
+        reader.expect(converted=False)
+        for expected in plain:
+            found = reader.read()
+            assert isinstance(found, CardPicture)
+            check_equal(found, expected)
+        assert reader.read() is None
+    assert library.decoders == library.destroyed == 3
+    with NvdecReader(path, card=FullCard(0), library=library, required=True) as reader:
+        reader.expect(converted=False)
+        with pytest.raises(InputError, match=r"because the card has no memory left for its pictures: pass"):
+            reader.read()
+    with NvdecReader(path, card=FullCard(0), library=library, required=False) as reader:
+        reader.expect(converted=False)
+        assert type(reader.read()) is Picture
 
 
 def test_a_reader_that_is_closed_early_ends_its_threads(make: Make, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from acuity.devices.cuda.downloads import Downloads
 from acuity.devices.cuda.nvdec.driver_library import CODECS, Functions
 from acuity.devices.cuda.nvdec.layout import PictureLayout
 from acuity.devices.cuda.nvdec.session import STAMPS, CardFrame, Doubt, Packet
+from acuity.errors import CardMemoryError
 
 if TYPE_CHECKING:
     from acuity.devices.cuda.hardware.card import Bytes, Card, Memory
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from acuity.video.picture import PixelFormat, Samples, Signature
 
 _BATCH: Final = 16  # frames that are taken at once
-_FIRST_BLOCK: Final = 32  # pictures that memory is allocated for at first; then for as many again
+_FIRST_BLOCK: Final = 48  # pictures that memory is allocated for at first; then for as many again
 _LARGEST_BLOCK: Final = 512 << 20  # bytes
 
 
@@ -88,10 +89,16 @@ class Rooms:
             self.decoder.close()  # before the memory that it writes to is freed
 
     def grow(self) -> None:
-        """Allocate memory for more pictures."""
+        """Allocate memory for more pictures; where the card has no more, those that there are have to do."""
         each, sums = self._layout.each, self._layout.sums
         count = max(1, min(max(_FIRST_BLOCK, len(self._places)), _LARGEST_BLOCK // each))
-        memory, host = self._card.allocate(count * each), self._card.pinned(count * sums)
+        try:
+            memory, host = self._card.allocate(count * each), self._card.pinned(count * sums)
+        except CardMemoryError as error:
+            if not self._places:
+                raise Doubt("the card has no memory left for its pictures") from error
+            self.decoder.give([])
+            return
         signatures = np.zeros((count, math.prod(self._layout.cells)), np.float32)
         self._blocks.append((memory, host))
         given = []
