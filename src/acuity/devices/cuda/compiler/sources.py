@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-_INCLUDE: Final = re.compile(r'^#include "([a-z0-9_]+\.cuh)"$', re.MULTILINE)
+_INCLUDE: Final = re.compile(r'^#include "([a-z0-9_/]+\.cuh)"$', re.MULTILINE)
 _BRACE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|([{}])', re.DOTALL)
 _KERNEL: Final = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 

@@ -1,7 +1,7 @@
 // ADM: wavelet transform, decoupling, contrast masking and sums of one scale in one pass; then rows are added up.
 //
 // Kernels are named by how many gain limits a pass serves, and `aim` if it sums the additive impairment too.
-#include "adm_strip.cuh"
+#include "adm/strip.cuh"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Banding of a picture: flat places, five scales, contrasts, and the sum of the strongest contrasts of each.
-#include "cambi_contrast.cuh"
-#include "cambi_flatten.cuh"
-#include "cambi_pool.cuh"
+#include "cambi/contrast.cuh"
+#include "cambi/flatten.cuh"
+#include "cambi/pool.cuh"
 
 extern "C" __global__ void cambi_flatten_8_1(const Frame* frames, int reference, int depth, const CambiPlan* plan,
                                              u16* planes) {

@@ -1,12 +1,12 @@
 // SpEED: by how much the entropies of small blocks differ between two pictures, after most of the detail is gone.
 //
 // Kernels of a batch, in their order; blockIdx.z is the frame, and blockIdx.y the side unless told otherwise.
-#include "speed_covariance.cuh"
-#include "speed_eigenvalues.cuh"
-#include "speed_factors.cuh"
-#include "speed_plan.cuh"
-#include "speed_reduce.cuh"
-#include "speed_score.cuh"
+#include "speed/covariance.cuh"
+#include "speed/eigenvalues.cuh"
+#include "speed/factors.cuh"
+#include "speed/plan.cuh"
+#include "speed/reduce.cuh"
+#include "speed/score.cuh"
 
 // Outputs of a row by blockIdx.x; blockIdx.y is row * sides + side.
 extern "C" __global__ void __launch_bounds__(kReduceThreads)

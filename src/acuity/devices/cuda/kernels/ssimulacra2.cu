@@ -1,8 +1,8 @@
 // SSIMULACRA 2: errors of structure and of edges in a space of perceived colour, at several scales.
 //
 // Kernels of a slab of a scale, in their order; blockIdx.z is the frame.
-#include "ssimulacra2_blur.cuh"
-#include "ssimulacra2_colour.cuh"
+#include "ssimulacra2/blur.cuh"
+#include "ssimulacra2/colour.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     ssimulacra2_take_8(const Frame* frames, const Ssimulacra2Plan* plan, int slab) {

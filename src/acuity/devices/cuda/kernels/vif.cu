@@ -6,7 +6,7 @@
 // the columns of a slot, then the rows of a tile, which need its slot, which begins 8 columns before it, and the next.
 //
 // Kernels are named by the samples they read, and by the gain limits they serve: one, 1 alone, one and 1, any.
-#include "vif_slots.cuh"
+#include "vif/slots.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-"""What ADM's kernels are told: the twins of records in adm_plan.cuh and adm.cu."""
+"""What ADM's kernels are told: the twins of records in kernels/adm/plan.cuh and kernels/adm.cu."""
 
 from __future__ import annotations
 

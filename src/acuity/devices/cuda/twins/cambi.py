@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SCALES: Final = 5
 _PARTS: Final = 2 * _SCALES  # sums of a picture: the low and the high part of each scale's
 
-# The twins of the records in kernels/cambi_plan.cuh and cambi_pool.cuh.
+# The twins of the records in kernels/cambi/plan.cuh and pool.cuh.
 _SCALE: Final = np.dtype(
     [("plane", np.int64), ("map", np.int64), ("strongest", np.int64)]
     + [(name, np.int32) for name in ("width", "height", "stride", "pitch", "across", "strips")]

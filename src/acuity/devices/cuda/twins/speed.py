@@ -17,7 +17,7 @@ CHANGE: Final = 1
 CHANGE_TOWARDS_REFERENCE: Final = 2
 _SIDES: Final = {CHROMA: 4, CHANGE: 2, CHANGE_TOWARDS_REFERENCE: 2}
 
-# The twins of the structures in kernels/speed_plan.cuh.
+# The twins of the structures in kernels/speed/plan.cuh.
 _ADDRESS: Final = np.uint64
 _AXIS: Final = np.dtype(
     [("at", _ADDRESS), ("weights", _ADDRESS), ("outputs", np.int32), ("entries", np.int32)], align=True

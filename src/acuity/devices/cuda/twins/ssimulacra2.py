@@ -25,7 +25,7 @@ _TAKE: Final = 64, 16  # columns and rows of a block
 _ACROSS_ROWS: Final = 32
 _DOWN: Final = 128
 
-# The twin of Ssimulacra2Plan in kernels/ssimulacra2_plan.cuh.
+# The twin of Ssimulacra2Plan in kernels/ssimulacra2/plan.cuh.
 _PLAN: Final = np.dtype(
     [
         ("size", np.int32, 2),

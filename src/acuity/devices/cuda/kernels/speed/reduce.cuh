@@ -1,6 +1,6 @@
 // SpEED: planes to reduced planes without their local means.
 #pragma once
-#include "speed_plan.cuh"
+#include "speed/plan.cuh"
 
 constexpr int kReduceThreads = 128;
 constexpr int kReduceOutputs = 32;  // of one block, in a row

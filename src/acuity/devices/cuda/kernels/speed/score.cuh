@@ -1,6 +1,6 @@
 // SpEED: variances and entropies of blocks, and scores of two planes.
 #pragma once
-#include "speed_plan.cuh"
+#include "speed/plan.cuh"
 
 constexpr double kLog2Of2PiE = 4.094191170361282;
 

@@ -5,8 +5,8 @@
 // bytes, four columns in a word, so that a window's count of a level is a few words added by __dp4a. There is
 // room for some levels only: a strip with more of them is gone through again for the next ones.
 #pragma once
-#include "cambi_plan.cuh"
-#include "cambi_pool.cuh"
+#include "cambi/plan.cuh"
+#include "cambi/pool.cuh"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // A warp goes down a strip of columns and keeps what it needs of the last rows in registers: the seven rows of
 // counts around a sample are seven groups of three bits.
 #pragma once
-#include "cambi_plan.cuh"
+#include "cambi/plan.cuh"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SSIMULACRA 2: samples to light, light to colour and to the light of the next scale.
 #pragma once
-#include "ssimulacra2_plan.cuh"
+#include "ssimulacra2/plan.cuh"
 
 constexpr float kConeBias = 0.0037930732552754493f, kConeBiasRoot = 0.15595419704914093f;
 

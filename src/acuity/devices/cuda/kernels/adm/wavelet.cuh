@@ -1,6 +1,6 @@
 // ADM's wavelet transform: four columns of a picture in each lane of a warp make two columns of its bands.
 #pragma once
-#include "adm_plan.cuh"
+#include "adm/plan.cuh"
 
 // A picture, or a low-pass band of the scale before.
 struct AdmInput {

@@ -1,6 +1,6 @@
 // SpEED: eigenvalues of a covariance, by one warp. Every rounding counts: see native/speed/eigenvalues.cpp.
 #pragma once
-#include "speed_plan.cuh"
+#include "speed/plan.cuh"
 
 constexpr double kNegligible = 1e-6;  // of the neighbours on the diagonal
 constexpr int kMostSweeps = 500;

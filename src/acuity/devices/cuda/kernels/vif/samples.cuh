@@ -1,7 +1,7 @@
 // Samples of a slot, 16 columns of a strip's window of 32 rows, as the filter of the columns reads them; and how
 // filtered columns are brought down to 16-bit means and 32-bit squares.
 #pragma once
-#include "vif_filters.cuh"
+#include "vif/filters.cuh"
 
 // Pictures of eight bits: means are the sums' middle bytes, squares the sums themselves.
 struct Rounding8 {

@@ -4,7 +4,7 @@
 // each sum takes them one after the other, so that the latency of an addition decides. Everything else goes
 // on beside it: samples come from a tile in shared memory, before they are needed.
 #pragma once
-#include "speed_plan.cuh"
+#include "speed/plan.cuh"
 
 constexpr int kSummers = 2;         // warps that add
 constexpr int kCovarianceRows = 2;  // of the covariance, that each of them has

@@ -1,6 +1,6 @@
 // SpEED: a covariance as q' r, q orthogonal and r upper triangular, by one block of threads.
 #pragma once
-#include "speed_plan.cuh"
+#include "speed/plan.cuh"
 
 constexpr int kFactorThreads = 256;
 

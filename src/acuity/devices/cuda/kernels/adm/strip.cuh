@@ -4,10 +4,10 @@
 // Each lane makes two columns of the bands. The first and the last lane only lend what their neighbours need,
 // so strips overlap by four columns, and segments by two rows.
 #pragma once
-#include "adm_coarse.cuh"
-#include "adm_fine.cuh"
-#include "adm_sums.cuh"
-#include "adm_wavelet.cuh"
+#include "adm/coarse.cuh"
+#include "adm/fine.cuh"
+#include "adm/sums.cuh"
+#include "adm/wavelet.cuh"
 
 constexpr int kStrip = 60;  // columns of the bands that a warp sums
 

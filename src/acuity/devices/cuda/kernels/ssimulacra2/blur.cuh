@@ -1,6 +1,6 @@
 // SSIMULACRA 2: the recursive blur, across and down, and the errors of what it leaves.
 #pragma once
-#include "ssimulacra2_plan.cuh"
+#include "ssimulacra2/plan.cuh"
 
 // Four steps of a mode at once: each of the four values from four inputs and the two values before.
 struct FourSteps {

@@ -1,6 +1,6 @@
 // Sums of several values over a warp at once: lanes halve the values between them as they add.
 #pragma once
-#include "adm_plan.cuh"
+#include "adm/plan.cuh"
 
 // Sums kCount values; lane i gets that of value sum_owner(i).value.
 template <int kCount>

@@ -4,7 +4,7 @@
 // coefficient reaches 23000, and none times a factor of contrast sensitivity reaches 2^31. What does wrap are
 // weighted coefficients, which the definition keeps in 16 bits.
 #pragma once
-#include "adm_plan.cuh"
+#include "adm/plan.cuh"
 
 struct AdmFine {
     static constexpr int kStraightShift = 29;  // off the squares of bands h and v; off those of d it is 30

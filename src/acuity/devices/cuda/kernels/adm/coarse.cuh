@@ -1,6 +1,6 @@
 // The arithmetic of ADM's scales 1 to 3: coefficients have 32 bits, products 64.
 #pragma once
-#include "adm_plan.cuh"
+#include "adm/plan.cuh"
 
 struct AdmCoarse {
     static constexpr int kStraightShift = 30;

@@ -1,8 +1,8 @@
 // VIF's windows over a slot's columns, then over the rows of a tile: 16 columns, of which the windows reach into two
 // slots. A lane's results of a slot are what it needs for tiles, so lanes exchange nothing.
 #pragma once
-#include "vif_information.cuh"
-#include "vif_samples.cuh"
+#include "vif/information.cuh"
+#include "vif/samples.cuh"
 
 // A warp's slot: for each lane, four words a slice's entry, of the upper 8 rows and of the lower.
 typedef uint4 SlotMemory[2][4][32];

@@ -4,7 +4,7 @@
 // them find the bits of the weakest that counts: bins of 2^16 bits, of 2^8 and of 1. The last block of each pass
 // finds the bin in which it lies. Everything is counted and summed in integers, so no order decides a digit.
 #pragma once
-#include "cambi_plan.cuh"
+#include "cambi/plan.cuh"
 
 namespace {
 
