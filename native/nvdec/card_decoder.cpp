@@ -63,9 +63,9 @@ void CardDecoder::end() {
 CardDecoder::Part& CardDecoder::begin_part() {
     const std::size_t number = static_cast<std::size_t>(made_++ % sessions_);
     if (number == lanes_.size()) {
-        lanes_.push_back(std::make_unique<Lane>());
-        Lane& lane = *lanes_.back();
-        lane.thread = std::thread([this, &lane] { work(lane); });
+        auto lane = std::make_unique<Lane>();
+        lane->thread = std::thread([this, made = lane.get()] { work(*made); });
+        lanes_.push_back(std::move(lane));
     }
     Lane& lane = *lanes_[number];
     parts_.push_back(std::make_unique<Part>());

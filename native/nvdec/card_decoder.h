@@ -32,7 +32,7 @@ class CardDecoder {
     CardDecoder(const CardDecoder&) = delete;
     CardDecoder& operator=(const CardDecoder&) = delete;
 
-    // A packet, and whether decoding may begin with it.
+    // A packet, and whether decoding may begin with it. Throws std::system_error if the system starts no thread.
     void feed(CodedPacket packet, bool anew);
     // No more packets will come.
     void end();

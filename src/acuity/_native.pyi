@@ -728,7 +728,7 @@ class CardDecoder:
         """
 
     def feed(self, address: int, size: int, stamp: int, hidden: bool, anew: bool) -> None:
-        """A packet, whose bytes are copied."""
+        """A packet, whose bytes are copied; OSError if the system starts no thread for it."""
 
     def end(self) -> None:
         """No more packets will come."""

@@ -132,7 +132,10 @@ class DirectParts:
         stamp = packet.pts + STAMPS
         if not packet.hidden:
             self._durations[stamp] = packet.duration
-        self._decoder.feed(packet.address, packet.size, stamp, packet.hidden, anew)
+        try:
+            self._decoder.feed(packet.address, packet.size, stamp, packet.hidden, anew)
+        except OSError as error:
+            raise Doubt("the system starts no more threads") from error
 
     def end(self) -> None:
         """No more packets will come."""
