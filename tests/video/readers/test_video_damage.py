@@ -54,6 +54,18 @@ def test_a_packet_that_cannot_be_decoded_names_file_and_frame(tmp_path: Path, mp
         read_all(path, damaged)
 
 
+def test_a_file_that_was_not_read_from_its_start_is_not_called_short(tmp_path: Path) -> None:
+    options = {"movflags": "faststart"}
+    path = encode(tmp_path / "clip.mp4", frames=120, options={"g": "20"}, container_options=options)
+    position, _ = packet_at(path, 110)
+    data = path.read_bytes()
+    path.write_bytes(data[:position] + b"\xff" * 4 + data[position + 4 :])
+    with ContainerReader(path) as reader:
+        reader.seek(90)
+        with pytest.raises(InputError, match=r"clip\.mp4' cannot be decoded at frame 10\d"):
+            list(reader)
+
+
 def test_the_last_packet_cannot_get_lost(tmp_path: Path, mp4: bytes) -> None:
     path = tmp_path / "clip.mp4"
     path.write_bytes(mp4)

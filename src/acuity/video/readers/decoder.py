@@ -111,7 +111,11 @@ class Decoder:
                         self._check_rest(packets)
                     where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
                     self._meet_damage(TruncatedError, where)
-            take = self._decode(packet)
+            try:
+                take = self._decode(packet)
+            except InputError:
+                self._check_rest(packets)
+                raise
             while (frame := take()) is not None:
                 if not self._before_start(frame):
                     self._count(frame)
@@ -192,6 +196,8 @@ class Decoder:
 
     def _check_rest(self, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
         """Read on to the end, and refuse a file that ends early: nothing can be done about that."""
+        if self._skip_before is not None:  # its start was not read
+            return
         shown = [] if self._shown is None else [self._shown]
         for packet in packets:
             self._demuxed += bool(packet.size)
