@@ -114,7 +114,8 @@ class Decoder:
             try:
                 take = self._decode(packet)
             except InputError:
-                self._check_rest(packets)
+                if self._allow_damaged:  # otherwise the packet that is cut off was refused before
+                    self._check_rest(packets)
                 raise
             while (frame := take()) is not None:
                 if not self._before_start(frame):

@@ -11,6 +11,7 @@ import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
+from acuity.mcp.runtime.cluster.redis_address import WAIT
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
@@ -116,6 +117,19 @@ def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
             server.go_on()
             await until(lambda: link.healthy)
             assert await link.call("PING")
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_a_link_may_wait_longer_for_an_answer(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a", wait=SOON) as link:
+            server.pause()
+            asked = asyncio.create_task(link.call("PING"))
+            await asyncio.sleep(2 * WAIT)
+            server.go_on()
+            assert await asked
 
     asyncio.run(main())
 
