@@ -243,7 +243,7 @@ def _time(stream: Any, launch: Callable[[], None]) -> float:
 
 
 PARTS: dict[str, Callable[[CudaDevice], Any]] = {"kernels": kernels, "pinned": pinned, "check": check}
-ENCODED = "encoded"  # a part that needs PyNvVideoCodec, so it is imported only for itself
+ENCODED = "encoded"  # a part that needs PyAV, and PyNvVideoCodec as its peer: it is imported only for itself
 # Parts in processes of their own, which find the card as idle as users do: it isn't opened here.
 PROGRAMS: dict[str, Callable[[int, Path | None], Any]] = {
     "file": cuda_peer.file,

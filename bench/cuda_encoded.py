@@ -1,7 +1,8 @@
-"""An encoded pair that is decoded on the card: the measurement beside its decoders alone.
+"""An encoded pair that is decoded on the card: the measurement beside decoders alone.
 
-It is the part `encoded` of bench/cuda.py. The decoders alone are as many sessions of PyNvVideoCodec as the
-measurement has, fed with the same packets, in the same run; nobody looks at their pictures.
+It is the part `encoded` of bench/cuda.py. The decoders alone are those of PyNvVideoCodec, NVIDIA's own package, which
+has to be installed: as many sessions as the measurement has, fed with the same packets, in the same run; nobody
+looks at their pictures.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import av
 import numpy as np
 
 from acuity.devices.cuda.device import CudaDevice
-from acuity.devices.cuda.nvdec.library import abilities, load_library
+from acuity.devices.cuda.nvdec.library import abilities, load_functions
 from acuity.devices.cuda.nvdec.packet_stream import PacketStream
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
@@ -32,12 +33,13 @@ _LEAST = 0.9  # of the decoders' speed
 
 def encoded(card: CudaDevice) -> bool:
     """H.264 of 1080p: decoders alone, then the whole measurement; whether it is fast enough."""
-    library = load_library()
-    found = abilities(library, card.card.properties.number, "h264", PixelFormat("420", 8), _WIDTH, _HEIGHT)
+    import PyNvVideoCodec  # the peer
+
+    found = abilities(load_functions(), card.card, "h264", PixelFormat("420", 8), _WIDTH, _HEIGHT)
     sessions = 2 * -(-found.engines // 2)
     with tempfile.TemporaryDirectory() as folder:
         paths = _encode(Path(folder))
-        best_alone = max(_alone(card, library, paths, sessions) for _ in range(2))
+        best_alone = max(_alone(card, PyNvVideoCodec, paths, sessions) for _ in range(2))
         best, score = 0.0, 0.0
         for _ in range(2):
             report = run_request(

@@ -134,7 +134,8 @@ def _ours(clip: Clip, frames: int, backend: str, place: Path) -> Cost:
 
 def _theirs(reference: str, clip: Clip, frames: int, place: Path) -> Cost:
     wanted = [*MODEL, "--frame_cnt", str(frames)]
-    return run_once([reference], clip, _cores(), wanted, place / "theirs.json")
+    # With threads of the CPU its CUDA path fails: "context could not be synchronized".
+    return run_once([reference], clip, 0, wanted, place / "theirs.json")
 
 
 def _moments(clip: Clip, frames: int, backend: str) -> str:

@@ -7,8 +7,6 @@ namespace {
 
 using Cells = nb::ndarray<float, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
-using Sums = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
-
 CellGrid grid_of(const Cells& cells, const Shape& shape) {
     const auto rows = static_cast<std::size_t>(shape.height), columns = static_cast<std::size_t>(shape.width);
     if (cells.shape(0) < 1 || cells.shape(1) < 1 || cells.shape(0) > rows || cells.shape(1) > columns)
@@ -27,20 +25,10 @@ void signature(const Array& luma, int depth, const Cells& cells, const std::stri
     cell_means(kernels, plane, grid, means);
 }
 
-// The same from the sums of the cells.
-void signature_of_sums(const Sums& sums, int width, int height, int depth, const Cells& cells) {
-    const Shape shape("a signature", 1, width, height, depth);
-    const CellGrid grid = grid_of(cells, shape);
-    if (sums.shape(0) != cells.shape(0) || sums.shape(1) != cells.shape(1))
-        throw nb::value_error("each cell has a sum");
-    means_of_sums(sums.data(), width, height, depth, grid, cells.data());
-}
-
 }  // namespace
 
 void bind_signature(nb::module_& m) {
     m.def("signature", &signature, "luma"_a, "depth"_a, "cells"_a, "instruction_set"_a = "");
-    m.def("signature_of_sums", &signature_of_sums, "sums"_a, "width"_a, "height"_a, "depth"_a, "cells"_a);
     m.def("signature_row_step", &CellGrid::step, "height"_a);
 }
 

@@ -120,11 +120,6 @@ def float_vif_min_size(kernel_scale: float) -> int:
 def signature(luma: Samples, depth: int, cells: NDArray[np.float32], instruction_set: str = "") -> None:
     """Fill `cells` with the mean of each cell of the picture, in steps of an 8-bit sample around mid-grey."""
 
-def signature_of_sums(
-    sums: NDArray[np.uint64], width: int, height: int, depth: int, cells: NDArray[np.float32]
-) -> None:
-    """The same from the sums of the cells, of which every signature_row_step(height)th row is read."""
-
 def signature_row_step(height: int) -> int:
     """Of how many rows of a picture one is read."""
 

@@ -157,7 +157,7 @@ class Device(Protocol):
     def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:
         """Opens containers as ContainerReader does, to decode them on the device; None: it can't.
 
-        Raises BackendError where it is required, or where it is there and doesn't start.
+        Raises BackendError if its decoder doesn't start.
         """
         ...
 

@@ -219,7 +219,8 @@ def _run(
                 *_remarks(pairing, measurement),
                 *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
-                *_about_devices(opened, measurement, decoding),
+                *_about_devices(opened, measurement),
+                *_about_decoding(decoding, pairing),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
@@ -354,14 +355,19 @@ def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
         )
 
 
-def _about_devices(opened: Opened, measurement: Measurement, decoding: Decoding) -> Iterator[Note]:
+def _about_devices(opened: Opened, measurement: Measurement) -> Iterator[Note]:
     """Notes about a device that can't be used, or works more slowly than it could."""
     if (declined := opened.declined or measurement.declined) is not None:
         yield notes.info("backend", "computed on the CPU: ", *declined.args)
-    if decoding.declined is not None:
-        yield notes.info("decoder", "decoded on the CPU: ", *decoding.declined.args)
     for text in opened.notes():
         yield notes.info("kernel-cache", text)
+
+
+def _about_decoding(decoding: Decoding, pairing: Source) -> Iterator[Note]:
+    """The note about a card's decoder that doesn't start, if there was something to decode."""
+    sides = (pairing.description.get(side) for side in ("reference", "distorted"))
+    if decoding.declined is not None and any(side and side.get("codec") for side in sides):
+        yield notes.info("decoder", "decoded on the CPU: ", *decoding.declined.args)
 
 
 def _about_figures(results: Results, pairs: int) -> Iterator[Note]:

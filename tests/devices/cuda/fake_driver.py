@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from emulated_card import launch
-from fake_nvdec import FakeDecoder, FakeFrame, FakePacket
+from fake_decoder import FakeDecoder, FakeFrame
 
 _NAMES = {4: "H264", 8: "HEVC", 10: "VP9", 11: "AV1"}
 _LEFT, _TOP, _BLOCK = 2, 4, 16
@@ -125,14 +125,13 @@ class _Parser:
     def __init__(self, library: FakeDriver, settings: ParserSettings) -> None:
         self.settings = ParserSettings.from_buffer_copy(settings)
         self._library = library
-        self.decoder = FakeDecoder(self, _NAMES[settings.codec])
-        self.fed = 0
+        self.decoder = FakeDecoder(_NAMES[settings.codec], self._on_frame)
         self.format: bytes | None = None  # that was told last
         self.surfaces: dict[int, Any] = {}  # by index
         self.damaged: set[int] = set()  # indices
         self.next = 0
 
-    def on_frame(self, frame: FakeFrame) -> list[FakeFrame]:
+    def _on_frame(self, frame: FakeFrame) -> list[FakeFrame]:
         self._library.complained = False
         shown = self._library.on_frame(frame)
         frame.damaged = self._library.complained
@@ -223,13 +222,13 @@ class FakeDriver(dict[str, int]):
     def cuvidParseVideoData(self, parser: int, packet: Any) -> int:
         state, source = self._parsers[parser], packet[0]
         self._asking[threading.get_ident()] = state
-        made = FakePacket()
-        if not source.flags & _END:
-            assert source.flags & _WITH_STAMP
-            made.bsl_data, made.bsl, made.pts = source.data, source.size, source.stamp
         self.fed += 1
         try:
-            frames = state.decoder.Decode(made)
+            if source.flags & _END:
+                frames = state.decoder.flush()
+            else:
+                assert source.flags & _WITH_STAMP
+                frames = state.decoder.decode(source.data, source.size, source.stamp)
         except RuntimeError:
             return _FAILED
         return 0 if all(self._tell(state, frame) for frame in frames) else _FAILED

@@ -18,27 +18,17 @@ from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, without_packet
 from damaged_clip import FRAGILE, damage, packet_at
 from emulated_card import EmulatedCard, EmulatedMemory, needs_compiler
+from fake_decoder import FakeFrame
 from fake_driver import FakeDriver
-from fake_nvdec import FakeFrame, FakeNvdec
 
 pytestmark = needs_compiler
 
-Fake = FakeNvdec | FakeDriver
-Make = type[FakeNvdec] | type[FakeDriver]
 
-
-@pytest.fixture(params=[FakeNvdec, FakeDriver])
-def make(request: pytest.FixtureRequest) -> Make:
-    """Both ways to decode: PyNvVideoCodec, and the driver's own library."""
-    found: Make = request.param
-    return found
-
-
-def opened(path: Path, library: Fake, *, required: bool = False, **options: Any) -> NvdecReader:
+def opened(path: Path, library: FakeDriver, *, required: bool = False, **options: Any) -> NvdecReader:
     return NvdecReader(path, card=EmulatedCard(), library=library, required=required, **options)
 
 
-def compared(path: Path, library: Fake, **options: Any) -> tuple[int, int, list[Any]]:
+def compared(path: Path, library: FakeDriver, **options: Any) -> tuple[int, int, list[Any]]:
     """How many pictures came and how many of them from the card; each equals the CPU's, and so do notes."""
     with ContainerReader(path, **options) as reader, opened(path, library, **options) as other:
         other.expect(converted=False)
@@ -63,34 +53,51 @@ def check_equal(found: Picture, expected: Picture) -> None:
 
 
 @pytest.mark.parametrize("name", CODED)
-def test_every_codec_and_depth(make: Make, name: str, tmp_path: Path) -> None:
-    library = make()
+def test_every_codec_and_depth(name: str, tmp_path: Path) -> None:
+    library = FakeDriver()
     assert compared(clip(tmp_path, CODED[name]), library) == (30, 30, [])
     assert library.decoders == 1
 
 
-def test_luma_alone(make: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "pixels", "width", "height"),
+    [
+        ("vp9", "yuv420p", 71, 53),
+        ("vp9", "yuv420p", 130, 200),
+        ("vp9", "yuv420p", 65, 17),
+        ("h264-10", "yuv420p10le", 66, 54),
+        ("hevc-10", "yuv420p12le", 130, 202),
+    ],
+)
+def test_odd_sizes_of_pictures_and_chroma(
+    name: str, pixels: str, width: int, height: int, tmp_path: Path
+) -> None:
+    path = clip(tmp_path, CODED[name]._replace(pixels=pixels), 3, width=width, height=height)
+    assert compared(path, FakeDriver()) == (3, 3, [])
+
+
+def test_luma_alone(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 4)
-    assert compared(path, make(), luma_only=True) == (4, 4, [])
+    assert compared(path, FakeDriver(), luma_only=True) == (4, 4, [])
 
 
 @pytest.mark.parametrize("name", ["h264", "hevc", "vp9", "av1"])
-def test_a_long_video_is_split_where_decoding_begins_anew(make: Make, name: str, tmp_path: Path) -> None:
-    library = make(engines=6)
+def test_a_long_video_is_split_where_decoding_begins_anew(name: str, tmp_path: Path) -> None:
+    library = FakeDriver(engines=6)
     assert compared(clip(tmp_path, CODED[name], 310), library) == (310, 310, [])
     assert library.decoders == 3
 
 
-def test_open_groups_of_pictures_are_not_split(make: Make, tmp_path: Path) -> None:
+def test_open_groups_of_pictures_are_not_split(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 60, **{"x264-params": "open-gop=1:bframes=2"})
-    library = make(engines=6)
+    library = FakeDriver(engines=6)
     assert compared(path, library) == (60, 60, [])
     assert library.decoders == 1
 
 
-def test_little_memory_decodes_little_ahead(make: Make, tmp_path: Path) -> None:
+def test_little_memory_decodes_little_ahead(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 80)
-    library = make(engines=6)
+    library = FakeDriver(engines=6)
     with NvdecReader(path, card=EmulatedCard(1 << 16), library=library, required=True) as reader:
         reader.expect(converted=False)
         assert reader.read() is not None
@@ -134,8 +141,8 @@ def test_a_card_whose_memory_is_taken_decodes_into_what_it_has(tmp_path: Path) -
         assert type(reader.read()) is Picture
 
 
-def test_a_reader_that_is_closed_early_ends_its_threads(make: Make, tmp_path: Path) -> None:
-    reader = opened(clip(tmp_path, CODED["h264"], 60), make(engines=6))
+def test_a_reader_that_is_closed_early_ends_its_threads(tmp_path: Path) -> None:
+    reader = opened(clip(tmp_path, CODED["h264"], 60), FakeDriver(engines=6))
     reader.expect(converted=False)
     assert isinstance(reader.read(), CardPicture)
     reader.close()
@@ -143,9 +150,9 @@ def test_a_reader_that_is_closed_early_ends_its_threads(make: Make, tmp_path: Pa
         reader.read()
 
 
-def test_seeking(make: Make, tmp_path: Path) -> None:
+def test_seeking(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 40)
-    with ContainerReader(path) as reader, opened(path, make()) as other:
+    with ContainerReader(path) as reader, opened(path, FakeDriver()) as other:
         other.expect(converted=False)
         for frame in (5, 0, 38):
             reader.seek(frame)
@@ -159,7 +166,7 @@ def test_seeking(make: Make, tmp_path: Path) -> None:
 # ---- what the card gets wrong -------------------------------------------------------------------
 
 
-def complain(library: Fake, number: int) -> Any:
+def complain(library: FakeDriver, number: int) -> Any:
     """Have the card report an error at its nth picture."""
     seen: list[int] = []
 
@@ -172,26 +179,25 @@ def complain(library: Fake, number: int) -> Any:
     return on_frame
 
 
-def test_damage_that_the_card_reports(make: Make, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    library = make()
+def test_damage_that_the_card_reports(tmp_path: Path) -> None:
+    library = FakeDriver()
     library.on_frame = complain(library, 20)
     count, on_card, notes = compared(clip(tmp_path, CODED["h264"]), library)
     assert count == 30
     assert 0 < on_card < 20
     assert notes == []
-    assert "Decode Error" not in "".join(capfd.readouterr())
 
 
-def test_damage_is_known_before_what_refers_to_it_is_used(make: Make, tmp_path: Path) -> None:
+def test_damage_is_known_before_what_refers_to_it_is_used(tmp_path: Path) -> None:
     def on_frame(frame: FakeFrame) -> list[FakeFrame]:
         # The fifth packet is a P frame; the B frames of the next two refer to it and are shown before it.
         if frame.number in (6, 7):
-            ctypes.memset(frame.GetPtrToPlane(0), 0, 64)
+            ctypes.memset(frame.address(0), 0, 64)
         if frame.number == 5:
             library.complain()
         return [frame]
 
-    library = make()
+    library = FakeDriver()
     library.on_frame = on_frame
     path = clip(tmp_path, CODED["h264"], 20, **{"x264-params": "bframes=2:b-adapt=0:b-pyramid=0"})
     count, on_card, _ = compared(path, library)
@@ -199,31 +205,31 @@ def test_damage_is_known_before_what_refers_to_it_is_used(make: Make, tmp_path: 
 
 
 @pytest.mark.parametrize("engines", [1, 6])
-def test_damage_late_in_a_long_video(make: Make, engines: int, tmp_path: Path) -> None:
+def test_damage_late_in_a_long_video(engines: int, tmp_path: Path) -> None:
     """Where packets are decoded several at a time, nothing of those with the damaged one is used."""
 
     def on_frame(frame: FakeFrame) -> list[FakeFrame]:
         if frame.number == 70:
             library.complain()
         if frame.number >= 70:
-            ctypes.memset(frame.GetPtrToPlane(0), 0, 64)
+            ctypes.memset(frame.address(0), 0, 64)
         return [frame]
 
-    library = make(engines=engines)
+    library = FakeDriver(engines=engines)
     library.on_frame = on_frame
     path = clip(tmp_path, CODED["h264"], 260)
     assert compared(path, library)[::2] == (260, [])
 
 
 @pytest.mark.parametrize("name", ["h264", "hevc"])
-def test_packets_of_which_only_the_start_is_looked_at(make: Make, name: str, tmp_path: Path) -> None:
+def test_packets_of_which_only_the_start_is_looked_at(name: str, tmp_path: Path) -> None:
     """The first one has the encoder's words before its slice, which are longer than that start."""
     path = clip(tmp_path, CODED[name], 210, width=320, height=240)
     sizes = [packet_at(path, number)[1] for number in (0, 24, 48)]
     assert min(sizes) > 2000
-    library = make(engines=6)
+    library = FakeDriver(engines=6)
     assert compared(path, library) == (210, 210, [])
-    assert library.decoders == (3 if make is FakeNvdec else 2)
+    assert library.decoders == 2
 
 
 def drop(place: int) -> Any:
@@ -247,31 +253,31 @@ def double(place: int) -> Any:
 
 
 @pytest.mark.parametrize(("wrong", "place"), [(drop, 1), (drop, 15), (drop, 30), (double, 12)])
-def test_pictures_that_are_missing_or_too_many(make: Make, wrong: Any, place: int, tmp_path: Path) -> None:
-    library = make()
+def test_pictures_that_are_missing_or_too_many(wrong: Any, place: int, tmp_path: Path) -> None:
+    library = FakeDriver()
     library.on_frame = wrong(place)
     count, on_card, _ = compared(clip(tmp_path, CODED["h264"]), library)
     assert count == 30
     assert on_card < 30
 
 
-def test_a_first_picture_that_differs(make: Make, tmp_path: Path) -> None:
+def test_a_first_picture_that_differs(tmp_path: Path) -> None:
     def spoil(frame: FakeFrame) -> list[FakeFrame]:
-        ctypes.memset(frame.GetPtrToPlane(1) + 5, 1, 1)
+        ctypes.memset(frame.address(1) + 5, 1, 1)
         return [frame]
 
-    library = make()
+    library = FakeDriver()
     library.on_frame = spoil
     assert compared(clip(tmp_path, CODED["h264"], 5), library)[:2] == (5, 0)
 
 
-def test_a_decoder_that_fails(make: Make, tmp_path: Path) -> None:
+def test_a_decoder_that_fails(tmp_path: Path) -> None:
     def fail(frame: FakeFrame) -> list[FakeFrame]:
         if frame.number > 9:
-            raise RuntimeError("cuvid says no")
+            raise RuntimeError
         return [frame]
 
-    library = make()
+    library = FakeDriver()
     library.on_frame = fail
     path = clip(tmp_path, CODED["h264"])
     count, on_card, _ = compared(path, library)
@@ -280,13 +286,13 @@ def test_a_decoder_that_fails(make: Make, tmp_path: Path) -> None:
         reader.expect(converted=False)
         with pytest.raises(
             InputError,
-            match=r"clip\.mp4' can't be decoded on the card, because .*(cuvid says no|CUDA error 999)",
+            match=r"clip\.mp4' can't be decoded on the card, because .*CUDA error 999",
         ):
             list(reader)
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-def test_a_damaged_file(make: Make, allowed: bool, tmp_path: Path) -> None:
+def test_a_damaged_file(allowed: bool, tmp_path: Path) -> None:
     path = damage(clip(tmp_path, CODED["h264"], **{"x264-params": FRAGILE}), 12)
 
     def outcome(reader: ContainerReader) -> tuple[Any, ...]:
@@ -298,7 +304,7 @@ def test_a_damaged_file(make: Make, allowed: bool, tmp_path: Path) -> None:
             return len(pictures), str(error), [], reader.notes
         return len(pictures), None, pictures, reader.notes
 
-    library = make()
+    library = FakeDriver()
     library.on_frame = complain(library, 13)
     with ContainerReader(path, allow_damaged=allowed) as reader:
         expected = outcome(reader)
@@ -311,9 +317,9 @@ def test_a_damaged_file(make: Make, allowed: bool, tmp_path: Path) -> None:
         np.testing.assert_array_equal(picture, wanted)
 
 
-def test_a_reference_frame_that_is_missing(make: Make, tmp_path: Path) -> None:
+def test_a_reference_frame_that_is_missing(tmp_path: Path) -> None:
     path = without_packet(clip(tmp_path, CODED["h264"], bf="0"), 10)
-    count, on_card, _ = compared(path, make(), allow_damaged=True)
+    count, on_card, _ = compared(path, FakeDriver(), allow_damaged=True)
     assert count == 29
     assert on_card <= 10
 
@@ -321,31 +327,31 @@ def test_a_reference_frame_that_is_missing(make: Make, tmp_path: Path) -> None:
 # ---- what is left to the CPU --------------------------------------------------------------------
 
 
-def test_film_grain_is_left_to_the_cpu(make: Make, tmp_path: Path) -> None:
+def test_film_grain_is_left_to_the_cpu(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["av1"], 5, **{"svtav1-params": "lp=1:film-grain=10"})
-    assert compared(path, make())[:2] == (5, 0)
+    assert compared(path, FakeDriver())[:2] == (5, 0)
 
 
-def test_fields_are_left_to_the_cpu(make: Make, tmp_path: Path) -> None:
+def test_fields_are_left_to_the_cpu(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 6, **{"x264-params": "fake-interlaced=1"})
-    assert compared(path, make())[:2] == (6, 0)
+    assert compared(path, FakeDriver())[:2] == (6, 0)
 
 
-def test_pictures_that_are_converted_are_left_to_the_cpu(make: Make, tmp_path: Path) -> None:
+def test_pictures_that_are_converted_are_left_to_the_cpu(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 3)
-    with opened(path, make()) as reader:
+    with opened(path, FakeDriver()) as reader:
         reader.expect(converted=True)
         assert not isinstance(reader.read(), CardPicture)
         assert reader.notes == []
     with (
-        opened(path, make(), required=True) as reader,
+        opened(path, FakeDriver(), required=True) as reader,
         pytest.raises(InputError, match=r"pictures are converted before .*: pass decoder='auto'"),
     ):
         reader.expect(converted=True)
 
 
-def test_what_the_card_does_not_decode(make: Make, tmp_path: Path) -> None:
-    library = make()
+def test_what_the_card_does_not_decode(tmp_path: Path) -> None:
+    library = FakeDriver()
     library.unsupported.add(("H264", 10))
     path = clip(tmp_path, CODED["h264-10"], 3)
     count, on_card, notes = compared(path, library)

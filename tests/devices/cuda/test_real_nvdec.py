@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cuda.hardware.cards import CARDS, Cards
-from acuity.devices.cuda.nvdec.library import abilities, load_library
+from acuity.devices.cuda.nvdec.library import abilities, load_functions
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import BackendError
 from acuity.scoring.request import Request
@@ -29,7 +29,7 @@ def _why_not() -> str | None:
         return "make test-cuda runs this"
     try:
         Cards().find()
-        load_library()
+        load_functions()
     except BackendError as error:
         return str(error)
     return None
@@ -41,14 +41,14 @@ pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 
 def compared(path: Path, **options: Any) -> tuple[int, int]:
     """How many pictures came, and how many of them from the card; each equals the CPU's."""
-    card, library = CARDS.open(0), load_library()
+    card, library = CARDS.open(0), load_functions()
     assert card is not None
     count = on_card = 0
     with (
         ContainerReader(path, **options) as reader,
         NvdecReader(path, card=card, library=library, required=False, **options) as other,
     ):
-        if abilities(library, 0, str(reader.info.codec), reader.info.format, 320, 180).problem is not None:
+        if abilities(library, card, str(reader.info.codec), reader.info.format, 320, 180).problem is not None:
             pytest.skip(f"this card doesn't decode {reader.info.codec} of {reader.info.format}")
         other.expect(converted=False)
         while (expected := reader.read()) is not None:

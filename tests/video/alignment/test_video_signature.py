@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity import _native
-from acuity.video.alignment.signature import CellMeans, cells_of, row_step, sign
+from acuity.video.alignment.signature import sign
 from acuity.video.picture import Picture, PixelFormat
 
 
@@ -56,26 +56,6 @@ def test_every_instruction_set_gives_the_same() -> None:
             _native.signature(luma, 8, cells, name)
             made.append(cells.tobytes())
     assert len(set(made)) == 1
-
-
-@pytest.mark.parametrize(("height", "width", "depth"), [(1080, 1920, 8), (37, 1000, 10), (5, 3, 8)])
-def test_sums_that_a_card_made_give_the_same(height: int, width: int, depth: int) -> None:
-    luma = np.random.default_rng(1).integers(0, 1 << depth, (height, width))
-    picture = Picture((luma.astype(np.uint8 if depth == 8 else np.uint16),), PixelFormat("400", depth))
-    rows, columns = cells_of(width, height)
-    step = row_step(height)
-    read = [
-        range(-(-(row * height // rows) // step) * step, (row + 1) * height // rows, step)
-        for row in range(rows)
-    ]
-    edges = [column * width // columns for column in range(columns + 1)]
-    sums = [[luma[list(band), a:b].sum() for a, b in itertools.pairwise(edges)] for band in read]
-    made = CellMeans(width, height, depth)(np.array(sums, np.uint64).ravel())
-    assert made.tobytes() == sign(picture).tobytes()
-    with pytest.raises(ValueError, match="sum"):
-        _native.signature_of_sums(
-            np.zeros((1, 1), np.uint64), width, height, depth, np.empty((rows, columns), np.float32)
-        )
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (5, 4), (4, 9)])

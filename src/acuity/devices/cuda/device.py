@@ -53,16 +53,9 @@ class CudaDevice:
         return CardArrays(self.card)
 
     def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:
-        from acuity.devices.cuda.nvdec.driver_library import Functions, is_wanted, load_functions
-        from acuity.devices.cuda.nvdec.library import Library, is_installed, load_library
+        from acuity.devices.cuda.nvdec.library import load_functions
 
-        library: Library | Functions
-        if is_wanted():
-            library = load_functions()
-        elif required or is_installed():
-            library = load_library()
-        else:
-            return None
+        library = load_functions()
         from acuity.devices.cuda.nvdec.reader import NvdecReader  # which imports PyAV
 
         return partial(NvdecReader, card=self.card, library=library, required=required)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture, Signature
@@ -43,19 +42,3 @@ def row_step(height: int) -> int:
     from acuity import _native
 
     return _native.signature_row_step(height)
-
-
-class CellMeans:
-    """Turns the sums of cells that a card computed into signatures, by the native code's formula."""
-
-    def __init__(self, width: int, height: int, depth: int) -> None:
-        from acuity import _native
-
-        self._grid = cells_of(width, height)
-        self._picture = width, height, depth
-        self._means = _native.signature_of_sums
-
-    def __call__(self, sums: NDArray[np.uint64]) -> Signature:
-        cells = np.empty(self._grid, np.float32)
-        self._means(np.ascontiguousarray(sums, np.uint64).reshape(self._grid), *self._picture, cells)
-        return cells.ravel()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
 from acuity.features.extractor import Geometry
-from acuity.video.alignment.signature import CellMeans, cells_of, row_step
+from acuity.video.alignment.signature import cells_of, row_step
 from acuity.video.card_picture import CardPicture, CardPlane
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class PictureLayout:
         self.row_step = row_step(height)
         self.sums = self.cells[0] * self.cells[1] * _WORD  # bytes
         self.each = -(-(self.size + self.sums) // _ALIGNED) * _ALIGNED
-        self.means = CellMeans(width, height, format.depth)
 
     def kernels(self) -> list[Kernel]:
         """Those that unpack a surface and sum up cells."""

@@ -1,58 +1,32 @@
-"""PyNvVideoCodec, as far as Acuity uses it: whether it is there, and what the card's decoders can do."""
+"""The decoding library that is a part of NVIDIA's driver: its functions, and what cards decode."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Final, NamedTuple, Protocol
+import ctypes
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from acuity.devices.cuda.hardware.driver import LIBRARY as CUDA
 from acuity.errors import BackendError, to_set
-from acuity.video.picture import PixelFormat
 
-PACKAGE: Final = "PyNvVideoCodec"
-INSTALL: Final = "pip install 'acuity[nvdec]'"
-INSTEAD: Final = (", or pass ", to_set("decoder", "cpu"))
+if TYPE_CHECKING:
+    from acuity.devices.cuda.hardware.card import Card
+    from acuity.video.picture import PixelFormat
 
-# FFmpeg's names of the codecs that cards decode, the library's, and the filter that makes packets as the
-# decoder reads them.
-CODECS: Final[dict[str, tuple[str, str | None]]] = {
-    "h264": ("H264", "h264_mp4toannexb"),
-    "hevc": ("HEVC", "hevc_mp4toannexb"),
-    "vp9": ("VP9", None),
-    "av1": ("AV1", None),
+LIBRARY: Final = "libnvcuvid.so.1"
+_PREFIX: Final = "cuvid"  # of its functions; others are those of CUDA's driver
+
+# FFmpeg's names of the codecs that cards decode, the driver's numbers, and the filter that makes packets as
+# the decoder reads them.
+CODECS: Final[dict[str, tuple[int, str | None]]] = {
+    "h264": (4, "h264_mp4toannexb"),
+    "hevc": (8, "hevc_mp4toannexb"),
+    "vp9": (10, None),
+    "av1": (11, None),
 }
-_CHROMA: Final = 1  # the library's number of 4:2:0
 _MACROBLOCK: Final = 16  # pixels of a side
 
-
-class DecodedFrame(Protocol):
-    """A picture on a surface of the decoder, which is used anew by the next call."""
-
-    @property
-    def timestamp(self) -> int: ...
-
-    def GetPtrToPlane(self, plane: int, /) -> int: ...  # noqa: N802  # the library's name
-
-
-class NvDecoder(Protocol):
-    """One decoder of the library. Its methods raise RuntimeError and the like."""
-
-    def Decode(self, packet: Any, /) -> Sequence[DecodedFrame]: ...  # noqa: N802
-    def GetWidth(self) -> int: ...  # noqa: N802
-    def GetHeight(self) -> int: ...  # noqa: N802
-
-
-class Library(Protocol):
-    """The module, as far as it is used."""
-
-    PacketData: Callable[[], Any]
-    cudaVideoCodec: Any  # noqa: N815
-    cudaVideoChromaFormat: Any  # noqa: N815
-
-    def CreateDecoder(self, **settings: Any) -> NvDecoder: ...  # noqa: N802
-    def GetDecoderCaps(self, **settings: Any) -> Mapping[str, int]: ...  # noqa: N802
+Functions = Mapping[str, int]  # addresses by name
 
 
 class Abilities(NamedTuple):
@@ -62,59 +36,43 @@ class Abilities(NamedTuple):
     problem: str | None  # why it can't decode it
 
 
-def is_installed() -> bool:
-    """Whether the package is there; imports nothing."""
-    try:
-        return find_spec(PACKAGE) is not None
-    except (ImportError, ValueError):
-        return False
+def load_functions() -> Functions:
+    """The addresses of the driver's functions; raises BackendError if the library isn't there."""
+    from acuity import _native
 
-
-def load_library() -> Library:
-    """The module; raises BackendError if it isn't there or doesn't start."""
-    if not is_installed():
-        raise BackendError(f"{PACKAGE} is not installed: {INSTALL}", *INSTEAD)
-    logger = logging.getLogger(PACKAGE)  # which tells of drivers and modules as it is imported
-    logger.propagate = False
-    logger.addHandler(logging.NullHandler())
     try:
-        module: Any = import_module(PACKAGE)
-    except Exception as error:  # the library raises whatever its parts do
+        found = {True: ctypes.CDLL(LIBRARY), False: ctypes.CDLL(CUDA)}
+        names = _native.DECODER_FUNCTIONS
+        return {name: _address(getattr(found[name.startswith(_PREFIX)], name)) for name in names}
+    except (OSError, AttributeError) as error:
         raise BackendError(
-            f"{PACKAGE} can't start ({_first_line(error)}): start a container with the driver's video part, "
-            "as NVIDIA_DRIVER_CAPABILITIES=compute,utility,video",
-            *INSTEAD,
+            f"the driver's library {LIBRARY} can't be loaded ({error}): start a container with the driver's "
+            "video part, as NVIDIA_DRIVER_CAPABILITIES=compute,utility,video",
+            ", or pass ",
+            to_set("decoder", "cpu"),
         ) from error
-    library: Library = module
-    return library
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
 def abilities(
-    library: Library, card: int, codec: str, format: PixelFormat, width: int, height: int
+    functions: Functions, card: Card, codec: str, format: PixelFormat, width: int, height: int
 ) -> Abilities:
     """What the card's decoders can do with video of this codec, format and size."""
-    name, _ = CODECS[codec]
-    described = f"{name} of {format.layout} and {format.depth} bit"
-    try:
-        found = library.GetDecoderCaps(
-            gpuid=card,
-            codec=getattr(library.cudaVideoCodec, name),
-            chromaformat=library.cudaVideoChromaFormat(_CHROMA),
-            bitdepth=format.depth,
-        )
-    except Exception as error:  # the library raises whatever its parts do
-        return Abilities(1, f"the card doesn't decode {described} ({_first_line(error)})")
-    engines = max(1, found.get("num_decoder_engines", 1))
-    widest, tallest = found.get("width_max", 0), found.get("height_max", 0)
-    if not found.get("supported", 1) or not widest or not tallest:
+    from acuity import _native
+
+    described = f"{codec.upper()} of {format.layout} and {format.depth} bit"
+    with card.in_place():
+        found = _native.decoder_abilities(dict(functions), CODECS[codec][0], format.depth)
+    engines = max(1, found["engines"])
+    if found["status"] or not found["supported"]:
         return Abilities(engines, f"the card doesn't decode {described}")
     blocks = -(-width // _MACROBLOCK) * -(-height // _MACROBLOCK)
-    small = width < found.get("width_min", 0) or height < found.get("height_min", 0)
-    if width > widest or height > tallest or blocks > found.get("mb_num_max", blocks) or small:
-        bounds = f"{found.get('width_min', 0)}x{found.get('height_min', 0)} to {widest}x{tallest}"
+    least, most = (found["least_width"], found["least_height"]), (found["most_width"], found["most_height"])
+    fits = least[0] <= width <= most[0] and least[1] <= height <= most[1] and blocks <= found["most_blocks"]
+    if not fits:
+        bounds = f"{least[0]}x{least[1]} to {most[0]}x{most[1]}"
         return Abilities(engines, f"the card decodes {described} of {bounds}, and it is {width}x{height}")
     return Abilities(engines, None)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

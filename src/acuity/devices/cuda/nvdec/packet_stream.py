@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import av
@@ -11,7 +12,6 @@ from av.bitstream import BitStreamFilterContext
 from acuity.devices.cuda.nvdec import av1_headers
 from acuity.devices.cuda.nvdec.h264_headers import References
 from acuity.devices.cuda.nvdec.library import CODECS
-from acuity.devices.cuda.nvdec.session import Doubt, Packet
 
 _START: Final = b"\0\0\1"
 _HEAD: Final = 512  # bytes that hold the parameter sets and the start of the first slice, or are tried first
@@ -20,6 +20,22 @@ _H264_SLICES: Final = frozenset(byte for byte in range(256) if byte & 31 in rang
 _H264_KEY, _H264_SEQUENCE = 5, 7
 _HEVC_SLICES: Final = frozenset(byte for byte in range(256) if byte >> 1 & 63 < 32)
 _HEVC_KEYS: Final = frozenset((19, 20))
+
+
+class Doubt(Exception):
+    """The card may show something else than the CPU's decoder would: the CPU reads from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """One packet in the form that the decoder reads, with what the demuxer knows of it."""
+
+    data: Any  # whoever has the bytes
+    address: int
+    size: int
+    pts: int
+    duration: int
+    hidden: bool  # by an edit list: decoded for others, but not shown
 
 
 class PacketStream:

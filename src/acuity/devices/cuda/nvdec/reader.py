@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import av
 import numpy as np
 
-from acuity.devices.cuda.nvdec.direct import DirectParts, Rooms
-from acuity.devices.cuda.nvdec.driver_library import Functions, driver_abilities
-from acuity.devices.cuda.nvdec.library import CODECS, Abilities, Library, abilities
-from acuity.devices.cuda.nvdec.packet_stream import PacketStream
-from acuity.devices.cuda.nvdec.parts import Parts
-from acuity.devices.cuda.nvdec.session import CardFrame, Doubt, Session, Video
+from acuity.devices.cuda.nvdec.library import CODECS, Functions, abilities
+from acuity.devices.cuda.nvdec.packet_stream import Doubt, PacketStream
+from acuity.devices.cuda.nvdec.parts import CardFrame, Parts
+from acuity.devices.cuda.nvdec.rooms import Rooms
 from acuity.errors import InputError, to_set
 from acuity.video.notes import info
 from acuity.video.picture import Picture
@@ -46,7 +43,7 @@ class NvdecReader(ContainerReader):
         path: Place,
         *,
         card: Card,
-        library: Library | Functions,
+        library: Functions,
         required: bool,
         luma_only: bool = False,
         **opening: Any,
@@ -56,7 +53,7 @@ class NvdecReader(ContainerReader):
         self._required = required
         self._luma_only = luma_only
         self._begins = False  # whether the next read begins on the card
-        self._parts: Parts | DirectParts | None = None  # while the card decodes
+        self._parts: Parts | None = None  # while the card decodes
         self._engines = 1
         self._fits = True
         self._noted = 0  # notes before the card began
@@ -118,16 +115,9 @@ class NvdecReader(ContainerReader):
             return "it can be read only once"
         if self._timeless:
             return "its container doesn't say when frames are shown"
-        found = self._abilities(about.codec)
+        found = abilities(self._library, self._card, about.codec, about.format, about.width, about.height)
         self._engines = found.engines
         return found.problem
-
-    def _abilities(self, codec: str) -> Abilities:
-        about = self.info
-        video = codec, about.format, about.width, about.height
-        if isinstance(self._library, Mapping):
-            return driver_abilities(self._library, self._card, *video)
-        return abilities(self._library, self._card.properties.number, *video)
 
     def _decline(self, why: str, *, told: bool) -> None:
         """Leave it to the CPU, or refuse where the card was asked for."""
@@ -165,24 +155,26 @@ class NvdecReader(ContainerReader):
         if problem is not None:
             self._doubt(problem)
 
-    def _make_parts(self) -> Parts | DirectParts:
+    def _make_parts(self) -> Parts:
         about = self.info
         assert about.codec is not None
         size = about.width, about.height
         budget = min(self._card.free_memory() // _SHARE, _MOST_BYTES)
         most = budget // about.format.frame_bytes(*size)
         sessions = -(-self._engines // _VIDEOS)
-        video = about.codec, size, about.format
-        if isinstance(self._library, Mapping):
-            if about.frames is not None:
-                sessions = max(1, min(sessions, about.frames // _WORTHWHILE))
-            luma_only = self._luma_only
-            rooms = Rooms(
-                self._card, self._library, *video, luma_only=luma_only, sessions=sessions, most=most
-            )
-            return DirectParts(rooms)
-        described = Video(self._card, self._library, *video, luma_only=self._luma_only)
-        return Parts(lambda: Session(described), sessions, most)
+        if about.frames is not None:
+            sessions = max(1, min(sessions, about.frames // _WORTHWHILE))
+        rooms = Rooms(
+            self._card,
+            self._library,
+            about.codec,
+            size,
+            about.format,
+            luma_only=self._luma_only,
+            sessions=sessions,
+            most=most,
+        )
+        return Parts(rooms)
 
     def _doubt(self, error: Exception) -> None:
         """Let the CPU read up to where the card was, and go on from there."""

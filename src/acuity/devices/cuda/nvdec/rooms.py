@@ -1,20 +1,16 @@
-"""Decoding by the driver's own library: sessions in native threads, which need nothing of Python.
-
-It does what `parts.py` does with PyNvVideoCodec, whose every call needs Python's lock.
-"""
+"""Memory of decoded pictures on the card."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from acuity.devices.cuda.downloads import Downloads
-from acuity.devices.cuda.nvdec.driver_library import CODECS, Functions
 from acuity.devices.cuda.nvdec.layout import PictureLayout
-from acuity.devices.cuda.nvdec.session import STAMPS, CardFrame, Doubt, Packet
+from acuity.devices.cuda.nvdec.library import CODECS, Functions
+from acuity.devices.cuda.nvdec.packet_stream import Doubt
 from acuity.errors import CardMemoryError
 
 if TYPE_CHECKING:
@@ -22,12 +18,11 @@ if TYPE_CHECKING:
     from acuity.video.card_picture import CardPicture, CardPlane
     from acuity.video.picture import PixelFormat, Samples, Signature
 
-_BATCH: Final = 16  # frames that are taken at once
 _FIRST_BLOCK: Final = 48  # pictures that memory is allocated for at first; then for as many again
 _LARGEST_BLOCK: Final = 512 << 20  # bytes
 
 
-class _Room:
+class Room:
     """The memory of a picture, which is used anew when nothing refers to the picture any more."""
 
     def __init__(self, rooms: Rooms, number: int) -> None:
@@ -70,7 +65,7 @@ class Rooms:
         self.decoder = _native.CardDecoder(
             dict(functions),
             context=card.context,
-            codec=CODECS[codec],
+            codec=CODECS[codec][0],
             size=size,
             depth=format.depth,
             pitches=(luma.pitch, first.pitch),
@@ -109,71 +104,7 @@ class Rooms:
             given.append((start, start + self._layout.size, *here))
         self.decoder.give(given)
 
-    def picture(self, room: _Room, pts: float | None) -> CardPicture:
+    def picture(self, room: Room, pts: float | None) -> CardPicture:
         """The picture in that room."""
         address, signature = self._places[room.number]
         return self._layout.picture(address, signature.copy(), pts, room)
-
-
-class DirectParts:
-    """One video's decoder. One thread feeds packets and takes frames."""
-
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
-        self._decoder = rooms.decoder
-        self._durations: dict[int, int] = {}  # by stamp, of packets whose frames were not taken
-        self._ready: deque[tuple[int, int]] = deque()  # stamps and rooms that were fetched
-        self._last = 0  # the stamp of the last frame that was taken
-        self._given = False  # whether a frame was taken since the last packet
-
-    def feed(self, packet: Packet, *, anew: bool) -> None:
-        """Give a packet to its session."""
-        self._given = False
-        stamp = packet.pts + STAMPS
-        if not packet.hidden:
-            self._durations[stamp] = packet.duration
-        try:
-            self._decoder.feed(packet.address, packet.size, stamp, packet.hidden, anew)
-        except OSError as error:
-            raise Doubt("the system starts no more threads") from error
-
-    def end(self) -> None:
-        """No more packets will come."""
-        self._decoder.end()
-
-    def take(self, *, over: bool = False) -> CardFrame | None:
-        """The next frame; None if more packets may be fed first, or, when it is over, after the last one."""
-        if self._given and not over and not self._decoder.far_ahead:
-            return None  # a packet for each frame: or the sessions wait while frames that are there are taken
-        if not self._ready:
-            self._fetch(over)
-        if not self._ready:
-            return None
-        stamp, number = self._ready.popleft()
-        room = _Room(self._rooms, number)
-        if stamp <= self._last:
-            raise Doubt("parts of the video overlap")
-        self._last = stamp
-        self._given = True
-        return CardFrame(0, stamp - STAMPS, self._durations.pop(stamp), room, self._rooms)
-
-    def _fetch(self, over: bool) -> None:
-        decoder = self._decoder
-        while True:
-            if decoder.wants_room:
-                self._rooms.grow()
-            waits = over or decoder.far_ahead
-            try:
-                found = decoder.take(_BATCH, waits)
-            except RuntimeError as error:
-                raise Doubt(str(error)) from error
-            self._ready.extend(found)
-            if found or not waits or decoder.finished:
-                return
-
-    def close(self) -> None:
-        """End the threads, which gives their decoders back. May be called again."""
-        self._decoder.close()
-        for _, number in self._ready:
-            self._rooms.give_back(number)
-        self._ready.clear()
