@@ -1,8 +1,8 @@
 """An encoded pair that is decoded on the card: the measurement beside decoders alone.
 
-It is the part `encoded` of bench/cuda.py. The decoders alone are those of PyNvVideoCodec, NVIDIA's own package, which
-has to be installed: as many sessions as the measurement has, fed with the same packets, in the same run; nobody
-looks at their pictures.
+It is the part `encoded` of bench/cuda.py. The decoders alone are those of PyNvVideoCodec, NVIDIA's own
+package, which has to be installed: as many sessions as the measurement has, fed with the same packets, in the
+same run; nobody looks at their pictures.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Decoding on the card: NVIDIA's decoder by way of PyNvVideoCodec, behind the reader's own demuxer."""
+"""Decoding on the card: the decoders of NVIDIA's driver, behind the reader's own demuxer."""
