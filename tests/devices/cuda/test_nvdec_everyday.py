@@ -60,7 +60,8 @@ def outcome(reader: ContainerReader) -> tuple[list[Any], int, str, list[str]]:
 def test_a_file_ends_alike(name: str, allow_damaged: bool, tmp_path: Path) -> None:
     make, decodes = FILES[name]
     path = make(tmp_path)
-    how: dict[str, Any] = {"allow_damaged": allow_damaged}
+    # With one thread the decoder is no frames behind, so refusals name the same frame on every machine.
+    how: dict[str, Any] = {"allow_damaged": allow_damaged, "threads": 1}
     with ContainerReader(path, **how) as reader:
         expected, _, end, notes = outcome(reader)
     settings: dict[str, Any] = {"card": EmulatedCard(), "library": FakeDriver(2), "required": False}

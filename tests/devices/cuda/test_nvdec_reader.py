@@ -362,5 +362,8 @@ def test_what_the_card_does_not_decode(tmp_path: Path) -> None:
         opened(path, library, required=True)
     small = clip(tmp_path / "small.mp4", CODED["h264"], 2, width=32, height=32)
     assert "of 48x16 to 4096x4096, and it is 32x32" in compared(small, library)[2][0].text
+    exact = clip(tmp_path / "exact.mp4", CODED["h264"], 2, qp="0")
+    text = compared(exact, library)[2][0].text
+    assert text.endswith("the card doesn't decode H264 of the profile High 4:4:4 Predictive")
     full = clip(tmp_path / "full.mp4", CODED["h264"]._replace(pixels="yuv444p"), 2)
     assert "doesn't decode yuv444p" in compared(full, library)[2][0].text

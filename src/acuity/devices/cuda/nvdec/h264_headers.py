@@ -14,6 +14,7 @@ _HEADER: Final = 64  # bytes at a slice's start that its number lies in
 class Sequence(NamedTuple):
     """A sequence parameter set, as far as it matters here."""
 
+    profile: int
     frames_only: bool  # never fields
     number_bits: int  # of frame numbers
     separate_planes: bool
@@ -56,7 +57,7 @@ def read_sequence(unit: bytes) -> Sequence:
     bits.flag()  # whether gaps are allowed
     bits.golomb()
     bits.golomb()
-    return Sequence(bits.flag(), number_bits, separate)
+    return Sequence(profile, bits.flag(), number_bits, separate)
 
 
 def _skip_scaling(bits: Bits, size: int) -> None:
@@ -76,9 +77,12 @@ class References:
         self._last: int | None = None  # the number of the last frame that others may refer to
 
     def learn(self, unit: bytes) -> None:
-        """Take in a sequence parameter set."""
-        if unit != self._unit:
-            self._unit, self.sequence = unit, read_sequence(unit)
+        """Take in a sequence parameter set; ValueError if it is of another profile than the one before."""
+        if unit == self._unit:
+            return
+        before, self._unit, self.sequence = self.sequence, unit, read_sequence(unit)
+        if before is not None and before.profile != self.sequence.profile:
+            raise ValueError("the profile changes")
 
     def follows(self, unit: bytes) -> bool:
         """Whether the frame of this slice follows the one before; ValueError if it can't be read."""

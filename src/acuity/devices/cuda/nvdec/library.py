@@ -24,6 +24,12 @@ CODECS: Final[dict[str, tuple[int, str | None]]] = {
     "vp9": (10, None),
     "av1": (11, None),
 }
+# FFmpeg's names of the profiles that cards decode as FFmpeg does; of other codecs, all. They also decode the
+# lossless frames of H.264's High 4:4:4 Predictive, and otherwise than it says.
+PROFILES: Final = {
+    "h264": ("Constrained Baseline", "Baseline", "Main", "High", "High 10"),
+    "hevc": ("Main", "Main 10", "Main Still Picture", "Rext"),
+}
 _MACROBLOCK: Final = 16  # pixels of a side
 
 Functions = Mapping[str, int]  # addresses by name

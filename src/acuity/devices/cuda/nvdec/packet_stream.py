@@ -61,7 +61,10 @@ class PacketStream:
         pts, duration, hidden, key = packet.pts, packet.duration or 0, packet.is_discard, packet.is_keyframe
         data: Any = packet
         if self._filter is not None:
-            made = self._filter.filter(packet)
+            try:
+                made = self._filter.filter(packet)
+            except av.FFmpegError as error:
+                raise Doubt(f"a packet can't be read: {error.strerror}") from error
             if len(made) != 1:
                 raise Doubt("a packet holds more or less than one picture")
             data = made[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import av
 import numpy as np
 
-from acuity.devices.cuda.nvdec.library import CODECS, Functions, abilities
+from acuity.devices.cuda.nvdec.library import CODECS, PROFILES, Functions, abilities
 from acuity.devices.cuda.nvdec.packet_stream import Doubt, PacketStream
 from acuity.devices.cuda.nvdec.parts import CardFrame, Parts
 from acuity.devices.cuda.nvdec.rooms import Rooms
@@ -109,6 +109,9 @@ class NvdecReader(ContainerReader):
             return f"the card doesn't decode {about.codec}"
         if about.format.layout != "420" or self._planar.converts:
             return f"the card doesn't decode {self._planar.source}"
+        profile = self._decoder.stream.profile
+        if profile not in PROFILES.get(about.codec, (profile,)):
+            return f"the card doesn't decode {about.codec.upper()} of the profile {profile}"
         if about.interlaced:
             return "it is interlaced"
         if not self._source.reopenable:
