@@ -10,6 +10,7 @@ using Status = int;  // 0: success
 using Handle = void*;
 
 constexpr unsigned long kEndOfStream = 1, kHasStamp = 2;  // flags of packets
+constexpr int kH264 = 4, kHevc = 8;                       // codecs
 constexpr int kDamaged = 8, kConcealed = 9;               // states of decoded pictures
 constexpr unsigned long kPreferEngines = 4;               // how decoders are made: on the video engines
 constexpr int kNv12 = 0, kP016 = 1;                       // formats of surfaces

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace acuity {
@@ -16,6 +17,19 @@ constexpr unsigned kRowThreads = 128, kCellThreads = 32;
 constexpr int kStoredBits = 16;           // of a sample in surfaces of more than 8 bits, which are the upper ones
 
 std::string size_text(int width, int height) { return std::to_string(width) + "x" + std::to_string(height); }
+
+// Whether packets of H.264 and HEVC keep the rule that no unit has two zeros before a byte of 0 or 2: an escape is
+// written between them. Zeros before a start code or the end are padding.
+bool is_escaped(std::string_view bytes) {
+    using namespace std::string_view_literals;
+    if (bytes.find("\0\0\2"sv) != bytes.npos) return false;
+    for (std::size_t at = 0; (at = bytes.find("\0\0\0"sv, at)) != bytes.npos;) {
+        at = bytes.find_first_not_of('\0', at);
+        if (at == bytes.npos) break;
+        if (bytes[at] != 1) return false;
+    }
+    return true;
+}
 
 bool same_size(const cuvid::VideoFormat& one, const cuvid::VideoFormat& other) {
     return one.coded_width == other.coded_width && one.coded_height == other.coded_height && one.left == other.left &&
@@ -95,6 +109,9 @@ std::vector<DecodedPicture> DecodeSession::decode(const CodedPacket& packet) {
     number_++;
     if (packet.stamp <= 0 || !fed_.emplace(packet.stamp, Fed{number_, packet.hidden}).second)
         throw DecodingDoubt("two packets have one time, or a time is out of bounds");
+    const auto* bytes = reinterpret_cast<const char*>(packet.bytes.data());
+    if ((plan_.codec == cuvid::kH264 || plan_.codec == cuvid::kHevc) && !is_escaped({bytes, packet.bytes.size()}))
+        throw DecodingDoubt("a packet is damaged");
     parse(&packet);
     return certain();
 }

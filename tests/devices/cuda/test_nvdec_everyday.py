@@ -19,7 +19,6 @@ from fake_driver import FakeDriver
 pytestmark = needs_compiler
 
 SMALL: dict[str, Any] = {"size": (96, 64)}
-ODD: dict[str, Any] = {"size": (95, 63)}
 OPEN: dict[str, Any] = {
     "options": {"x265-params": "log-level=none:open-gop=1:keyint=8:min-keyint=8:bframes=3"}
 }
@@ -30,10 +29,6 @@ FILES: dict[str, tuple[Make, bool]] = {  # and whether the card decodes all of i
     "a recording that began late": (beheaded("late.ts", 0.3, options={"g": "6"}, **SMALL), False),
     "a transport stream with a hole": (wiped("hole.ts"), False),
     "open groups of pictures": (made("open.mkv", "libx265", **OPEN, **SMALL), True),
-    "a size that is odd": (
-        made("odd.webm", "libvpx-vp9", options={"cpu-used": "8", "b": "200k"}, **ODD),
-        True,
-    ),
     "a size that changes": (
         joined("joined.ts", made("one.ts", **SMALL), made("two.ts", size=(64, 64))),
         False,

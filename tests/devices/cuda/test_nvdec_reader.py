@@ -28,9 +28,12 @@ def opened(path: Path, library: FakeDriver, *, required: bool = False, **options
     return NvdecReader(path, card=EmulatedCard(), library=library, required=required, **options)
 
 
-def compared(path: Path, library: FakeDriver, **options: Any) -> tuple[int, int, list[Any]]:
-    """How many pictures came and how many of them from the card; each equals the CPU's, and so do notes."""
-    with ContainerReader(path, **options) as reader, opened(path, library, **options) as other:
+def compared(
+    path: Path, library: FakeDriver, *, required: bool = False, **options: Any
+) -> tuple[int, int, list[Any]]:
+    """How many pictures came, how many of them from the card, and its notes; pictures equal the CPU's."""
+    how: dict[str, Any] = {"required": required, **options}
+    with ContainerReader(path, **options) as reader, opened(path, library, **how) as other:
         other.expect(converted=False)
         count = on_card = 0
         while (expected := reader.read()) is not None:
@@ -55,7 +58,7 @@ def check_equal(found: Picture, expected: Picture) -> None:
 @pytest.mark.parametrize("name", CODED)
 def test_every_codec_and_depth(name: str, tmp_path: Path) -> None:
     library = FakeDriver()
-    assert compared(clip(tmp_path, CODED[name]), library) == (30, 30, [])
+    assert compared(clip(tmp_path, CODED[name]), library, required=True)[:2] == (30, 30)
     assert library.decoders == 1
 
 
@@ -73,7 +76,7 @@ def test_odd_sizes_of_pictures_and_chroma(
     name: str, pixels: str, width: int, height: int, tmp_path: Path
 ) -> None:
     path = clip(tmp_path, CODED[name]._replace(pixels=pixels), 3, width=width, height=height)
-    assert compared(path, FakeDriver()) == (3, 3, [])
+    assert compared(path, FakeDriver(), required=True)[:2] == (3, 3)
 
 
 def test_luma_alone(tmp_path: Path) -> None:
@@ -84,7 +87,7 @@ def test_luma_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["h264", "hevc", "vp9", "av1"])
 def test_a_long_video_is_split_where_decoding_begins_anew(name: str, tmp_path: Path) -> None:
     library = FakeDriver(engines=6)
-    assert compared(clip(tmp_path, CODED[name], 310), library) == (310, 310, [])
+    assert compared(clip(tmp_path, CODED[name], 310), library, required=True)[:2] == (310, 310)
     assert library.decoders == 3
 
 
@@ -291,6 +294,21 @@ def test_a_decoder_that_fails(tmp_path: Path) -> None:
             list(reader)
 
 
+@pytest.mark.parametrize("wrong", [b"\0\0\0\2", b"\0\0\2"])
+@pytest.mark.parametrize("name", ["h264", "hevc"])
+def test_bytes_that_no_encoder_writes(name: str, wrong: bytes, tmp_path: Path) -> None:
+    """A card may decode them without a word; here the one that decodes is the CPU's, which may do so too."""
+    path = clip(tmp_path, CODED[name], 40, width=320, height=240)
+    place, size = packet_at(path, 20)
+    data = bytearray(path.read_bytes())
+    data[place + size // 2 : place + size // 2 + len(wrong)] = wrong
+    path.write_bytes(data)
+    with opened(path, FakeDriver(), required=True) as reader:
+        reader.expect(converted=False)
+        with pytest.raises(InputError, match="can't be decoded on the card, because a packet is damaged"):
+            list(reader)
+
+
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_damaged_file(allowed: bool, tmp_path: Path) -> None:
     path = damage(clip(tmp_path, CODED["h264"], **{"x264-params": FRAGILE}), 12)
@@ -329,7 +347,26 @@ def test_a_reference_frame_that_is_missing(tmp_path: Path) -> None:
 
 def test_film_grain_is_left_to_the_cpu(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["av1"], 5, **{"svtav1-params": "lp=1:film-grain=10"})
-    assert compared(path, FakeDriver())[:2] == (5, 0)
+    with (
+        opened(path, FakeDriver(), required=True) as reader,
+        pytest.raises(InputError, match="because it has film grain"),
+    ):
+        reader.expect(converted=False)
+        reader.read()
+
+
+def test_damage_that_no_card_tells_of_is_left_to_the_cpu(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["vp9"], 5)
+    count, on_card, notes = compared(path, FakeDriver())
+    assert (count, on_card) == (5, 0)
+    assert [note.code for note in notes] == ["decoder"]
+    assert notes[0].text.endswith(
+        "is decoded on the CPU: the card's decoder doesn't tell of damage in VP9, so pass decoder='nvdec' "
+        "only for files that are whole"
+    )
+    count, on_card, notes = compared(path, FakeDriver(), required=True)
+    assert (count, on_card) == (5, 5)
+    assert notes[0].text.endswith("is decoded on the card: the card's decoder doesn't tell of damage in VP9")
 
 
 def test_fields_are_left_to_the_cpu(tmp_path: Path) -> None:

@@ -16,23 +16,30 @@ if TYPE_CHECKING:
 LIBRARY: Final = "libnvcuvid.so.1"
 _PREFIX: Final = "cuvid"  # of its functions; others are those of CUDA's driver
 
-# FFmpeg's names of the codecs that cards decode, the driver's numbers, and the filter that makes packets as
-# the decoder reads them.
-CODECS: Final[dict[str, tuple[int, str | None]]] = {
-    "h264": (4, "h264_mp4toannexb"),
-    "hevc": (8, "hevc_mp4toannexb"),
-    "vp9": (10, None),
-    "av1": (11, None),
-}
-# FFmpeg's names of the profiles that cards decode as FFmpeg does; of other codecs, all. They also decode the
-# lossless frames of H.264's High 4:4:4 Predictive, and otherwise than it says.
-PROFILES: Final = {
-    "h264": ("Constrained Baseline", "Baseline", "Main", "High", "High 10"),
-    "hevc": ("Main", "Main 10", "Main Still Picture", "Rext"),
-}
 _MACROBLOCK: Final = 16  # pixels of a side
 
 Functions = Mapping[str, int]  # addresses by name
+
+
+class Codec(NamedTuple):
+    """How a codec is decoded on cards."""
+
+    number: int  # the driver's
+    filter: str | None  # FFmpeg's, which makes packets as the decoder reads them
+    tells_damage: bool
+    profiles: tuple[str, ...] | None = None  # that are decoded as FFmpeg does, by its names; None: all
+
+
+# By FFmpeg's names. The lossless frames of H.264's High 4:4:4 Predictive are decoded, too, but otherwise than
+# it says.
+CODECS: Final = {
+    "h264": Codec(
+        4, "h264_mp4toannexb", True, ("Constrained Baseline", "Baseline", "Main", "High", "High 10")
+    ),
+    "hevc": Codec(8, "hevc_mp4toannexb", True, ("Main", "Main 10", "Main Still Picture", "Rext")),
+    "vp9": Codec(10, None, False),
+    "av1": Codec(11, None, False),
+}
 
 
 class Abilities(NamedTuple):
@@ -71,7 +78,7 @@ def abilities(
 
     described = f"{codec.upper()} of {format.layout} and {format.depth} bit"
     with card.in_place():
-        found = _native.decoder_abilities(dict(functions), CODECS[codec][0], format.depth)
+        found = _native.decoder_abilities(dict(functions), CODECS[codec].number, format.depth)
     engines = max(1, found["engines"])
     if found["status"] or not found["supported"]:
         return Abilities(engines, f"the card doesn't decode {described}")

@@ -42,7 +42,7 @@ class PacketStream:
     """Turns a demuxer's packets into the decoder's; Doubt about those that it might not decode alike."""
 
     def __init__(self, stream: av.VideoStream, codec: str) -> None:
-        name = CODECS[codec][1]
+        name = CODECS[codec].filter
         self._filter = BitStreamFilterContext(name, stream) if name else None
         self._looks: Callable[[memoryview, bool], bool] = {
             "h264": self._looks_at_h264,

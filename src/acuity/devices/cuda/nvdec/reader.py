@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import av
 import numpy as np
 
-from acuity.devices.cuda.nvdec.library import CODECS, PROFILES, Functions, abilities
+from acuity.devices.cuda.nvdec.library import CODECS, Functions, abilities
 from acuity.devices.cuda.nvdec.packet_stream import Doubt, PacketStream
 from acuity.devices.cuda.nvdec.parts import CardFrame, Parts
 from acuity.devices.cuda.nvdec.rooms import Rooms
@@ -62,6 +62,8 @@ class NvdecReader(ContainerReader):
             self._decline("it may be damaged, and decoders make different pictures of that", told=False)
         elif (why := self._unfit()) is not None:
             self._decline(why, told=True)
+        elif not CODECS[str(self.info.codec)].tells_damage:
+            self._doubt_codec(str(self.info.codec).upper())
 
     def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
         super().prepare(chroma=chroma, rgb=rgb)
@@ -109,8 +111,8 @@ class NvdecReader(ContainerReader):
             return f"the card doesn't decode {about.codec}"
         if about.format.layout != "420" or self._planar.converts:
             return f"the card doesn't decode {self._planar.source}"
-        profile = self._decoder.stream.profile
-        if profile not in PROFILES.get(about.codec, (profile,)):
+        profile, decoded = self._decoder.stream.profile, CODECS[about.codec].profiles
+        if decoded is not None and profile not in decoded:
             return f"the card doesn't decode {about.codec.upper()} of the profile {profile}"
         if about.interlaced:
             return "it is interlaced"
@@ -129,6 +131,16 @@ class NvdecReader(ContainerReader):
             self._refuse(why)
         if told:
             self.notes.append(info(CODE, f"'{self._path}' is decoded on the CPU: {why}"))
+
+    def _doubt_codec(self, codec: str) -> None:
+        """Leave to the CPU, unless the card was asked for, what may be damaged without a word of the card."""
+        about = f"the card's decoder doesn't tell of damage in {codec}"
+        if self._required:
+            self.notes.append(info(CODE, f"'{self._path}' is decoded on the card: {about}"))
+            return
+        self._fits = False
+        remedy = ", so pass ", to_set("decoder", "nvdec"), " only for files that are whole"
+        self.notes.append(info(CODE, f"'{self._path}' is decoded on the CPU: {about}", *remedy))
 
     def _refuse(self, why: str) -> None:
         raise InputError(

@@ -65,7 +65,7 @@ class Rooms:
         self.decoder = _native.CardDecoder(
             dict(functions),
             context=card.context,
-            codec=CODECS[codec][0],
+            codec=CODECS[codec].number,
             size=size,
             depth=format.depth,
             pitches=(luma.pitch, first.pitch),
