@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/binding.h"
+#include "reading/damage_log.h"
 #include "reading/file_reads.h"
 #include "reading/luma_look.h"
 #include "signature/signature.h"
@@ -114,6 +115,8 @@ Sums array_of(std::vector<std::uint32_t>&& values) {
 }  // namespace
 
 void bind_reading(nb::module_& m) {
+    m.attr("DAMAGE_LOG") = reinterpret_cast<std::uintptr_t>(&count_damage);
+    m.def("damage_logged", [] { return damage_logged.load(); });
     nb::class_<LumaLook>(m, "LumaLook")
         .def("__init__",
              [](LumaLook* self, int step, int line_step, int block, int lowest, int highest) {

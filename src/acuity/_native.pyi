@@ -117,6 +117,11 @@ class FloatVif:
 def float_vif_min_size(kernel_scale: float) -> int:
     """The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one."""
 
+DAMAGE_LOG: int  # the address of a function for FFmpeg's log
+
+def damage_logged() -> int:
+    """How often that function was told of damaged pictures."""
+
 def signature(luma: Samples, depth: int, cells: NDArray[np.float32], instruction_set: str = "") -> None:
     """Fill `cells` with the mean of each cell of the picture, in steps of an 8-bit sample around mid-grey."""
 

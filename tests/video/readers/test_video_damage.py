@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from pathlib import Path
 
 import av
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.video.readers import damage_log
 from acuity.video.readers.container import ContainerReader
 from damaged_clip import FRAGILE, damage, packet_at
 from everyday_clips import wiped
@@ -86,6 +88,41 @@ def test_damaged_frames_are_refused_unless_they_are_allowed(tmp_path: Path) -> N
         assert sum(1 for _ in reader) == 40
     assert [note.code for note in reader.notes] == ["damaged"]
     assert "frame 20 " in reader.notes[0].text
+
+
+def test_what_decoders_log_about_damage_is_counted(tmp_path: Path) -> None:
+    path = damage(encode(tmp_path / "clip.mp4", frames=40, options={"x264-params": FRAGILE}), 20)
+    before = damage_log.count()
+    with ContainerReader(path, threads=4) as reader, pytest.raises(InputError, match="frame 20 of"):
+        list(reader)
+    assert damage_log.count() > before
+    av.logging.set_level(av.logging.ERROR)
+    try:
+        assert not damage_log.listen()  # PyAV has the log
+    finally:
+        av.logging.set_level(None)
+    assert damage_log.listen()
+
+
+@pytest.mark.parametrize("logged_at", [0, 1, 17, 39])
+@pytest.mark.parametrize("start", [0, 30])
+def test_after_damage_that_threads_may_not_have_marked_one_decodes_alone(
+    logged_at: int, start: int, tmp_path: Path, mp4: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It decodes from the start, and hands out only what wasn't yet; of a whole file, everything is whole."""
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(mp4)
+    with ContainerReader(path, threads=1) as reader:
+        expected = [(picture.pts, picture.luma.copy()) for picture in reader][start:]
+    asked = itertools.count(-1)  # when it is opened, and then before each frame
+    monkeypatch.setattr(damage_log, "count", lambda: int(next(asked) >= logged_at))
+    with ContainerReader(path, threads=4) as reader:
+        reader.seek(start)
+        found = [(picture.pts, picture.luma.copy()) for picture in reader]
+    assert [pts for pts, _ in found] == [pts for pts, _ in expected]
+    for (_, luma), (_, wanted) in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(luma, wanted)
+    assert reader.notes == []
 
 
 def test_damage_looks_alike_in_every_run(tmp_path: Path) -> None:

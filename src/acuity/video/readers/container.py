@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
+from itertools import islice
 from typing import Final
 
 import av
@@ -14,7 +16,7 @@ from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
-from acuity.video.readers.decoder import DecodedFrame, Decoder
+from acuity.video.readers.decoder import DecodedFrame, Decoder, UncertainDamage
 from acuity.video.readers.keyframes import KeyframeIndex, KeyframeIndexes
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
 from acuity.video.source import Place, Source, open_source
@@ -81,8 +83,7 @@ class ContainerReader(BaseReader):
 
     def read(self) -> Picture | None:
         with self._lock:
-            if self._closed:
-                raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
+            self._check_open()
             frame = self._pending or next(self._frames, None)
             self._pending = None
             if frame is None:
@@ -121,8 +122,7 @@ class ContainerReader(BaseReader):
             self._decoder.close()
 
     def _start_over(self) -> None:
-        if self._closed:
-            raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
+        self._check_open()
         source = self._source.reopen()
         self._decoder.close()
         self._open(source)
@@ -131,10 +131,29 @@ class ContainerReader(BaseReader):
     def _open(self, source: Source) -> None:
         self._decoder = self._decoder_of(source)
         self._decoder.notes = self.notes
-        self._frames = self._decoder.frames()
+        self._frames = self._decoded()
         self._base: Fraction | None = None  # of the times of frames, from the first one on
         self._pending = None
         self._last_time = None
+
+    def _decoded(self) -> Iterator[DecodedFrame]:
+        """The decoder's frames. Where several threads met damage, one goes on alone, which marks it."""
+        try:
+            yield from self._decoder.frames()
+            return
+        except UncertainDamage:
+            reached = self._decoder.index
+        self._check_open()
+        source = self._source.reopen()
+        self._decoder.close()
+        self._threads = 1
+        self._decoder = self._decoder_of(source)
+        self._decoder.notes = self.notes
+        yield from islice(self._decoder.frames(), reached, None)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError(f"'{self._path}' was closed, so it cannot be read any more")
 
     def _decoder_of(self, source: Source) -> Decoder:
         return Decoder(source, threads=self._threads, allow_damaged=self._allow_damaged, stream=self._stream)

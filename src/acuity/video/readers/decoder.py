@@ -15,6 +15,7 @@ from av.video.frame import PictureType
 
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
+from acuity.video.readers import damage_log
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
 from acuity.video.readers.container_info import UNKNOWN_FRAMES
 from acuity.video.source import Source
@@ -50,6 +51,10 @@ class DecodedFrame(Protocol):
     def interlaced_frame(self) -> bool: ...
     @property
     def pict_type(self) -> int: ...
+
+
+class UncertainDamage(Exception):
+    """Several threads met damage, and may not have marked the pictures that have it."""
 
 
 # Takes a packet, of which the last one is empty. Returns a function that returns the next frame, or None if
@@ -95,10 +100,13 @@ class Decoder:
         self._noted_damage = False
         self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
         self._demuxer = self.container.demux(self.stream)
+        watched = decoded_by is None and self.stream.codec_context.thread_count != 1 and source.reopenable
+        self._watched = watched and damage_log.listen()
+        self._logged = damage_log.count()
         self._elsewhere = None if decoded_by is None else decoded_by(self.stream)
 
     def frames(self) -> Iterator[DecodedFrame]:
-        """Decode to the end. Raises an error if the stream is found to end early."""
+        """Decode to the end. Raises an error if the stream is found to end early, or UncertainDamage."""
         packets = self.demux()
         for packet in packets:
             if packet.size:
@@ -118,6 +126,8 @@ class Decoder:
                     self._check_rest(packets)
                 raise
             while (frame := take()) is not None:
+                if self._watched and damage_log.count() != self._logged:
+                    raise UncertainDamage
                 if not self._before_start(frame):
                     self._count(frame)
                     held = [frame]
