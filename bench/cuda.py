@@ -45,6 +45,7 @@ BOTH = [*V061, "version=vmaf_v0.6.1neg:name=neg"]
 V1 = ["version=vmaf_v1.0.16_3d0h"]
 SIZES = {"1080p": (1920, 1080), "2160p": (3840, 2160)}
 _PAIRS = 40  # more than are under way at once
+_RUNS = 5
 CHECKED = [(64, 64), (67, 51), (176, 144), (481, 321), (1920, 1080)]
 FORMS = [
     (8, "420", "usual"),
@@ -130,7 +131,7 @@ def check(card: CudaDevice, small: bool = False) -> bool:
 
 
 def pinned(card: CudaDevice) -> None:
-    """Frames a second from page-locked memory."""
+    """Frames a second from page-locked memory, the best of some runs."""
     for size, depth, wanted, label, frames in (
         ("1080p", 8, V061, "v0.6.1", 6000),
         ("1080p", 8, BOTH, "v0.6.1 and NEG", 6000),
@@ -151,7 +152,8 @@ def pinned(card: CudaDevice) -> None:
 
         try:
             measured([card, CpuDevice()], wanted, kept)
-            found, fps = measured([card, CpuDevice()], wanted, pairs())
+            runs = [measured([card, CpuDevice()], wanted, pairs()) for _ in range(_RUNS)]
+            found, fps = max(runs, key=lambda run: run[1])
             few, _ = measured([CpuDevice()], wanted, kept[:8])
         except Exception as error:
             print(f"pinned  {size} {depth} bit {label}: {error!r}", flush=True)
