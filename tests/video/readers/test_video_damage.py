@@ -90,6 +90,17 @@ def test_damaged_frames_are_refused_unless_they_are_allowed(tmp_path: Path) -> N
     assert "frame 20 " in reader.notes[0].text
 
 
+def test_a_hole_is_named_by_its_place_however_many_threads_decode(tmp_path: Path) -> None:
+    path = wiped("hole.ts")(tmp_path)
+    said = []
+    for threads in (1, 2, 16):
+        with pytest.raises(TruncatedError) as caught, ContainerReader(path, threads=threads) as reader:
+            list(reader)
+        said.append(str(caught.value))
+    assert "is damaged or incomplete near frame 5:" in said[0]
+    assert said == said[:1] * 3
+
+
 def test_what_decoders_log_about_damage_is_counted(tmp_path: Path) -> None:
     path = damage(encode(tmp_path / "clip.mp4", frames=40, options={"x264-params": FRAGILE}), 20)
     before = damage_log.count()

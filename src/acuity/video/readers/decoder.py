@@ -115,9 +115,11 @@ class Decoder:
                 if self._first is None and not packet.is_discard:
                     self._early.append(packet.pts)
                 if packet.is_corrupt or self._is_cut_off(packet):
+                    # Frames come out later than their packets go in, by as many as there are threads.
+                    near = self._demuxed - 1 if self._skip_before is None else self.index
                     if not self._allow_damaged:
                         self._check_rest(packets)
-                    where = f"'{self.path}' is damaged or incomplete near frame {self.index}"
+                    where = f"'{self.path}' is damaged or incomplete near frame {near}"
                     self._meet_damage(TruncatedError, where)
             try:
                 take = self._decode(packet)
