@@ -169,8 +169,8 @@ def _speed(report: ScoreReport, style: Style) -> str:
     shown = count(frames, "frame") if scored == frames else f"{scored} of {count(frames, 'frame')}"
     if report.restored:
         shown = count(frames - report.restored, "more frame")
-    text = (
-        f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on "
-        f"{count(report.threads, 'thread')} ({report.instruction_set})"
-    )
+    where = [] if report.card is None else [f"{report.backend} ({report.card})"]
+    if report.card is None or "cpu" in report.computed_by.values():
+        where.append(f"{count(report.threads, 'thread')} ({report.instruction_set})")
+    text = f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on {' and '.join(where)}"
     return "  " + style("dim", text)
