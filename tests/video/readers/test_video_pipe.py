@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import threading
@@ -15,6 +16,7 @@ from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video import source
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import pair_videos
+from acuity.video.readers import damage_log
 from acuity.video.readers.open import open_video
 from acuity.video.readers.reader import BaseReader
 from video_clips import encode, feed, number_of
@@ -59,6 +61,21 @@ def test_a_pipe_gives_the_file_s_pictures(
             assert all(map(np.array_equal, one.planes, other.planes))
         assert file.notes == piped.notes == []
     writer.join(PATIENCE)
+
+
+def test_damage_that_threads_may_not_have_marked_is_told(
+    tmp_path: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = encode(tmp_path / "clip.mkv", frames=20)
+    writer = feed(pipe, path.read_bytes())
+    asked = itertools.count()
+    monkeypatch.setattr(damage_log, "count", lambda: next(asked) // 8)
+    with open_video(pipe) as piped:
+        assert [number_of(picture) for picture in piped] == list(range(20))
+    writer.join()
+    (note,) = piped.notes
+    assert (note.level, note.code) == ("warning", "damaged")
+    assert note.text.endswith("pipe' may be damaged near frame 7, and it can't be read again to find out")
 
 
 @pytest.mark.parametrize("name", ["clip.mkv", "clip.ts"])

@@ -100,7 +100,7 @@ class Decoder:
         self._noted_damage = False
         self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
         self._demuxer = self.container.demux(self.stream)
-        watched = decoded_by is None and self.stream.codec_context.thread_count != 1 and source.reopenable
+        watched = decoded_by is None and self.stream.codec_context.thread_count != 1
         self._watched = watched and damage_log.listen()
         self._logged = damage_log.count()
         self._elsewhere = None if decoded_by is None else decoded_by(self.stream)
@@ -129,7 +129,7 @@ class Decoder:
                 raise
             while (frame := take()) is not None:
                 if self._watched and damage_log.count() != self._logged:
-                    raise UncertainDamage
+                    self._suspect_damage()
                 if not self._before_start(frame):
                     self._count(frame)
                     held = [frame]
@@ -232,6 +232,14 @@ class Decoder:
             self._noted_damage = True
             text = f"{what}: what the decoder makes of this, and of any damage after it, is scored"
             self.notes.append(warning("damaged", text))
+
+    def _suspect_damage(self) -> None:
+        """Damage was logged, and of these frames some may lack their marks."""
+        if self.source.reopenable:
+            raise UncertainDamage
+        self._watched = False
+        text = f"'{self.path}' may be damaged near frame {self.index}, and it can't be read again to find out"
+        self.notes.append(warning("damaged", text))
 
     def _end_of(self, pts: int, duration: int) -> Fraction:
         """The end of a frame's presentation, in seconds; a frame without a duration has the usual one."""
