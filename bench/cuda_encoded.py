@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,12 @@ _LEAST = 0.9  # of the decoders' speed
 
 def encoded(card: CudaDevice) -> bool:
     """H.264 of 1080p: decoders alone, then the whole measurement; whether it is fast enough."""
-    import PyNvVideoCodec  # the peer
-
+    peer = import_module("PyNvVideoCodec")  # which nothing else here needs
     found = abilities(load_functions(), card.card, "h264", PixelFormat("420", 8), _WIDTH, _HEIGHT)
     sessions = 2 * -(-found.engines // 2)
     with tempfile.TemporaryDirectory() as folder:
         paths = _encode(Path(folder))
-        best_alone = max(_alone(card, PyNvVideoCodec, paths, sessions) for _ in range(2))
+        best_alone = max(_alone(card, peer, paths, sessions) for _ in range(2))
         best, score = 0.0, 0.0
         for _ in range(2):
             report = run_request(

@@ -7,24 +7,21 @@ it has come to the damage. What that thread logs is counted by then.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Final
+from typing import Any
 
 import av
 
-_LIBRARY: Final = "libavutil"
-_MAPS: Final = Path("/proc/self/maps")  # the files of this process's libraries
-
 
 def listen() -> bool:
-    """Count from now on; False if somebody else listens to FFmpeg, or its library isn't found."""
-    library = _library()
-    if library is None or av.logging.get_level() is not None:
+    """Count from now on; False if somebody else listens to FFmpeg, or its function isn't found."""
+    register = _registration()
+    if register is None or av.logging.get_level() is not None:
         return False
     from acuity import _native
 
-    library.av_log_set_callback(ctypes.c_void_p(_native.DAMAGE_LOG))
+    register(ctypes.c_void_p(_native.DAMAGE_LOG))
     return True
 
 
@@ -36,10 +33,9 @@ def count() -> int:
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
-    """The library that PyAV has loaded."""
+def _registration() -> Callable[..., Any] | None:
+    """FFmpeg's function that takes whoever is to be told, found by way of a module that is linked to it."""
     try:
-        lines = _MAPS.read_text().splitlines()
-        return next((ctypes.CDLL(line.split()[-1]) for line in lines if _LIBRARY in line), None)
-    except OSError:
+        return ctypes.CDLL(av.logging.__file__).av_log_set_callback
+    except (OSError, AttributeError):
         return None
