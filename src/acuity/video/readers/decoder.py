@@ -257,7 +257,8 @@ class Decoder:
 
     def _cannot_decode(self, error: Exception) -> InputError:
         self._file.check()
-        return InputError(f"'{self.path}' cannot be decoded at frame {self.index}: {reason(error)}")
+        where = f"'{self.path}' cannot be decoded at frame {self.index} ({reason(error)})"
+        return InputError(f"{where}: copy or encode it again, or score the frames before it alone")
 
     def _check_complete(self, first: _First) -> None:
         self._check_length()
