@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+import uvloop
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
@@ -132,6 +133,26 @@ def test_a_link_may_wait_longer_for_an_answer(server: RedisServer) -> None:
             assert await asked
 
     asyncio.run(main())
+
+
+@needs_redis
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_process_that_stood_still_doesn_t_blame_redis(
+    server: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a") as link:
+            for _ in range(3):
+                server.pause()
+                asked = asyncio.create_task(link.call("PING"))
+                await asyncio.sleep(WAIT / 10)
+                server.go_on()
+                time.sleep(3 * WAIT)  # the answer comes while nothing of this process runs
+                assert await asked
+            assert link.failures == 0
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(main())
 
 
 @needs_redis

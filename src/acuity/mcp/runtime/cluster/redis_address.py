@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 WAIT: Final = 0.5  # seconds for a command, and for a connection
 MOST_CONNECTIONS: Final = 16  # of a node, for commands
 
+_LATER: Final = (
+    4  # times as long waits a connection of an event loop, where those who call have limits of their own
+)
+
 _FORMS: Final = "write redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH"
 _SCHEMES: Final = ("redis", "rediss", "unix")
 
@@ -45,7 +49,10 @@ class RedisAddress:
         return self._text
 
     def client(self) -> redis.asyncio.Redis:
-        """Connections for an event loop, made when they are needed. Nothing is tried twice."""
+        """Connections for an event loop, made when they are needed. Nothing is tried twice.
+
+        Commands have to be bounded by those who call: redis-py's own limits end later, and see to the rest.
+        """
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
@@ -53,9 +60,9 @@ class RedisAddress:
         pool = BlockingConnectionPool.from_url(
             self._url,
             max_connections=MOST_CONNECTIONS,
-            timeout=self._wait,
+            timeout=_LATER * self._wait,
             retry=Retry(NoBackoff(), 0),
-            **self._limits,
+            **_limits(_LATER * self._wait),
         )
         return Redis(connection_pool=pool)
 
@@ -65,16 +72,16 @@ class RedisAddress:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        return Redis.from_url(self._url, retry=Retry(NoBackoff(), 0), **self._limits)
+        return Redis.from_url(self._url, retry=Retry(NoBackoff(), 0), **_limits(self._wait))
 
-    @property
-    def _limits(self) -> dict[str, Any]:
-        return {
-            "socket_timeout": self._wait,
-            "socket_connect_timeout": self._wait,
-            "protocol": 2,
-            "decode_responses": False,
-        }
+
+def _limits(seconds: float) -> dict[str, Any]:
+    return {
+        "socket_timeout": seconds,
+        "socket_connect_timeout": seconds,
+        "protocol": 2,
+        "decode_responses": False,
+    }
 
 
 def _shown(url: str) -> str:

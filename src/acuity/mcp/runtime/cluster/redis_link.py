@@ -28,6 +28,8 @@ PREFIX: Final = "acuity"
 LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 
 _BEAT: Final = 0.5  # seconds between two looks at Redis
+_PARTS: Final = 5  # in which the time of a call is counted
+_MOST_LATE: Final = 20  # parts that ended late, after which each counts
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
 _REACH: Final = "start it, or correct its address"
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
@@ -151,8 +153,12 @@ class RedisLink:
         from redis import exceptions
 
         try:
-            async with asyncio.timeout(within or self._wait):
-                answer = await run()
+            async with asyncio.timeout(None) as limit:
+                clock = _Clock(limit, within or self._wait)
+                try:
+                    answer = await run()
+                finally:
+                    clock.stop()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             self._gone(error)
             # Others that wait in the pool may be as dead, and each would cost a call.
@@ -250,6 +256,40 @@ class RedisLink:
                 callback()
             except Exception:
                 logger.exception("a callback of the connection to Redis failed")
+
+
+class _Clock:
+    """Ends a wait after some seconds in which this process ran.
+
+    A process that stood still, on a machine that is busy or was suspended, finds its timer due before it sees
+    the answer that has come meanwhile: Redis is not to blame. So time is counted in parts, and one that ended
+    late counts as none.
+    """
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._part = seconds / _PARTS
+        self._left = _PARTS
+        self._late = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._due = self._loop.time() + self._part
+        self._timer = self._loop.call_at(self._due, self._count)
+
+    def _count(self) -> None:
+        if self._loop.time() - self._due > self._part and self._late < _MOST_LATE:
+            self._late += 1
+        else:
+            self._left -= 1
+        if self._left:
+            self._start()
+        else:
+            self._limit.reschedule(self._loop.time())
+
+    def stop(self) -> None:
+        self._timer.cancel()
 
 
 def _is_denied(error: Exception) -> bool:
