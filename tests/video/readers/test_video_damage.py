@@ -15,7 +15,7 @@ from acuity.video.readers import damage_log
 from acuity.video.readers.container import ContainerReader
 from damaged_clip import FRAGILE, damage, packet_at
 from everyday_clips import wiped
-from video_clips import encode
+from video_clips import encode, number_of
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,19 @@ def test_after_damage_that_threads_may_not_have_marked_one_decodes_alone(
     for (_, luma), (_, wanted) in zip(found, expected, strict=True):
         np.testing.assert_array_equal(luma, wanted)
     assert reader.notes == []
+
+
+def test_one_thread_goes_on_after_a_jump_to_a_keyframe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = encode(tmp_path / "clip.mp4", frames=120, options={"g": "20"})
+    with ContainerReader(path, threads=4) as reader:
+        reader.seek(90)
+        assert reader.read() is not None
+        before = damage_log.count()
+        monkeypatch.setattr(damage_log, "count", lambda: before + 1)
+        found = [(picture.pts, number_of(picture)) for picture in reader]
+    assert found == [(number / 25, number % 64) for number in range(91, 120)]  # a picture shows six bits
 
 
 def test_damage_looks_alike_in_every_run(tmp_path: Path) -> None:
