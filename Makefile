@@ -18,7 +18,8 @@ demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
 test: $(INSTALLED) asan tsan  ## the native code under sanitizers, if it has changed since, then every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m 'not redis'
+	$(BIN)/python -m pytest tests/mcp -m redis  # nodes with leases of a second: alone
 
 test-cuda: $(INSTALLED)  ## the tests that need an NVIDIA card, on this machine's
 	$(BIN)/pip install --quiet --no-build-isolation '.[cuda]'

@@ -64,6 +64,16 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
     yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need Redis are skipped where there is none."""
+    found = [item for item in items if item.get_closest_marker("redis")]
+    if found:
+        from redis_server import MISSING, PROGRAM
+
+        for item in found:
+            item.add_marker(pytest.mark.skipif(PROGRAM is None, reason=MISSING))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What collecting the tests has made stays, so gc.collect() in a test needn't go through all of it.
 

@@ -22,6 +22,8 @@ HELLO = {
     },
 }
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+_TRIES = 40
+_PAUSE = 0.2  # seconds between two tries
 _META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -90,12 +92,28 @@ async def events(response: httpx2.Response) -> AsyncIterator[Event]:
         lines = []
 
 
+class PatientClient(httpx2.AsyncClient):
+    """A client that tries again where the server says so, as clients should."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        for _ in range(_TRIES):
+            response = await super().send(request, **options)
+            if response.status_code != 503:
+                break
+            await response.aclose()
+            await anyio.sleep(_PAUSE)
+        return response
+
+
 @asynccontextmanager
-async def http_client(address: str | None = None, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def http_client(
+    address: str | None = None, *, patient: bool = False, **headers: str
+) -> AsyncIterator[httpx2.AsyncClient]:
     """A client that comes from this address, such as 127.0.0.2, with these headers in every request."""
     limits = httpx2.Limits(max_connections=500)
     transport = httpx2.AsyncHTTPTransport(local_address=address, limits=limits, trust_env=False)
-    async with httpx2.AsyncClient(timeout=30, transport=transport, trust_env=False, headers=headers) as http:
+    kind = PatientClient if patient else httpx2.AsyncClient
+    async with kind(timeout=30, transport=transport, trust_env=False, headers=headers) as http:
         yield http
 
 

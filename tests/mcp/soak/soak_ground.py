@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from prepared_programs import Program
-from redis_server import RedisServer
+from redis_server import RedisServer, redis_server
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[2]
@@ -135,7 +135,6 @@ class Ground:
         self.ttl = ttl
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.redis = RedisServer(folder, append_only=True)
         self.nodes = [Node(self, label) for label in labels]
         self._stack = ExitStack()
 
@@ -143,8 +142,7 @@ class Ground:
         with self._stack:
             (self.folder / "secret").write_text(secrets.token_hex(32))
             (self.folder / "secret").chmod(0o600)
-            self.redis.start()
-            self._stack.callback(self.redis.kill)
+            self.redis: RedisServer = self._stack.enter_context(redis_server(append_only=True))
             for node in self.nodes:
                 self._stack.callback(node.kill)
                 node.start()

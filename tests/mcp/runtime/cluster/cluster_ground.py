@@ -19,10 +19,11 @@ from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.settings import WireLimits
 from fake_responder import FakeResponder
-from redis_server import COMMAND_WAIT
+from redis_server import COMMAND_WAIT, RedisServer
 
 SOON = 30.0  # seconds, after which a test gives up
 LEASE = 0.8  # seconds: shorter than in earnest
+LONG = 2.5  # of nodes that have to renew theirs in time: a busy machine stops this process for a while
 BEAT = 0.1
 ALICE = "token:alice"
 VERSION = "2025-11-25"
@@ -164,6 +165,14 @@ async def ground(redis: Path) -> AsyncIterator[Ground]:
     with tempfile.TemporaryDirectory(prefix="acuity-gates-") as folder:
         async with AsyncExitStack() as stack:
             yield Ground(redis, Path(folder), stack)
+
+
+async def lease_forgotten(redis: RedisServer, label: str) -> None:
+    """Wait until Redis itself has no lease of a node, whoever is cut off from it."""
+    async with open_redis(redis.url, "test", wait=COMMAND_WAIT) as link:
+        async with asyncio.timeout(SOON):
+            while await link.call("EXISTS", link.key("node", label)):
+                await asyncio.sleep(0.02)
 
 
 async def lease_ended(other: Node, label: str) -> None:

@@ -11,7 +11,7 @@ from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
 from acuity.mcp.runtime.cluster.redis_link import open_redis
-from cluster_ground import LEASE, ground, lease_ended, until
+from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
 from cluster_nodes import free_port
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
@@ -117,6 +117,7 @@ def test_a_node_knows_that_it_lost_its_lease(server: RedisServer) -> None:
             assert a.nodes.holds_lease
             a.gate.shut()
             await until(lambda: not a.nodes.holds_lease)
+            await lease_forgotten(server, "a")
             await a.gate.open()
             await until(lambda: a.nodes.holds_lease)
             await until(lambda: returns == [False])

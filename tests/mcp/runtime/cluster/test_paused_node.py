@@ -26,7 +26,7 @@ def test_a_node_that_was_paused_sends_nothing_of_what_others_have() -> None:
     async def main() -> None:
         with cluster_nodes() as cluster, anyio.fail_after(SOON):
             first, second = cluster.start_all()
-            async with http_client() as http, anyio.create_task_group() as tasks:
+            async with http_client(patient=True) as http, anyio.create_task_group() as tasks:
                 sessions = [await open_session(first.url, http) for _ in range(CALLS)]
                 paused, goes_on = anyio.Event(), anyio.Event()
                 waiting = anyio.Semaphore(0)

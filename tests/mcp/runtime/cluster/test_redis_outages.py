@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Place
-from cluster_ground import LEASE, Node, ground, lease_ended, until
+from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, until
 from fake_responder import FakeResponder
 from redis_server import RedisServer, needs_redis, redis_server
 
@@ -153,7 +153,7 @@ def test_a_single_session_that_redis_lost_is_stored_again(server: RedisServer) -
 def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
+            a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
             session_id, get = await listening(a)
             server.pause()
             await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
@@ -162,7 +162,7 @@ def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> Non
             found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
             with pytest.raises(ClusterUnavailable):
                 await b.ownership.take_over(session_id, found)
-            await asyncio.sleep(LEASE)
+            await asyncio.sleep(LONG)
             server.go_on()
             await until(lambda: b.link.healthy)
             # All leases have ended meanwhile, but their nodes live.
@@ -181,11 +181,12 @@ def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> Non
 def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
+            a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
             session_id, _ = await listening(a)
             a.gate.shut()
             b.gate.shut()
-            await until(lambda: not a.nodes.holds_lease and not b.nodes.holds_lease)
+            for label in "ab":
+                await lease_forgotten(server, label)
             await b.gate.open()
             await until(lambda: b.link.healthy)
             found = await b.ownership.find(session_id)
