@@ -43,9 +43,23 @@ class Scenario:
 
 
 def run_suite(tools: NodeTools, url: str, revision: str, results: Path) -> list[Scenario]:
-    """All scenarios that a revision has, those that it doesn't require and the extensions' included."""
+    """All scenarios that a revision has, those that it doesn't require and the extensions' included.
+
+    The suite waits about a second for a message, on a machine that may be busy: a scenario in which it found
+    something is run once more, alone, and what was found at first is told.
+    """
+    scenarios = _ran(tools, url, results, "--requirements", revision)
+    for index, scenario in enumerate(scenarios):
+        if scenario.problems:
+            print(f"once more: {scenario.name}", *scenario.problems, sep="\n       ", flush=True)
+            alone = ("--scenario", scenario.name, "--spec-version", revision)
+            scenarios[index] = _ran(tools, url, results / "again", *alone)[0]
+    return scenarios
+
+
+def _ran(tools: NodeTools, url: str, results: Path, *options: str) -> list[Scenario]:
     shutil.rmtree(results, ignore_errors=True)
-    ran = tools.run("conformance", ["server", "--url", url, "--requirements", revision, "-o", str(results)])
+    ran = tools.run("conformance", ["server", "--url", url, *options, "-o", str(results)])
     scenarios = [
         Scenario(found["scenario"], tuple(json.loads((folder / "checks.json").read_text())))
         for folder in sorted(results.glob("*"))
