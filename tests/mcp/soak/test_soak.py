@@ -18,7 +18,7 @@ LEAST = {"workers_killed": 2, "resumed": 20, "calls": 50}
 
 
 @needs_redis
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not on this machine")
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
 def test_a_short_soak(tmp_path: Path) -> None:
     with Ground(tmp_path, TTL) as ground:
         report = anyio.run(soak, ground, SECONDS, 0, LEAST)

@@ -70,7 +70,7 @@ def _number(value: Fraction, unit: int, whole: bool) -> str:
 
 def read_hdr10(path: str, stream: int | None) -> Hdr10:
     """What the first frame of a container says; empty if it says nothing."""
-    # One thread: for one frame, others have nothing to do.
+    # One thread, which marks damage itself: several would raise UncertainDamage, and have nothing to do.
     with closing(Decoder(open_source(path), threads=1, stream=stream)) as decoder:
         try:
             frame = next(decoder.frames(), None)

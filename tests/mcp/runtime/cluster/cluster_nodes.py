@@ -24,7 +24,7 @@ from raw_http import RawSession
 from redis_server import RedisServer, redis_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not on this machine")
+needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed here")
 EXAMPLES = Path(__file__).parents[4] / "examples" / "cluster"
 SECRET = "secret-of-the-tests-0123456789abcdef"
 
@@ -133,7 +133,7 @@ class ClusterNodes:
 def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str]:
     """nginx with the example's file in front of nodes at these ports, and its URL."""
     if NGINX is None:
-        pytest.skip("nginx is not on this machine")
+        pytest.skip("nginx is not installed here")
     front = free_port()
     text = (EXAMPLES / "nginx.conf").read_text()
     for example, port in zip((8080, 8081, 8082), (front, *nodes), strict=True):

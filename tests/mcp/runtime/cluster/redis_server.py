@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-MISSING = "neither redis-server nor valkey-server is on this machine"
+MISSING = "neither redis-server nor valkey-server is installed here"
 PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
 needs_redis = pytest.mark.redis
 

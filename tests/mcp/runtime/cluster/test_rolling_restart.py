@@ -36,7 +36,7 @@ CLIENTS = 4
 
 pytestmark = [
     needs_redis,
-    pytest.mark.skipif(NGINX is None, reason="nginx is not on this machine"),
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed here"),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 

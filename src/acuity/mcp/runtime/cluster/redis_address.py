@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 WAIT: Final = 0.5  # seconds for a command, and for a connection
 MOST_CONNECTIONS: Final = 16  # of a node, for commands
 
-_LATER: Final = (
-    4  # times as long waits a connection of an event loop, where those who call have limits of their own
-)
+# Times WAIT: in an event loop redis-py's own limits end after those of a command (redis_link.py).
+_LATER: Final = 4
 
 _FORMS: Final = "write redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH"
 _SCHEMES: Final = ("redis", "rediss", "unix")
@@ -51,7 +50,7 @@ class RedisAddress:
     def client(self) -> redis.asyncio.Redis:
         """Connections for an event loop, made when they are needed. Nothing is tried twice.
 
-        Commands have to be bounded by those who call: redis-py's own limits end later, and see to the rest.
+        A command's limit is its caller's: redis-py's own end later, and bound connecting and messages.
         """
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
