@@ -157,6 +157,54 @@ def test_an_operator_signs_in_looks_around_and_kicks(chromium: Chromium) -> None
 
 
 @browser
+def test_the_focus_stays_on_its_row_and_goes_to_the_heading_with_it(chromium: Chromium) -> None:
+    async def test() -> None:
+        async with admin_ground() as ground, chromium.page() as page:
+            ids = [f"{ground.begin(name=f'client {number}').id[:8]}…" for number in range(5)]
+            await page.resize(1400)
+            await sign_in(page, ground)
+            await view(page, "sessions")
+            await page.until(f"{ROWS} === 5")
+
+            async def focus(session: str) -> None:
+                await page.value(
+                    f"document.querySelector(\"button[aria-label='Kick session {session}']\").focus()"
+                )
+
+            async def ended(session: str, rows: int) -> None:
+                kicked = await ground.post("/admin/sessions/kick", {"session_id": session})
+                assert kicked.status_code == 200
+                await page.until(f"{ROWS} === {rows}")
+
+            # Another row goes, then the order is turned, then the row itself goes.
+            await focus(ids[1])
+            await ended(ids[0], 4)
+            assert await page.value(FOCUS) == f"Kick session {ids[1]}"
+            await page.value("document.querySelector(\"th[data-sort='started'] button\").click()")
+            await page.until("document.querySelector('tbody tr:last-child').innerText.includes('client 1')")
+            assert await page.value(FOCUS) == f"Kick session {ids[1]}"
+            await ended(ids[1], 3)
+            assert await page.value(FOCUS) == "Sessions"
+
+            # An answer that was asked for before the kick is on its way after it.
+            await page.value(HOLD_ANSWERS)
+            await page.until("held.length === 1")
+            await page.click(f"button[aria-label='Kick session {ids[2]}']")
+            await page.click("#dialog-agree")
+            await page.until("document.querySelector('#toasts').innerText.includes('ended the session')")
+            await page.drawn()
+            assert await page.value(FOCUS) == f"Kick session {ids[2]}"
+            for number in range(2):
+                await page.until(f"held.length === {number + 1}")
+                await page.value(f"held[{number}].release()")
+            await page.until(f"{ROWS} === 2")
+            assert await page.value(FOCUS) == "Sessions"
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
 def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(chromium: Chromium) -> None:
     async def test() -> None:
         async with chromium.page() as page:
@@ -185,6 +233,7 @@ def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(chromium: Chromi
                     "document.querySelector('#toasts').innerText.includes('finishes what it runs')"
                 )
                 assert workers.drained == ["w1"]
+                await page.until(f"({FOCUS}) === 'Workers'")  # the button is hidden now
                 base = int(ground.base.rpartition(":")[2])
             await page.until(f"{STATE} === 'reconnecting'")
             assert await page.value("document.querySelector('#state').innerText") == "Reconnecting…"

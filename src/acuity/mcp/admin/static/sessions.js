@@ -38,7 +38,7 @@ export class Sessions {
     this.table.mark(this.query.sort, this.query.order);
     this.element = make("section", { class: "view", "aria-labelledby": "sessions-title" },
       make("div", { class: "view-head" },
-        this.heading = make("h1", { id: "sessions-title", tabindex: "-1" }, "Sessions"),
+        make("h1", { id: "sessions-title" }, "Sessions"),
         this.summary = make("p", { class: "remark", id: "sessions-summary" })),
       this.filters(),
       this.table.element,
@@ -190,7 +190,8 @@ export class Sessions {
       toast(error.message, true);
     }
     await this.refresh();
-    if (document.activeElement === document.body) this.heading.focus(); // the row with the button is gone
+    // The row with the button went while the dialog was open.
+    if (document.activeElement === document.body) this.table.focusHeading();
   }
 }
 

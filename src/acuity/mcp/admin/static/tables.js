@@ -44,21 +44,33 @@ export class Table {
   }
 
   show(rows) {
+    const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     const before = this.rows;
-    this.rows = new Map();
+    this.rows = new Map(rows.map((row) => [this.key(row), before.get(this.key(row)) ?? this.row()]));
+    // Those that are gone go first: what stands behind them stays in its place.
+    for (const [key, gone] of before) if (!this.rows.has(key)) gone.element.remove();
     let place = this.body.firstElementChild;
     for (const row of rows) {
-      const key = this.key(row);
-      const kept = before.get(key) ?? this.row();
-      before.delete(key);
-      this.rows.set(key, kept);
+      const kept = this.rows.get(this.key(row));
       this.fill(kept, row);
       if (kept.element === place) place = place.nextElementSibling;
       else this.body.insertBefore(kept.element, place);
     }
-    for (const gone of before.values()) gone.element.remove();
     this.empty.hidden = rows.length > 0;
     this.table.hidden = rows.length === 0;
+    if (focused !== null) this.keepFocus(focused);
+  }
+
+  // A row that was moved gives up the focus, and so does a button that is gone.
+  keepFocus(focused) {
+    if (!focused.isConnected || focused.hidden) this.focusHeading();
+    else if (document.activeElement !== focused) focused.focus({ preventScroll: true });
+  }
+
+  focusHeading() {
+    const heading = this.element.closest("section").querySelector("h1");
+    heading.tabIndex = -1;
+    heading.focus();
   }
 
   row() {
