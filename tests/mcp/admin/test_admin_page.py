@@ -205,6 +205,31 @@ def test_the_focus_stays_on_its_row_and_goes_to_the_heading_with_it(chromium: Ch
 
 
 @browser
+def test_a_tab_that_is_clicked_again_adds_nothing_to_the_charts(chromium: Chromium) -> None:
+    async def test() -> None:
+        shown = "[...document.querySelectorAll('svg.chart .line')].map((line) => line.getAttribute('d'))"
+        async with chromium.page() as page:
+            async with admin_ground() as ground:
+                await sign_in(page, ground)
+                session = await open_session(ground.mcp, ground.http)
+                await session.post(call(1, text="x"))
+                await view(page, "latency")
+                await page.until(
+                    "document.querySelector('#main section:not([hidden])').innerText.includes('echo')"
+                )
+                await view(page, "overview")
+            await page.until(f"{STATE} === 'reconnecting'")  # from here on only clicks can change the page
+            before = await page.value(shown)
+            assert any(before)
+            for name in ("latency", "overview") * 2:
+                await view(page, name)
+            assert await page.value(shown) == before
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
 def test_the_keyboard_drains_a_worker_and_a_restart_is_survived(chromium: Chromium) -> None:
     async def test() -> None:
         async with chromium.page() as page:

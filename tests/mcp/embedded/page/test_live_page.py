@@ -19,6 +19,21 @@ STATE = "document.body?.dataset.state"
 FRAMES = "Number(document.querySelector('#main')?.dataset.frames ?? 0)"
 # The curve's own values, as the page drew them.
 CURVE = "window.acuityLive.values"
+# Holds back the answers with frames until they are released, and counts them.
+HOLD_CURVES = """
+(() => {
+  const real = window.fetch;
+  let let_go;
+  const released = new Promise((go) => { let_go = go; });
+  window.curves = 0;
+  window.release = let_go;
+  window.fetch = async (path, options) => {
+    const answer = await real(path, options);
+    if (String(options?.body).includes("vmaf.curve")) { window.curves += 1; await released; }
+    return answer;
+  };
+})()
+"""
 
 
 def patiently(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -119,6 +134,27 @@ def test_buttons_steer(chromium: Chromium) -> None:
                 assert ground.measurement.finished
             await ground.flush()
             await page.until(f"{STATE} === 'over'")
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
+def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromium: Chromium) -> None:
+    async def test() -> None:
+        async with live_page(chromium) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            await ground.feed(20)
+            await page.value(HOLD_CURVES)
+            await page.until("curves === 1")  # the answer with these frames is on its way
+            await page.value("document.dispatchEvent(new Event('visibilitychange'))")
+            await page.drawn()
+            assert await page.value("curves") == 1
+            await page.value("release()")
+            await page.until("curves > 2")
+            assert await page.value("window.acuityLive.frames") == list(range(19))
+            assert await page.value(CURVE) == ground.scores()[:19]
             await nothing_stopped(page)
 
     patiently(test)

@@ -26,19 +26,23 @@ export class Latency {
   badge() { return null; }
 
   update(state) {
-    const before = this.past.at(-1);
-    if (before?.started_at_unix !== state.started_at_unix) this.past = [];
-    else for (const part of ["latency", "methods"]) this.note(part, state[part], before[part]);
-    this.past.push(state);
-    while (this.past.length > 2 && state.at_unix - this.past[0].at_unix > WINDOW) this.past.shift();
+    if (state !== this.past.at(-1)) this.note(state); // the same one comes again when its tab is clicked
     if (this.element.hidden) return;
     const seconds = state.at_unix - this.past[0].at_unix;
     this.tools.show(rows(state.latency, this.past[0].latency, seconds, this.series.latency));
     this.methods.show(rows(state.methods, this.past[0].methods, seconds, this.series.methods));
   }
 
+  note(state) {
+    const before = this.past.at(-1);
+    if (before?.started_at_unix !== state.started_at_unix) this.past = [];
+    else for (const part of ["latency", "methods"]) this.extend(part, state[part], before[part]);
+    this.past.push(state);
+    while (this.past.length > 2 && state.at_unix - this.past[0].at_unix > WINDOW) this.past.shift();
+  }
+
   // The p95 of the calls since the last state, for the chart of each row.
-  note(part, now, before) {
+  extend(part, now, before) {
     for (const [name, row] of Object.entries(now.rows)) {
       const counts = difference(row.counts, before.rows[name]?.counts);
       const called = counts.some((number) => number > 0);

@@ -50,6 +50,7 @@ export class Overview {
   badge() { return null; }
 
   update(state) {
+    if (state === this.before) return; // shown again, as when a tab is clicked: no time has passed
     const recent = this.recent(state);
     const { tiles } = this;
     tiles.sessions.add(state.active_mcp_sessions, `of ${short(state.limits.max_sessions)}`);

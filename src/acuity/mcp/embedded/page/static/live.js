@@ -22,6 +22,8 @@ let chart = null;
 let over = false; // no more frames come, and all there are were read
 let told = -Infinity; // when the worst were asked for
 let lost = false;
+let looking = false;
+let again = false; // something happened during a look: the next one follows at once
 let timer = 0;
 const cards = new Map();
 
@@ -36,6 +38,7 @@ function reset() {
   scores.frames = [];
   scores.values = [];
   scores.next = 0;
+  scores.drawnModels = undefined;
   chart?.destroy();
   chart = null;
   byId('curve').replaceChildren();
@@ -172,19 +175,33 @@ async function look() {
   }
 }
 
+// One look at a time: two would both bring the frames behind the last.
 async function turn() {
   clearTimeout(timer);
+  if (looking) { again = true; return; }
+  looking = true;
   const begun = performance.now();
+  let allowed = true;
+  do {
+    again = false;
+    allowed = await looked();
+  } while (again);
+  looking = false;
+  const took = performance.now() - begun;
+  const wait = document.hidden || lost || over ? LOOK_SLOWLY : Math.max(LOOK, 4 * took);
+  if (allowed && !(over && lost)) timer = setTimeout(turn, wait);
+}
+
+// Whether the server lets this page look.
+async function looked() {
   try {
     await look();
     lost = false;
   } catch (error) {
-    if (error instanceof Unauthorized) return ask(error.message);
+    if (error instanceof Unauthorized) { ask(error.message); return false; }
     gone(error);
   }
-  const took = performance.now() - begun;
-  const wait = document.hidden || lost || over ? LOOK_SLOWLY : Math.max(LOOK, 4 * took);
-  if (!(over && lost)) timer = setTimeout(turn, wait);
+  return true;
 }
 
 function gone(error) {
