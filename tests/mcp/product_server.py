@@ -31,6 +31,8 @@ COMMAND = [sys.executable, "-m", "acuity.cli.serve"]
 NETWORK = ["uds", "sse", "http"]
 TRANSPORTS = ["stdio", *NETWORK]
 SECONDS = 60.0
+LONG = 200_000  # frames: more than any test waits for
+_WRITTEN = 1000
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -45,12 +47,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def clip(folder: Path, name: str, frames: int, *, worse: bool = False) -> str:
-    """A raw 4:0:0 video; its pictures repeat after a while."""
+    """A raw 4:0:0 video; its pictures repeat after a while, and what follows in a long one is black."""
     path = folder / name
     pictures = [luma(index, worse=worse).astype("uint8").tobytes() for index in range(min(frames, 12))]
     with path.open("wb") as file:
-        for index in range(frames):
+        for index in range(min(frames, _WRITTEN)):
             file.write(pictures[index % len(pictures)])
+        file.truncate(frames * WIDTH * HEIGHT)  # takes no room on the disk
     return str(path)
 
 

@@ -21,7 +21,7 @@ from acuity.mcp.settings import Settings
 from acuity.mcp.tasks.listen import Listen
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.tokens import Tokens
-from product_server import product_on_http, raw_pair
+from product_server import LONG, product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
 from transport_bench import LOCAL, Bench, run, serving
 
@@ -187,7 +187,7 @@ def test_one_client_cannot_fill_the_queue(tmp_path: Path, access: Access | None)
     async def main() -> None:
         hers = {"Authorization": f"Bearer {ALICE}"} if access else {}
         his = {"Authorization": f"Bearer {BOB}"} if access else {}
-        pair = raw_pair(tmp_path, 2000)
+        pair = raw_pair(tmp_path, LONG)
 
         async def submit(http: httpx2.AsyncClient, number: int, claims: Mapping[str, str]) -> dict[str, Any]:
             message, headers = modern(call(number, "submit_job", tool="vmaf_score", arguments=pair))

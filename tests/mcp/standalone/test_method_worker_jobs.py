@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from product_server import ProductServer, product_server, raw_pair
+from product_server import LONG, ProductServer, product_server, raw_pair
 
 _CALLS = 8  # at once: so many that both workers have some
 
@@ -45,7 +45,7 @@ async def _at_once(client: Client, tool: str, *many: dict[str, Any]) -> list[dic
 
 
 def test_every_worker_knows_every_job(server: ProductServer) -> None:
-    pair = raw_pair(server.folder, 8000)
+    pair = raw_pair(server.folder, LONG)
 
     async def main() -> None:
         async with server.client("http", "2026-07-28") as client:

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.tokens import Tokens
-from product_server import product_on_http, raw_pair
+from product_server import LONG, product_on_http, raw_pair
 from task_client import MODERN, TaskClient, ask
 from tool_results import document_of
 from transport_bench import ERAS, run
@@ -65,7 +65,7 @@ async def listed(asker: Client) -> Sequence[str]:
 @pytest.mark.parametrize("era", ERAS)
 def test_a_principal_sees_and_stops_its_own_jobs_alone(tmp_path: Path, era: str) -> None:
     async def main() -> None:
-        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, 3000)
+        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
         async with (
             product_on_http(tmp_path, TOKENS) as url,
             client(url, era, ALICE) as alice,
@@ -101,7 +101,7 @@ def test_a_principal_sees_and_stops_its_own_jobs_alone(tmp_path: Path, era: str)
 @pytest.mark.parametrize("era", ERAS)
 def test_without_tokens_jobs_are_everybodys(tmp_path: Path, era: str) -> None:
     async def main() -> None:
-        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, 3000)
+        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
         async with (
             product_on_http(tmp_path) as url,
             client(url, era, None) as one,

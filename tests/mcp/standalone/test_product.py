@@ -15,7 +15,7 @@ from mcp import Client
 
 import acuity
 from moving_pictures import HEIGHT, WIDTH
-from product_server import NETWORK, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
+from product_server import LONG, NETWORK, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
 from tool_results import conforming, sentence_of
 
 ERAS = ["legacy", "2026-07-28"]
@@ -194,7 +194,7 @@ def test_prompts_resources_and_completions(ask: Callable[[Question], Any]) -> No
 @BOTH_ERAS
 def test_cancelling_frees_the_worker(server: ProductServer, folder: Path, transport: str, era: str) -> None:
     """The queue has two places: three calls that would take minutes, cancelled, leave room for a fourth."""
-    long = raw_pair(folder, 15_000)
+    long = raw_pair(folder, LONG)
 
     async def main() -> None:
         started = anyio.Event()

@@ -19,6 +19,7 @@ from mcp import Client
 from prepared_programs import Program
 from product_server import (
     COMMAND,
+    LONG,
     NETWORK,
     SECONDS,
     ProductServer,
@@ -28,8 +29,6 @@ from product_server import (
     raw_pair,
 )
 from tool_results import sentence_of
-
-LONG = 15_000  # frames: far more than a test waits for
 
 
 async def score(client: Client, arguments: dict[str, Any], started: anyio.Event | None = None) -> Any:
