@@ -104,6 +104,12 @@ def test_an_operator_signs_in_looks_around_and_kicks(chromium: Chromium) -> None
             await page.press("Enter")
             await page.until("document.querySelector('#login-problem').textContent.includes('unknown')")
             await sign_in(page, ground)
+            assert await page.value(FOCUS) == "Overview"
+            charts = await page.value(
+                "[...document.querySelectorAll('svg.chart')].map((chart) => chart.ariaLabel).join('; ')"
+            )
+            assert "Request p95, last two minutes: Request p95 none;" in charts
+            assert " 0.0 ms" not in charts
 
             session = await open_session(ground.mcp, ground.http)
             await session.post(call(1, text="x"))
@@ -186,6 +192,14 @@ def test_the_focus_stays_on_its_row_and_goes_to_the_heading_with_it(chromium: Ch
             await ended(ids[1], 3)
             assert await page.value(FOCUS) == "Sessions"
 
+            # A row goes while a question about it is open, which is then answered with no.
+            await page.click(f"button[aria-label='Kick session {ids[4]}']")
+            await page.until("document.querySelector('dialog').open")
+            await ended(ids[4], 2)
+            await page.press("Escape")
+            await page.until("!document.querySelector('dialog').open")
+            await page.until(f"({FOCUS}) === 'Sessions'")
+
             # An answer that was asked for before the kick is on its way after it.
             await page.value(HOLD_ANSWERS)
             await page.until("held.length === 1")
@@ -197,7 +211,7 @@ def test_the_focus_stays_on_its_row_and_goes_to_the_heading_with_it(chromium: Ch
             for number in range(2):
                 await page.until(f"held.length === {number + 1}")
                 await page.value(f"held[{number}].release()")
-            await page.until(f"{ROWS} === 2")
+            await page.until(f"{ROWS} === 1")
             assert await page.value(FOCUS) == "Sessions"
             await nothing_stopped(page)
 

@@ -110,8 +110,15 @@ def test_buttons_steer(chromium: Chromium) -> None:
                     f"(() => {{ const m = document.querySelector('#model'); m.value = '{NEG}'; "
                     "m.dispatchEvent(new Event('change')); })()"
                 )
-                await page.click("#swap")
+                # Pressed twice, it is done once; then the button can't be used, and the list has the focus.
+                await page.value(
+                    "(() => { const b = document.querySelector('#swap'); b.focus(); b.click(); b.click() })()"
+                )
                 await page.until(f"document.querySelector('#card-model').innerText.includes('{NEG}')")
+                first = ground.measurement.segments[-1].first
+                assert await text(page, "#toast") == f"{NEG} holds from frame {first} on"
+                await page.until("document.querySelector('#swap').disabled")
+                assert await page.value("document.activeElement.id") == "model"
                 assert [model.label for model in ground.measurement.models] == [NEG]
                 await page.until(f"{FRAMES} > {ground.measurement.frames}")
                 assert [part.model for part in ground.measurement.segments] == [MODEL, NEG]
@@ -132,8 +139,12 @@ def test_buttons_steer(chromium: Chromium) -> None:
                 await page.click("#dialog-agree")
                 await page.until("document.querySelector('#stop').disabled")
                 assert ground.measurement.finished
+                assert await page.value("document.activeElement.id") == "steering-title"
             await ground.flush()
             await page.until(f"{STATE} === 'over'")
+            await page.value("document.querySelector('#subsample').dispatchEvent(new Event('change'))")
+            told = "the measurement is over, so it can't be steered any more"
+            await page.until(f'document.querySelector("#toast").innerText === "{told}"')
             await nothing_stopped(page)
 
     patiently(test)
@@ -155,6 +166,25 @@ def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromium: Chr
             await page.until("curves > 2")
             assert await page.value("window.acuityLive.frames") == list(range(19))
             assert await page.value(CURVE) == ground.scores()[:19]
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
+def test_the_end_comes_while_a_question_is_open(chromium: Chromium) -> None:
+    async def test() -> None:
+        async with live_page(chromium) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            await ground.feed(8)
+            await page.click("#stop")
+            await page.until("document.querySelector('dialog').open")
+            await ground.flush()
+            await page.until(f"{STATE} === 'over'")
+            assert "so far" not in await text(page, "#main")
+            await page.press("Escape")
+            await page.until("document.activeElement.id === 'steering-title'")
             await nothing_stopped(page)
 
     patiently(test)

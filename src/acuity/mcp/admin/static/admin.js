@@ -2,7 +2,7 @@
 
 import { Feed, Unauthorized, ask, token } from "./connection.js";
 import { Counters } from "./counters.js";
-import { byId, make, say, span } from "./elements.js";
+import { byId, focusHeading, make, say, span } from "./elements.js";
 import { Latency } from "./latency.js";
 import { AuditTrail, Jobs, Streams } from "./lists.js";
 import { Overview } from "./overview.js";
@@ -102,6 +102,7 @@ async function submitted(event) {
     await ask("/admin/audit?limit=1");
     field.value = "";
     enter();
+    focusHeading();
   } catch (error) {
     const sentence = error instanceof Unauthorized ? error.message : `The server can't be reached: ${error.message}`;
     login(sentence);

@@ -14,8 +14,9 @@ export class Series {
     if (this.values.length > POINTS) this.values.shift();
   }
 
-  get last() { return this.values.at(-1) ?? 0; }
-  get most() { return this.values.reduce((most, value) => Math.max(most, value ?? 0), 0); }
+  // Null where there is no value.
+  get last() { return this.values.at(-1) ?? null; }
+  get most() { return this.values.reduce((most, value) => (value === null ? most : Math.max(most ?? value, value)), null); }
 }
 
 // Lines over one another; the first is filled.
@@ -46,9 +47,12 @@ export class Chart {
       this.lines[index].setAttribute("d", path(points));
       if (index === 0) this.area.setAttribute("d", closed(points, this.height));
     });
-    const told = series.map((one, index) =>
-      `${this.names[index]} ${this.format(one.last)}, highest ${this.format(one.most)}`);
+    const told = series.map((one, index) => `${this.names[index]} ${one.most === null ? "none" : this.course(one)}`);
     this.element.setAttribute("aria-label", `${this.label}, last two minutes: ${told.join("; ")}`);
+  }
+
+  course({ last, most }) {
+    return `${last === null ? "none now" : this.format(last)}, highest ${this.format(most)}`;
   }
 
   points(values, most) {

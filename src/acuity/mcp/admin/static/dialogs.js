@@ -1,6 +1,6 @@
 // The one dialog of the page: questions before something is done, and details.
 
-import { byId, make } from "./elements.js";
+import { byId, focusHeading, make } from "./elements.js";
 
 function open(title, body, buttons) {
   const dialog = byId("dialog");
@@ -9,8 +9,12 @@ function open(title, body, buttons) {
     ...body,
     make("div", { class: "dialog-buttons" }, ...buttons),
   );
-  if (!dialog.open) dialog.showModal();
-  return dialog;
+  if (dialog.open) return;
+  dialog.showModal();
+  dialog.addEventListener("close", () => {
+    // The button that opened it is gone: the browser leaves the focus where it was, or nowhere.
+    if (document.activeElement === document.body || dialog.contains(document.activeElement)) focusHeading();
+  }, { once: true });
 }
 
 // Resolves to whether the operator agrees.

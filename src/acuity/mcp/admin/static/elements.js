@@ -22,6 +22,13 @@ function fill(element, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
+// The focus of something that is gone: the heading of the view that is shown has it then.
+export function focusHeading() {
+  const heading = document.querySelector("#main section:not([hidden]) h1");
+  heading.tabIndex = -1;
+  heading.focus();
+}
+
 // Set a text only where it changed, so that what is selected or read aloud stays.
 export function say(element, text) {
   const wanted = String(text);

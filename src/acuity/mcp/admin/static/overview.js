@@ -64,7 +64,7 @@ export class Overview {
     this.p50.add(recent.p50);
     this.p95.add(recent.p95);
     this.chart.show([this.p50, this.p95]);
-    say(this.scale, `highest ${milliseconds(Math.max(this.p50.most, this.p95.most))}`);
+    say(this.scale, this.p95.most === null ? "" : `highest ${milliseconds(Math.max(this.p50.most, this.p95.most))}`);
     this.lists(state);
   }
 
@@ -72,7 +72,7 @@ export class Overview {
   recent(state) {
     const before = this.before;
     this.before = state;
-    if (before === null || before.started_at_unix !== state.started_at_unix) return { rate: 0, p50: null, p95: null };
+    if (before === null || before.started_at_unix !== state.started_at_unix) return { rate: null, p50: null, p95: null };
     const seconds = Math.max(state.at_unix - before.at_unix, 0.001);
     const rows = Object.entries(state.methods.rows);
     const counts = total(rows.map(([name, row]) => difference(row.counts, before.methods.rows[name]?.counts)));

@@ -190,8 +190,6 @@ export class Sessions {
       toast(error.message, true);
     }
     await this.refresh();
-    // The row with the button went while the dialog was open.
-    if (document.activeElement === document.body) this.table.focusHeading();
   }
 }
 

@@ -1,6 +1,6 @@
 // A table whose rows are kept by key: what has the focus stays where it is while the figures change.
 
-import { make, say } from "./elements.js";
+import { focusHeading, make, say } from "./elements.js";
 
 export class Table {
   // columns: {name, title, text(row) or cell(row), number, sort, wide}; key(row) tells rows apart.
@@ -63,14 +63,8 @@ export class Table {
 
   // A row that was moved gives up the focus, and so does a button that is gone.
   keepFocus(focused) {
-    if (!focused.isConnected || focused.hidden) this.focusHeading();
+    if (!focused.isConnected || focused.hidden) focusHeading();
     else if (document.activeElement !== focused) focused.focus({ preventScroll: true });
-  }
-
-  focusHeading() {
-    const heading = this.element.closest("section").querySelector("h1");
-    heading.tabIndex = -1;
-    heading.focus();
   }
 
   row() {

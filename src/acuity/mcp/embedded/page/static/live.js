@@ -27,9 +27,11 @@ let again = false; // something happened during a look: the next one follows at 
 let timer = 0;
 const cards = new Map();
 
-function state(name, text) {
+// Seconds that count up or down are no news, so they aren't read aloud.
+function state(name, text, seconds = '') {
   document.body.dataset.state = name;
   say(byId('state-text'), text);
+  say(byId('state-seconds'), seconds);
 }
 
 // ---- the curve ----------------------------------------------------------------------------------
@@ -104,10 +106,10 @@ function show(status, curve) {
   const left = total === null || status.fps <= 0 ? null : Math.max(total - done, 0) / status.fps;
   const label = curve.name === 'vmaf' ? 'VMAF' : curve.name;
   const several = (aggregate?.models ?? []).length > 1 ? `, of ${aggregate.models.length} models` : '';
-  card('mean', `${label}, mean so far`, number(aggregate?.mean, 2), aggregate ? `of ${count(aggregate.frames)} frames${several}` : '');
+  card('mean', `${label}, mean${over ? '' : ' so far'}`, number(aggregate?.mean, 2), aggregate ? `of ${count(aggregate.frames)} frames${several}` : '');
   card('lowest', 'Lowest', number(aggregate?.min, 2), aggregate ? `harmonic mean ${number(aggregate.harmonic_mean, 2)}` : '');
   card('last', 'Newest frame', number(status.last_score, 2), status.last_frame === null ? '' : `frame ${count(status.last_frame)}`);
-  card('frames', 'Frames scored', count(done), total === null ? 'how many there are is not known' : `of ${count(total)}`);
+  card('frames', 'Frames done', count(done), total === null ? 'how many there are is not known' : `of ${count(total)}`);
   card('speed', 'Speed', `${number(status.fps, 1)} fps`, over ? 'measured' : left === null ? '' : `about ${clock(left)} left`);
   card('model', 'Model', status.model ?? 'none', status.subsample === 1 ? 'every frame' : `one frame in ${status.subsample}`);
   const bar = byId('progress');
@@ -124,8 +126,8 @@ function show(status, curve) {
 const SAID = {
   waiting: () => ['live', 'Waiting for the first frame'],
   measuring: () => ['live', 'Measuring'],
-  waiting_for_input: (status) => ['busy', `Waiting for input for ${number(status.waiting_seconds, 0)} s`],
-  paused: (status) => ['paused', paused(status)],
+  waiting_for_input: (status) => ['busy', 'Waiting for input', `${number(status.waiting_seconds, 0)} s`],
+  paused: (status) => ['paused', ...paused(status)],
   finishing: () => ['busy', 'Finishing'],
   over: () => ['over', 'Measured to the end'],
 };
@@ -133,7 +135,8 @@ const SAID = {
 function paused(status) {
   const names = status.paused_by.map(({ by }) => (by === 'acuity-live-page' ? 'a live page' : by));
   const left = status.pause_seconds_left;
-  return `Paused by ${[...new Set(names)].join(' and ')}${left === null ? '' : `, ${clock(left)} left`}`;
+  // This page renews its own pause for as long as it is open.
+  return [`Paused by ${[...new Set(names)].join(' and ')}`, left === null || steering.own ? '' : `${clock(left)} left`];
 }
 
 // ---- looking ------------------------------------------------------------------------------------
@@ -157,8 +160,8 @@ async function look() {
   over = curve.over && status.state === 'over';
   byId('login').hidden = true;
   byId('app').hidden = false;
-  const [name, text] = SAID[status.state](status);
-  state(name, text);
+  state(...SAID[status.state](status));
+  if (over) say(byId('worst-title'), 'Worst frames');
   document.title = over ? `${number(curve.aggregate?.mean, 2)} · Acuity live` : `${number(curve.aggregate?.mean, 1)} so far · Acuity live`;
   show(status, curve);
   events(curve.models);

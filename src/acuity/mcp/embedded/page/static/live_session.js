@@ -33,7 +33,7 @@ export class LiveSession {
   // What a tool answers; Refusal where it says that it can't be.
   async call(name, args = {}) {
     const result = await this.request('tools/call', { name, arguments: args });
-    if (result.isError) throw new Refusal(result.content?.[0]?.text ?? 'the server refused');
+    if (result.isError) throw new Refusal(refusal(result));
     return result.structuredContent;
   }
 
@@ -97,6 +97,16 @@ export class LiveSession {
       ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
       ...(this.id === null ? {} : { 'Mcp-Session-Id': this.id, 'MCP-Protocol-Version': VERSION }),
     };
+  }
+}
+
+// The sentence of a result that is an error: {"error": …} as text.
+function refusal(result) {
+  const text = result.content?.[0]?.text ?? 'the server refused';
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    return text;
   }
 }
 

@@ -8,10 +8,13 @@ const STEPS = [1, 2, 3, 5, 10, 25];
 export class Steering {
   // `act(text, work)` does something and tells how it went.
   constructor(host, session, act) {
+    this.host = host;
     this.session = session;
     this.act = act;
     this.own = false; // whether this page has paused
     this.chosen = false; // whether the model's list is there
+    this.wanted = null; // the model that this page asked for, until the next status
+    this.swapping = false;
     this.pause = element('button', { type: 'button', id: 'pause', onclick: () => this.toggle() }, 'Pause');
     this.step = element('select', { id: 'subsample', onchange: () => this.sample() },
       ...STEPS.map((n) => element('option', { value: String(n) }, n === 1 ? 'every frame' : `one in ${n}`)));
@@ -20,7 +23,7 @@ export class Steering {
     this.swap = element('button', { type: 'button', id: 'swap', disabled: true, onclick: () => this.change() }, 'Use this model');
     this.stop = element('button', { type: 'button', id: 'stop', class: 'danger', onclick: () => this.end() }, 'Stop…');
     host.append(
-      element('h2', { id: 'steering-title' }, 'Steer'),
+      this.heading = element('h2', { id: 'steering-title', tabindex: '-1' }, 'Steer'),
       element('div', { class: 'steer' },
         element('div', { class: 'steer-group' }, this.pause, this.stop),
         element('div', { class: 'steer-group' }, element('label', { for: 'subsample' }, 'Measure'), this.step),
@@ -34,8 +37,10 @@ export class Steering {
 
   // Show what a status says.
   update(status) {
+    const focused = document.activeElement;
     const over = status.state === 'over' || status.state === 'finishing';
     this.paused = status.paused;
+    if (!this.swapping) this.wanted = null;
     if (!status.paused) this.own = false;
     for (const control of [this.pause, this.stop, this.step]) control.disabled = over;
     say(this.pause, status.paused ? 'Resume' : 'Pause');
@@ -47,7 +52,13 @@ export class Steering {
     this.swap.disabled = over || !this.chosen || this.model.value === '' || this.model.value === this.holds;
     this.model.disabled = over || !this.chosen;
     this.before.disabled = over;
+    if (focused?.disabled) this.keepFocus();
     if (over) clearInterval(this.timer);
+  }
+
+  // A control that can't be used any more gives up the focus.
+  keepFocus() {
+    (this.model.disabled ? this.heading : this.model).focus();
   }
 
   show(step) {
@@ -90,9 +101,17 @@ export class Steering {
 
   change() {
     const name = this.model.value;
+    const repredict = this.before.checked;
+    if (name === this.wanted) return undefined; // pressed twice
+    this.wanted = name;
+    this.swapping = true;
     return this.act(`${name} holds`, async () => {
-      const found = await this.session.call('vmaf.request_model_swap', { name, repredict: this.before.checked });
-      return { ...found, said: `${found.model} holds from frame ${found.first} on` };
+      try {
+        const found = await this.session.call('vmaf.request_model_swap', { name, repredict });
+        return { ...found, said: `${found.model} holds from frame ${found.first} on${earlier(found.repredicted)}` };
+      } finally {
+        this.swapping = false;
+      }
     });
   }
 
@@ -102,7 +121,15 @@ export class Steering {
       "This can't be taken back.",
     ], 'Stop');
     if (agreed) await this.act('Stopped', () => this.session.call('vmaf.stop'));
+    // The measurement was over before the answer: Stop can't have the focus again.
+    if (this.stop.disabled && !this.host.contains(document.activeElement)) this.keepFocus();
   }
+}
+
+// Which frames before a swap have the new model too.
+function earlier(repredicted) {
+  const ranges = repredicted.map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`));
+  return ranges.length ? `, and for frames ${ranges.join(', ')}` : '';
 }
 
 // Resolves to whether the question was agreed to.
