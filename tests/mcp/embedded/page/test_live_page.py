@@ -115,13 +115,14 @@ def test_buttons_steer(chromium: Chromium) -> None:
                     "(() => { const b = document.querySelector('#swap'); b.focus(); b.click(); b.click() })()"
                 )
                 await page.until(f"document.querySelector('#card-model').innerText.includes('{NEG}')")
-                first = ground.measurement.segments[-1].first
-                assert await text(page, "#toast") == f"{NEG} holds from frame {first} on"
+                await page.until("document.querySelector('#toast').innerText.includes('holds')")
+                told = await text(page, "#toast")
                 await page.until("document.querySelector('#swap').disabled")
                 assert await page.value("document.activeElement.id") == "model"
                 assert [model.label for model in ground.measurement.models] == [NEG]
                 await page.until(f"{FRAMES} > {ground.measurement.frames}")
                 assert [part.model for part in ground.measurement.segments] == [MODEL, NEG]
+                assert told == f"{NEG} holds from frame {ground.measurement.segments[1].first} on"
 
                 await page.value(
                     "(() => { const s = document.querySelector('#subsample'); s.value = '5'; "
