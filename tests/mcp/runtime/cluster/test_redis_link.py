@@ -141,13 +141,13 @@ def test_a_process_that_stood_still_doesn_t_blame_redis(
     server: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a") as link:
-            for _ in range(3):
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+            for _ in range(2):
                 server.pause()
                 asked = asyncio.create_task(link.call("PING"))
                 await asyncio.sleep(WAIT / 10)
                 server.go_on()
-                time.sleep(3 * WAIT)  # the answer comes while nothing of this process runs
+                time.sleep(2 * COMMAND_WAIT)  # the answer comes while nothing of this process runs
                 assert await asked
             assert link.failures == 0
 
