@@ -178,7 +178,7 @@ async function look() {
   }
 }
 
-// One look at a time: two would both bring the frames behind the last.
+// One look at a time: two at once would both bring the same frames, and the curve would have them twice.
 async function turn() {
   clearTimeout(timer);
   if (looking) { again = true; return; }
