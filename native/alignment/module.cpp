@@ -1,6 +1,8 @@
 // Track for Python. Its calls are short, so they keep the interpreter lock.
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+
 #include "alignment/track.h"
 #include "core/binding.h"
 
@@ -58,6 +60,18 @@ void check(const Track& track, int frame, int fewest = 0) {
     if (frame - track.first() < fewest || frame >= track.end()) throw nb::index_error("the frame isn't kept");
 }
 
+nb::ndarray<nb::numpy, double, nb::ndim<2>> errors(const nb::list& ones, const nb::list& others, int band) {
+    const Values ours(ones, 0), theirs(others, ours.cells());
+    const std::size_t rows = ours.at().size(), columns = band > 0 ? static_cast<std::size_t>(band) : theirs.at().size();
+    auto* values = new double[std::max<std::size_t>(rows * columns, 1)];
+    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    {
+        nb::gil_scoped_release released;
+        mean_squared_errors(ours.at(), theirs.at(), ours.cells(), band, values);
+    }
+    return nb::ndarray<nb::numpy, double, nb::ndim<2>>(values, {rows, columns}, owner);
+}
+
 int advance(Track& track, int frame, int limit, bool watchful) {
     if (frame < limit) {
         check(track, frame);
@@ -87,6 +101,7 @@ Doubles view(nb::handle_t<Track> self) {
 }  // namespace
 
 void bind_alignment(nb::module_& m) {
+    m.def("mean_squared_errors", &errors, "ones"_a, "others"_a, "band"_a = 0);
     nb::class_<Track>(m, "Track")
         .def("__init__",
              [](Track* self, int kept, int reach, int traced, double floor, double alike, double most, double jump) {

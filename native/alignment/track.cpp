@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace acuity {
@@ -41,7 +42,23 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+double upper_quartile(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() * 3 / 4];
+}
+
 }  // namespace
+
+void mean_squared_errors(std::span<const float* const> ones, std::span<const float* const> others, int cells, int band,
+                         double* out) {
+    const std::size_t columns = band > 0 ? static_cast<std::size_t>(band) : others.size();
+    for (std::size_t row = 0; row < ones.size(); ++row)
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::size_t other = band > 0 ? row + column : column;
+            *out++ = other < others.size() ? squared_error(ones[row], others[other], cells) / cells
+                                           : std::numeric_limits<double>::infinity();
+        }
+}
 
 Track::Track(const TrackRules& rules) : rules_(rules), path_costs_(static_cast<std::size_t>(2 * rules.reach + 1), rules.jump) {
     path_costs_[static_cast<std::size_t>(rules.reach)] = 0.0;
@@ -211,7 +228,8 @@ double Track::weight(int frame) const {
 double Track::usual_motion(int frame) const {
     const int at = frame - first_;
     const auto begin = moved_ref_.begin() + std::max(1, at - kHalfSecond);
-    return std::max(median({begin, moved_ref_.begin() + at + 1}), cells_ * kStirring);
+    // The upper quartile: of pictures that are held for several frames, most frames don't move.
+    return std::max(upper_quartile({begin, moved_ref_.begin() + at + 1}), cells_ * kStirring);
 }
 
 bool Track::still(int frame) const {

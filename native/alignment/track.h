@@ -21,6 +21,11 @@ struct TrackRules {
     double jump;   // the cost of going from one lag to another
 };
 
+// The mean squared error of each signature against others, row by row: against all of them, or, with a `band`, that of
+// row i against the others from i on, as many as the band has; an other that isn't there has the error infinity.
+void mean_squared_errors(std::span<const float* const> ones, std::span<const float* const> others, int cells, int band,
+                         double* out);
+
 class Track {
   public:
     explicit Track(const TrackRules& rules);
@@ -42,7 +47,7 @@ class Track {
     bool settled() const { return settled_; }  // nothing but lag 0 was begun
 
     double weight(int frame) const;        // how much a frame may say, 0 to 1: one that hardly changed says little
-    double usual_motion(int frame) const;  // the median change of the reference in the last half second
+    double usual_motion(int frame) const;  // the usual change of the reference in the last half second, where it moves
     bool still(int frame) const;           // whether the distorted video hardly changes there
     bool backwards(int frame) const;       // whether it changes against the reference's direction
     bool matches(int start) const;         // whether the pairs since then differ less than neighbouring frames

@@ -7,7 +7,7 @@ namespace {
 
 void check_picture(Session& session, const Samples& picture, const std::string& pattern) {
     const Plane luma = picture.plane();
-    const CellGrid grid{std::min(32, luma.width), std::min(18, luma.height)};
+    const CellGrid grid{std::min(96, luma.width), std::min(54, luma.height)};
     session.run("cell_sums", std::to_string(luma.depth) + " bit, " + pattern, luma.width, luma.height,
                 [&](const Kernels& t, Integers* out) {
                     Integers sums(static_cast<std::size_t>(grid.columns) * grid.rows);

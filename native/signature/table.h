@@ -11,7 +11,7 @@ namespace acuity {
 struct CellGrid {
     int columns, rows;  // at most the picture's width and height
 
-    static constexpr int kMostRows = 64;  // about so many rows of a picture are read, and fewer than twice as many
+    static constexpr int kMostRows = 216;  // about so many rows of a picture are read, and fewer than twice as many
 
     static int step(int height) { return std::max(1, height / kMostRows); }
     // The first sample of cell `index`, of `cells` over `samples`.

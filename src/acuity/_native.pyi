@@ -458,6 +458,11 @@ class Ssimulacra2:
     def curve(self) -> list[float]:
         """Light at SSIMULACRA2_CURVE + 1 values, then the step from each to the next."""
 
+def mean_squared_errors(
+    ones: list[NDArray[np.float32]], others: list[NDArray[np.float32]], band: int = 0
+) -> NDArray[np.float64]:
+    """The mean squared error of each signature against each other; with a band, of row i against others i on."""
+
 class Track:
     """The last pairs of signatures with figures of each, and the cheapest path through lags of a few frames.
 
@@ -484,7 +489,7 @@ class Track:
         """How much a frame may say, 0 to 1."""
 
     def usual_motion(self, frame: int, /) -> float:
-        """The median change of the reference in the last half second."""
+        """The usual change of the reference in the last half second, where it moves."""
 
     def still(self, frame: int, /) -> bool:
         """Whether the distorted video hardly changes there."""

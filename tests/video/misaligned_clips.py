@@ -1,4 +1,4 @@
-"""Clips of eight kinds of content, and the ways in which an encode shows other frames than its source."""
+"""Clips of many kinds of content, and the ways in which an encode shows other frames than its source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import av
 import numpy as np
@@ -119,9 +119,79 @@ CONTENTS: Final[dict[str, Callable[[np.random.Generator], Iterator[Values]]]] = 
 }
 
 
+def view(scene: Values, top: float, left: float, scale: float = 1.0) -> Values:
+    """The part of a scene that a camera sees from a place between its samples, by cubic interpolation."""
+    for length, start in ((HEIGHT, top), (WIDTH, left)):  # rows; then, turned, columns
+        places = start + np.arange(length) * scale
+        whole = np.floor(places).astype(int)
+        f = (places - whole)[:, None].astype(np.float32)
+        taps = (
+            ((-f + 2) * f - 1) * f / 2,
+            ((3 * f - 5) * f * f + 2) / 2,
+            ((-3 * f + 4) * f + 1) * f / 2,
+            (f - 1) * f * f / 2,
+        )
+        scene = sum(tap * scene[whole + k - 1] for k, tap in enumerate(taps)).T  # type: ignore[union-attr]
+    return scene
+
+
+def held(rng: np.random.Generator, counts: Sequence[int]) -> Iterator[Values]:
+    """A smooth pan of which each picture is shown as often as the counts say, over and over."""
+    scene = texture(rng, HEIGHT + 60, WIDTH + 260) * 40 + 118
+    shown = itertools.chain.from_iterable([n] * count for n, count in enumerate(itertools.cycle(counts)))
+    for picture, repeated in itertools.groupby(itertools.islice(shown, FRAMES)):
+        frame = view(scene, 10 + picture * 0.4, 10 + picture * 2.3)
+        yield from (frame for _ in repeated)
+
+
+def twos(rng: np.random.Generator) -> Iterator[Values]:
+    return held(rng, (2,))
+
+
+def threes(rng: np.random.Generator) -> Iterator[Values]:
+    return held(rng, (3,))
+
+
+def pulldown(rng: np.random.Generator) -> Iterator[Values]:
+    return held(rng, (3, 2))
+
+
+def slowdark(rng: np.random.Generator) -> Iterator[Values]:
+    scene = texture(rng, HEIGHT + 60, WIDTH + 80) * 3 + 30
+    for t in range(FRAMES):
+        yield view(scene, 10 + t * 0.12, 10 + t * 0.31) + rng.standard_normal((HEIGHT, WIDTH)) * 0.5
+
+
+def zoom(rng: np.random.Generator) -> Iterator[Values]:
+    scene = texture(rng, HEIGHT + 80, WIDTH + 120) * 40 + 115
+    for t in range(FRAMES):
+        scale = 1.3 * 0.997**t
+        top, left = (HEIGHT + 80 - HEIGHT * scale) / 2, (WIDTH + 120 - WIDTH * scale) / 2
+        yield view(scene, max(top, 1), max(left, 1), scale)
+
+
+def fast(rng: np.random.Generator) -> Iterator[Values]:
+    scene = texture(rng, HEIGHT + 60, WIDTH + 11 * FRAMES + 60) * 42 + 118
+    for t in range(FRAMES):
+        yield view(scene, 30 + 20 * np.sin(t * 0.1), 10 + t * 10.7)
+
+
+def dim(rng: np.random.Generator) -> Iterator[Values]:
+    scene = texture(rng, HEIGHT + 80, WIDTH + 120) * 8 + 36
+    for t in range(FRAMES):
+        yield view(scene, 10 + t * 0.2, 10 + t * 0.5) + rng.standard_normal((HEIGHT, WIDTH)) * 0.4
+
+
+# Pictures that are held, and motion that is hard to see or to follow.
+HARD_CONTENTS: Final[dict[str, Callable[[np.random.Generator], Iterator[Values]]]] = {
+    content.__name__: content for content in (twos, threes, pulldown, slowdark, zoom, fast, dim)
+}
+
+
 def frames_of(content: str, seed: int = 0) -> list[Luma]:
-    rng = np.random.default_rng([*CONTENTS].index(content) + 100 * seed)
-    return [np.clip(np.rint(frame), 16, 235).astype(np.uint8) for frame in CONTENTS[content](rng)]
+    made = CONTENTS | HARD_CONTENTS
+    rng = np.random.default_rng([*made].index(content) + 100 * seed)
+    return [np.clip(np.rint(frame), 16, 235).astype(np.uint8, order="C") for frame in made[content](rng)]
 
 
 @dataclass(frozen=True)
@@ -150,6 +220,57 @@ FAULTS: Final[dict[str, Fault]] = {
 }
 
 
+class Shown(NamedTuple):
+    """One frame of an encode: the source's frame in it, and those at whose place and time it is shown."""
+
+    frame: int
+    place: int
+    time: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Several faults of one encode, by the source's frames; those below 0 are counted from the end."""
+
+    lost: tuple[int, ...] = ()
+    every: int = 0  # of so many frames, the last is lost
+    doubled: tuple[int, ...] = ()
+    frozen: range = range(0)  # frames instead of which the one before them is shown
+
+    def shown(self, n: int) -> list[Shown]:
+        """What the encode shows; a doubled frame delays those after it, a lost one leaves a gap in time."""
+        lost = {frame % n for frame in self.lost}
+        lost |= set(range(self.every - 1, n, self.every)) if self.every else set()
+        frames: list[Shown] = []
+        for place in range(n):
+            if place in lost:
+                continue
+            frame = frames[-1].frame if place in self.frozen else place
+            for _ in range(1 + self.doubled.count(place)):
+                late = frames[-1].time - frames[-1].place if frames else 0
+                late += bool(frames) and frames[-1].place == place
+                frames.append(Shown(frame, place, place + late))
+        return frames
+
+
+# Every frame named is among the first 45, for short clips.
+PATTERNS: Final[dict[str, Pattern]] = {
+    "lost 7 22": Pattern(lost=(7, 22)),
+    "lost 2 1 3": Pattern(lost=(7, 8, 22, 40, 41, 42)),
+    "every 10th": Pattern(every=10),
+    "every 5th": Pattern(every=5),
+    "every 4th": Pattern(every=4),
+    "at the end": Pattern(lost=(-3,)),
+    "burst": Pattern(lost=(*range(14, 20), 33)),
+    "freeze": Pattern(frozen=range(13, 18), lost=(30,)),
+    "repeats": Pattern(frozen=range(10, 40, 12)),
+    "doubles": Pattern(doubled=(15, 31)),
+    "double, lost": Pattern(doubled=(14,), lost=(33,)),
+    "head": Pattern(lost=(0, 1, 25)),
+    "delay": Pattern(doubled=(0, 34), lost=(18,)),
+}
+
+
 def encode_luma(
     path: Path,
     frames: Sequence[Luma],
@@ -159,9 +280,10 @@ def encode_luma(
     size: tuple[int, int] = (WIDTH, HEIGHT),
     rate: int = 25,
     first: int = 0,
+    times: Sequence[int] = (),
     **options: str,
 ) -> Path:
-    """Encode pictures of gray chroma; the first is shown at frame `first`."""
+    """Encode pictures of gray chroma; the first is shown at frame `first`, or all at their `times`."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=rate)
         stream.width, stream.height, stream.pix_fmt = *size, pix_fmt
@@ -170,7 +292,7 @@ def encode_luma(
         for index, luma in enumerate(frames):
             planes = np.vstack([luma, np.full((HEIGHT // 2, WIDTH), 128, np.uint8)])
             frame = av.VideoFrame.from_ndarray(planes, "yuv420p").reformat(*size, pix_fmt)
-            frame.pts = first + index
+            frame.pts = times[index] if times else first + index
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     return path

@@ -30,7 +30,7 @@ _NAME: Final = re.compile(
 )
 
 Samples = NDArray[np.uint8] | NDArray[np.uint16]
-Signature = NDArray[np.float32]  # means of the luma in a grid of cells
+Signature = NDArray[np.float32]  # means of the luma in a grid of cells, as rows and columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,8 @@ class Picture:
     format: PixelFormat
     pts: float | None = None  # presentation time in seconds, if the container has one
     signature: Signature | None = field(default=None, repr=False, compare=False)  # where frames are aligned
+    # Cb and Cr that the comparison doesn't need, where they cost nothing.
+    chroma: tuple[Samples, ...] = field(default=(), init=False, repr=False, compare=False)
     # Of a picture that is shared. It isn't an argument, so replace() doesn't copy it to another picture.
     kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
     # What lives as long as the picture is needed: it tells the owner of the samples when that is over.

@@ -17,17 +17,17 @@ from acuity.video.picture import Signature
 from effort import examples
 from misaligned_clips import FAULTS, found, frames_of, reference_signatures
 
-CELLS = 32 * 18
+CELLS = (18, 32)
 
 
 @functools.lru_cache(maxsize=64)  # making them is most of the work, and tests have few seeds
 def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
     """A picture that changes from frame to frame, as a pan over a textured scene does."""
     rng = np.random.default_rng(seed)
-    waves = rng.uniform(0, 2 * np.pi, (40, CELLS))
+    waves = rng.uniform(0, 2 * np.pi, (40, *CELLS))
     rates = rng.uniform(-0.1, 0.1, 40) * speed
     return [
-        (12 * np.sin(waves + rates[:, None] * frame).sum(axis=0) / 4).astype(np.float32)
+        (12 * np.sin(waves + rates[:, None, None] * frame).sum(axis=0) / 4).astype(np.float32)
         for frame in range(count)
     ]
 
@@ -35,8 +35,9 @@ def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
 def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) -> list[Signature]:
     """With an encoder's error, most of which stays from frame to frame."""
     rng = np.random.default_rng(seed)
-    stays = rng.normal(0, noise, CELLS)
-    return [(one + stays + rng.normal(0, noise / 3, CELLS)).astype(np.float32) for one in signatures]
+    cells = signatures[0].shape
+    stays = rng.normal(0, noise, cells)
+    return [(one + stays + rng.normal(0, noise / 3, cells)).astype(np.float32) for one in signatures]
 
 
 @settings(max_examples=examples(25), deadline=None)

@@ -71,11 +71,7 @@ CASES = {
         (0, 3, 0),
     ),
     "delay1": ([0, *range(59)], r"is 1 frame behind .*pass skip_dis=1, or align='auto'", (0, 0, 1)),
-    "drop1pad": (
-        [*range(20), *range(21, 60), 59],
-        r"lost 1 frame at frame 20 .*pass align='auto'",
-        (20, 1, 0),
-    ),
+    "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align='auto'", None),
     "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align='auto'", (20, 1, 0)),
     "dup1": (
         [*range(21), *range(20, 59)],
@@ -145,23 +141,74 @@ def test_auto_scores_a_frozen_stretch_and_says_so(source: Path, make: Make) -> N
         assert pairing.description["pairs"] == COUNT
 
 
-@pytest.mark.parametrize("case", ["swap23", "twice", "half"])
-def test_auto_refuses_what_leaving_out_does_not_help(case: str, source: Path, make: Make) -> None:
+def test_auto_refuses_what_leaving_out_does_not_help(source: Path, make: Make) -> None:
     with pytest.raises(PairingError, match=r"cannot be put right by leaving out frames: pass align='off'"):
-        paired(source, make(CASES[case][0]), align="auto")
+        paired(source, make(CASES["swap23"][0]), align="auto")
+
+
+# Source frames that are shown, and which of the encode's are compared with which of the source's.
+SEVERAL = {
+    "two": [n for n in range(60) if n not in (7, 22)],
+    "six": [n for n in range(60) if n not in (7, 8, 22, 40, 41, 42)],
+    "every 10th": [n for n in range(60) if n % 10 != 9],
+    "every 4th": [n for n in range(60) if n % 4 != 3],
+    "half": CASES["half"][0],
+    "at the end": [n for n in range(60) if n != 56],
+    "lost and padded": CASES["drop1pad"][0],
+    "two doubled": [*range(15), 14, *range(15, 40), 39, *range(40, 60)],
+    "doubled, lost": [*range(15), 14, *range(15, 40), *range(41, 60)],
+    "head, lost": [*range(2, 30), *range(31, 60)],
+}
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_auto_gives_the_score_of_the_frames_that_were_kept(
+    case: str, source: Path, make: Make, frames: list[Luma], tmp_path: Path
+) -> None:
+    """The truth: each picture of the encode beside the frame of the source that was encoded."""
+    shown = SEVERAL[case]
+    dis = make(shown, crf="28")
+    report = acuity.score(source, dis, align="auto")
+    with open_video(dis) as reader:
+        pictures = [picture.luma.copy() for picture in reader]
+    truths = []
+    for last in (False, True):  # of two copies of a frame, either may be left out
+        kept = {n: index for index, n in (enumerate(shown) if last else reversed([*enumerate(shown)]))}
+        ref, cut = tmp_path / f"ref{last}.y4m", tmp_path / f"dis{last}.y4m"
+        order = sorted(kept)
+        y4m(ref, [frames[n] for n in order])
+        y4m(cut, [pictures[kept[n]] for n in order])
+        truths.append(acuity.score(ref, cut, align="off"))
+    assert len(report.results.frames) == len(truths[0].results.frames)
+    assert min(abs(report.score - truth.score) for truth in truths) < 0.1
+
+
+def test_auto_takes_one_of_frames_that_are_all_shown_twice(source: Path, make: Make) -> None:
+    with paired(source, make(CASES["twice"][0]), align="auto") as pairing:
+        assert sum(decision.leave_out_dis for decision in pairing.decisions) == 30
+        assert sum(decision.leave_out_ref for decision in pairing.decisions) == 0
+
+
+def test_times_of_a_variable_rate_say_which_frames_are_missing(
+    source: Path, frames: list[Luma], tmp_path: Path
+) -> None:
+    """Also where pictures can't: at a quality that shows next to nothing."""
+    shown = [n for n in range(60) if n % 5 != 4]
+    times = [*shown]
+    dis = encode_luma(tmp_path / "vfr.mkv", [frames[n] for n in shown], crf="51", times=times)
+    with paired(source, dis, align="auto") as pairing:
+        left = [(d.pair, d.leave_out_ref, d.leave_out_dis) for d in pairing.decisions]
+    assert left == [(n, 1, 0) for n in range(4, 48, 4)]
 
 
 def test_start_times_are_the_first_guess(source: Path, make: Make) -> None:
-    for name, reason in (
-        ("keepts.mp4", "start"),
-        ("keepts.mkv", "shift"),
-    ):  # Matroska doesn't count its frames
+    for name in ("keepts.mp4", "keepts.mkv"):
         dis = make([*range(3, 60)], name, first=3)
         with pytest.raises(PairingError, match="skip_ref=3"):
             paired(source, dis)
         with paired(source, dis, align="auto") as pairing:
             [decision] = pairing.decisions
-        assert (decision.reason, decision.pair, decision.leave_out_ref) == (reason, 0, 3)
+        assert (decision.reason, decision.pair, decision.leave_out_ref) == ("start", 0, 3)
         assert pairing.description["pairs"] == COUNT - 3
 
 

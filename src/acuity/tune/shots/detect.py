@@ -28,7 +28,7 @@ from acuity.errors import NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part
 from acuity.tune.points.cache import Cache
 from acuity.tune.progress import Stopped
-from acuity.video.alignment.signature import grid
+from acuity.video.alignment.signature import COARSE, grid
 from acuity.video.picture import Picture, Signature
 from acuity.video.readers.reader import BaseReader
 
@@ -194,7 +194,7 @@ def _survey(
     for picture in frames:
         if stop is not None and stop.is_set():
             raise Stopped
-        cells = grid(picture)
+        cells = grid(picture, COARSE)
         changes.append(_change(recent[-1], cells) if recent else 0.0)
         recent.append(cells)
         fades.add(len(changes) - 1, cells)

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment import faults
+from acuity.video.alignment.drift import Drift
 from acuity.video.alignment.faults import Finding, Matches
 from acuity.video.alignment.history import REACH, History
+from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 
 FAR: Final = 150  # frames beyond REACH that the videos may be apart to be noticed by a look now and then
@@ -37,6 +39,7 @@ class Aligner:
 
     def __init__(self) -> None:
         self._history = History()
+        self._drift = Drift()
         self._new: tuple[list[Signature], list[Signature]] = ([], [])  # pairs to be looked at together
         self._next = 0  # the frame to be looked at when those that follow it within reach are there
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
@@ -52,10 +55,19 @@ class Aligner:
         """Whether a finding will come, and only its name isn't known yet."""
         return bool(self._alarm) or self._other is not None
 
+    @property
+    def recent(self) -> tuple[list[Signature], list[Signature]]:
+        """The signatures of the last pairs, reference and distorted."""
+        return self._drift.recent
+
     def add(self, ref: Signature, dis: Signature) -> Finding | None:
-        self._new[0].append(ref)
-        self._new[1].append(dis)
-        return self._take() if len(self._new[0]) == _AT_ONCE else None
+        self._new[0].append(coarse(ref))
+        self._new[1].append(coarse(dis))
+        drift = self._drift.add(ref, dis)
+        found = self._take() if len(self._new[0]) == _AT_ONCE else None
+        if found is not None:
+            return self._drift.refined(found)
+        return None if self.certain else drift
 
     def _take(self) -> Finding | None:
         """Look at the pairs that are new."""
@@ -76,8 +88,10 @@ class Aligner:
             return found
         if self._history.end % WINDOW:
             self._look_far()
+        ref = list(islice(ref, FAR))
         self._look_beyond(ref, dis)
-        return self._named(over=True)
+        found = self._named(over=True)
+        return self._drift.end(ref) if found is None else self._drift.refined(found)
 
     def _look_on(self, limit: int) -> Finding | None:
         """Look at the frames before `limit`, each with its neighbours within reach."""
@@ -134,7 +148,7 @@ class Aligner:
         history = self._history
         if not (size := self._doubtful(_FEWEST_ALL)):
             return
-        history.add_rest(list(islice(ref, FAR)), list(islice(dis, FAR)))
+        history.add_rest(*([*map(coarse, islice(rest, FAR))] for rest in (ref, dis)))
         start, end = history.end - size, history.end
         if history.end_ref > end:
             fits = _slide(history.dis(start, end), history.ref(start, history.end_ref))

@@ -19,7 +19,7 @@ Matches = Sequence[tuple[int, int]]
 _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer, before a cut
 _STRETCH: Final = 30  # frames before a fault that tell how well the encode tracked its source
 _RUN: Final = 6  # frames of one lag that make a shift
-_START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
+START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
 _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find the first wrong one
 
 
@@ -139,7 +139,7 @@ def located(history: History, alarm: Matches) -> Finding:
     if (pace := paced(history, error)) is not None:
         return pace
     part = _parting(errors, lag, last, history.floor)
-    if start == 0 and part <= _START:
+    if start == 0 and part <= START:
         return Finding("shift", 0, lag, last)
     return Finding("lost" if lag > 0 else "doubled", start + part, lag, last - part)
 

@@ -1,4 +1,4 @@
-"""Black bars, and samples that contradict the range of their video, found by looking at pictures.
+"""Black bars, other colours, and samples that contradict the range of their video, found in pictures.
 
 `Look` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()` compares
 those of the two videos.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.errors import InputError, PairingError, to_set
 from acuity.video import notes
 from acuity.video.card_picture import CardPicture
+from acuity.video.pairs.colours import Colours
 from acuity.video.pairs.pair_options import AUTO, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan, Side
 
@@ -64,6 +65,7 @@ class Look:
         self._info = info
         self._full_range = full_range
         self._exact = exact  # to the pixel, not to a few of them
+        self.colours = Colours(full_range=full_range)
         self._step = _STEP if min(info.width, info.height) > _SMALL else 1
         self.sums = _native.LumaLook(
             step=self._step,
@@ -87,6 +89,7 @@ class Look:
             self.sums.study(few, picture.format.depth, thinned=True)
         else:
             self.sums.study(picture.luma, picture.format.depth)
+            self.colours.see(picture)
 
     @property
     def seen(self) -> bool:
@@ -186,6 +189,9 @@ def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     if plan.crop is None:
         yield from _about_bars(plan, looks)
     yield from _about_range(plan, looks)
+    if (how := looks[0].colours.difference(looks[1].colours)) is not None:
+        text = f"the colours of {plan.dis.name} differ from those of {plan.ref.name} {how}"
+        yield notes.warning("colours", f"{text}; VMAF sees luma alone, so its score doesn't show it")
 
 
 def _about_bars(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, Decision, Survey, Watch
+from acuity.video.pairs.alignment import Watch
 from acuity.video.pairs.clock import Clock, Timeline
 from acuity.video.pairs.content import Look, find_bars, remarks
 from acuity.video.pairs.pair_options import AUTO, PairOptions
@@ -19,6 +19,7 @@ from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
+from acuity.video.pairs.survey import Decision, Survey
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
@@ -99,6 +100,7 @@ class Pairing:
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of it
+        self._survey_notes: list[Note] = []
         self._prefetches: list[Ahead] = []
         self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
@@ -226,8 +228,7 @@ class Pairing:
             survey = self._surveying()
             if survey is not None:
                 survey.take()  # waits for its end; an error is raised here
-                for decision in self.decisions:
-                    self.notes.append(info(CODE, decision.text))
+                self.notes.extend(self._survey_notes)
             self._prefetches[:] = self._start_reading(again=survey is not None)
         return self._prefetches
 
@@ -241,7 +242,8 @@ class Pairing:
         return self._survey
 
     def _look_through(self, _: int) -> None:
-        survey = Survey(self._plan)
+        lengths = [_pairs(side, skip) for side, skip in zip(self._plan.sides, self._skips, strict=True)]
+        survey = Survey(self._plan, (lengths[0], lengths[1]))
         readers = self._start_reading()
         try:
             survey.run(readers[0].take, readers[1].take, self.options.frames)
@@ -250,7 +252,7 @@ class Pairing:
                 prefetch.stop()
             for prefetch in readers:
                 prefetch.join()
-        self.decisions = survey.decisions
+        self.decisions, self._survey_notes = survey.decisions, list(survey.notes)
         self.length, self.length_exact = survey.pairs, True
 
     def _start_reading(self, *, again: bool = False) -> list[Ahead]:

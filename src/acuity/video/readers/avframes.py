@@ -119,6 +119,12 @@ class ToPlanar:
         count = 1 if self._luma_only or self.format.layout == "400" else 3
         return tuple(_view(frame.planes[index], self.format) for index in range(count))
 
+    def chroma(self, frame: av.VideoFrame) -> tuple[Samples, ...]:
+        """The chroma of a frame that isn't asked for, without a copy; empty where it isn't at hand."""
+        if not self._luma_only or self.converts or self.format.layout == "400":
+            return ()
+        return tuple(_view(frame.planes[index], self.format) for index in (1, 2))
+
 
 def _view(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:
     """The samples of a plane without a copy; the array keeps the frame alive."""

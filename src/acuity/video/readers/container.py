@@ -95,7 +95,9 @@ class ContainerReader(BaseReader):
     def _picture(self, frame: DecodedFrame) -> Picture:
         assert isinstance(frame, av.VideoFrame)
         self._check_unchanged(frame)
-        return Picture(self._planar(frame), self.info.format, self._time(frame))
+        picture = Picture(self._planar(frame), self.info.format, self._time(frame))
+        picture.chroma = self._planar.chroma(frame)
+        return picture
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)

@@ -71,6 +71,7 @@ class FileReads:
         self._plain = plain
         self._in_order = in_order
         self._frame, self._nothing = _native.FOUND_FRAME, _native.FOUND_NOTHING
+        self._grid = wanted.grid
         self._cells = wanted.grid[0] * wanted.grid[1]
         self._given: deque[tuple[Bytes, Signature | None]] = deque()
         self._left = wanted.frames  # for which no buffer was given yet
@@ -118,7 +119,7 @@ class FileReads:
         self._give()
         self._number += 1
         picture = self._places.picture(buffer)
-        picture.signature = signature
+        picture.signature = None if signature is None else signature.reshape(self._grid)
         return picture
 
     def stop(self) -> None:

@@ -49,5 +49,5 @@ class PictureLayout:
         )
         number = self._card.properties.number
         picture = CardPicture.of(planes, self._format, pts, card=number, owner=owner)
-        picture.signature = signature
+        picture.signature = signature.reshape(self.cells)
         return picture

@@ -1,0 +1,182 @@
+"""Drift: the lag between two videos, from the errors of many frames together.
+
+A frame at low quality says little about which frame it is, but all frames of a stretch err in the same way if
+they are late. The error of a stretch as a function of the lag is close to a parabola, whose vertex is the lag
+to a fraction of a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.alignment.faults import START, Finding, Kind
+from acuity.video.alignment.path import FLOOR, Costs, best_path, errors, frame_costs, usual_motion
+from acuity.video.alignment.signature import coarse
+from acuity.video.picture import Signature
+
+REACH: Final = 8  # frames that the videos may be apart
+WINDOW: Final = 25  # frames whose errors are added up
+_NEAR: Final = 4  # frames by which a lag that was found otherwise may be wrong
+_KEPT: Final = 250  # pairs that are remembered to find the place
+_STRETCHES: Final = (2, 3, 4, 6, 12, 24, 48)  # windows before the last frame that are looked at together
+_FEWEST: Final = 24  # frames that can show a lag
+_APART: Final = 0.65  # frames from which on it is one
+_APART_FEW: Final = 0.75  # of fewer frames than two windows have
+# How much larger the error is one frame away from the vertex, so that it is believed. An encoder that codes
+# little makes frames that resemble earlier ones, in what is smooth much more than in detail.
+_SHARP_DETAIL: Final = 0.05
+_SHARP: Final = 0.5
+_MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: brightness that changes, as in fades
+
+Sums = NDArray[np.float64]  # of the errors in detail and in coarse cells, by lag
+
+
+class Vertex(NamedTuple):
+    """Where the error of a stretch is least."""
+
+    lag: float  # frames that the distorted video is ahead
+    sharpness: float  # how much larger the error is a frame away
+
+    @classmethod
+    def of(cls, error: NDArray[np.float64]) -> Vertex:
+        middle, reach = int(error.argmin()), len(error) // 2
+        if not 0 < middle < 2 * reach:  # it falls on beyond what is looked at
+            return cls(float(middle - reach), 0.0)
+        before, least, after = error[middle - 1 : middle + 2]
+        bend = before - 2 * least + after
+        place = (before - after) / (2 * bend) if bend > 0 else 0.0
+        return cls(middle - reach + float(place), float(bend / (2 * max(least, FLOOR))))
+
+
+class Drift:
+    """Takes pairs of signatures and tells a lag once a stretch of them shows it."""
+
+    def __init__(self) -> None:
+        self._first = 0  # the oldest pair that is kept
+        self._ref: list[Signature] = []
+        self._dis: list[Signature] = []
+        self._coarse: tuple[list[Signature], list[Signature]] = ([], [])
+        self._summed = 0  # pairs whose errors are in the windows
+        self._windows: list[Sums] = []  # sums from the first pair to the end of each window
+        self._counts: list[int] = []
+
+    @property
+    def recent(self) -> tuple[list[Signature], list[Signature]]:
+        """The signatures that are kept, reference and distorted."""
+        return self._ref, self._dis
+
+    def add(self, ref: Signature, dis: Signature) -> Finding | None:
+        """Take in a pair."""
+        self._take(ref, dis)
+        if self._first + len(self._dis) < self._summed + WINDOW + REACH:
+            return None
+        found = self._look()
+        if len(self._dis) > _KEPT + WINDOW:
+            self._forget(len(self._dis) - _KEPT)
+        return found
+
+    def end(self, rest: Iterable[Signature] = ()) -> Finding | None:
+        """What all pairs say together; `rest` are frames of the reference after the last pair."""
+        for signature in islice(rest, REACH):
+            self._ref.append(signature)
+            self._coarse[0].append(coarse(signature))
+        return self._look() if len(self._dis) > REACH else None
+
+    def _take(self, ref: Signature, dis: Signature) -> None:
+        self._ref.append(ref)
+        self._dis.append(dis)
+        self._coarse[0].append(coarse(ref))
+        self._coarse[1].append(coarse(dis))
+
+    def _forget(self, count: int) -> None:
+        for kept in (self._ref, self._dis, *self._coarse):
+            del kept[:count]
+        self._first += count
+
+    def _look(self) -> Finding | None:
+        """Add up the errors of a window, and look at the stretches that end with it."""
+        start = max(self._summed, REACH) - self._first
+        end = min(len(self._dis), len(self._ref) - REACH, start + WINDOW)
+        if end <= start:
+            return None
+        sums = np.zeros((2, 2 * REACH + 1))
+        for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
+            sums[band] = errors(dis[start:end], ref[start - REACH : end + REACH], 2 * REACH + 1).sum(axis=0)
+        sums[0] = np.maximum(sums[0] - sums[1], 0.0)
+        before = self._windows[-1] if self._windows else np.zeros_like(sums)
+        self._windows.append(before + sums)
+        self._counts.append((self._counts[-1] if self._counts else 0) + end - start)
+        self._summed = self._first + end
+        for windows, lag in self._lags():
+            return self._named(self._first_of(windows), lag)
+        return None
+
+    def _lags(self) -> Iterator[tuple[int, int]]:
+        """(windows, lag) of the stretches before the last frame that show one."""
+        windows = len(self._windows)
+        for size in sorted({min(size, windows) for size in _STRETCHES} | {windows}):
+            before = windows - size - 1
+            count = self._counts[-1] - (self._counts[before] if before >= 0 else 0)
+            sums = self._windows[-1] - (self._windows[before] if before >= 0 else 0.0)
+            lag = _lag(sums / max(count, 1))
+            least = _APART if count >= 2 * WINDOW else _APART_FEW
+            if count >= _FEWEST and abs(lag) >= least:
+                yield size, round(lag) or (1 if lag > 0 else -1)
+
+    def _first_of(self, windows: int) -> int:
+        """The first frame of so many windows."""
+        return 0 if windows == len(self._windows) else self._summed - windows * WINDOW
+
+    def _named(self, start: int, lag: int) -> Finding:
+        """The fault that makes the videos drift apart: where it is, by the best path through what is kept."""
+        ref, dis = self._ref[: len(self._dis)], self._dis
+        error = errors(dis, ref)
+        path = best_path(
+            frame_costs(error, usual_motion(ref), ref[0].size), Costs.expecting(0, 0, timed=False), ends=False
+        )
+        lags = path - np.arange(len(path))
+        away = np.flatnonzero((path >= 0) & (np.sign(lags) == np.sign(lag)))
+        if len(away):
+            place = int(away[0])
+            lag = int(np.median(lags[away]))
+            place = max(place + min(lag, 0), 0)
+        else:
+            place = max(start - self._first, 0)
+        frame = self._first + place
+        kind: Kind = "shift" if frame <= START else "lost" if lag > 0 else "doubled"
+        return self.refined(Finding(kind, 0 if kind == "shift" else frame, lag, len(dis) - place))
+
+    def refined(self, finding: Finding) -> Finding:
+        """The finding with the lag at which no other fits the frames after it better."""
+        if finding.kind not in ("shift", "lost", "doubled"):
+            return finding
+        start = max(finding.frame + max(-finding.lag, 0) - self._first, 0) + _NEAR
+        first = start + finding.lag - _NEAR  # of the reference
+        if first < 0:
+            start, first = start - first, 0
+        end = min(len(self._dis), len(self._ref) - finding.lag - _NEAR)
+        if end - start < _FEWEST:
+            return finding
+        sums = np.zeros((2, 2 * _NEAR + 1))
+        for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
+            sums[band] = errors(dis[start:end], ref[first : end + finding.lag + _NEAR], 2 * _NEAR + 1).mean(0)
+        sums[0] = np.maximum(sums[0] - sums[1], 0.0)
+        lag = _lag(sums)
+        more = round(lag) if abs(lag) >= _APART else 0
+        if not more or finding.lag + more == 0:
+            return finding
+        return replace(finding, lag=finding.lag + more)
+
+
+def _lag(error: Sums) -> float:
+    """The lag of a stretch, 0 if it can't be told."""
+    detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
+    if smooth.sharpness >= max(_SHARP, _MOSTLY_SMOOTH * detail.sharpness):
+        return smooth.lag
+    return detail.lag if detail.sharpness >= _SHARP_DETAIL else 0.0

@@ -1,0 +1,282 @@
+"""The frames of a reference that a distorted video shows, found for the whole clip by dynamic programming."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.picture import Signature
+
+Figures = NDArray[np.float64]
+
+# Frames of the distorted video that are solved together; the last of them only help the others, and are
+# solved again with the next ones. Frames of the reference that may be lost among them.
+BLOCK: Final = 400
+_AHEAD: Final = 150
+FAR: Final = 200
+# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
+FLOOR: Final = 0.05
+# Costs are about the negative logarithm of a likelihood. Errors of neighbouring cells and frames are alike,
+# so that those of a frame are worth a hundred and fiftieth of what independent ones would be.
+_ALIKE: Final = 150.0
+_MOST: Final = 20.0  # that one frame may say
+_FAULT: Final = 12.0  # the cost of frames that are lost, or too many
+_LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
+_UNTIMED: Final = 30.0  # of a step that presentation times of a variable rate contradict
+_EACH: Final = 0.05  # of each of these frames
+# At low quality a frame resembles earlier ones, because little of it was coded: what says so counts in
+# proportion to the motion between frames beside the frame's error, and at least so much.
+_SMEAR: Final = 1.5
+_LEAST_SMEAR: Final = 0.1
+_STRETCH: Final = 8  # frames before and after that tell the usual motion
+# A frame beside a fault may belong to either side of it unless one error is so many times the other.
+_CLEAR: Final = 3.0
+_CERTAIN: Final = 20.0  # the cost of another place that rules it out
+# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
+_POINTS: Final = 2.25
+
+
+@dataclass(slots=True)
+class Frames:
+    """Signatures of frames in a row, with their presentation times; the first has the number `first`."""
+
+    first: int = 0
+    signatures: list[Signature] = field(default_factory=list)
+    times: list[float | None] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def drop(self, count: int) -> None:
+        del self.signatures[:count], self.times[:count]
+        self.first += count
+
+
+class Costs(NamedTuple):
+    """What each kind of step from one frame to the next costs."""
+
+    lost: float
+    extra: float
+
+    @classmethod
+    def expecting(cls, more: int, frames: int, *, timed: bool) -> Costs:
+        """Those of a pair whose reference has so many frames more than the other (negative: fewer)."""
+        usual = _UNTIMED if timed else _FAULT
+        if not more or timed:
+            return cls(usual, usual)
+        likely = min(max(1.5 + math.log(max(frames, 1) / abs(more)), _LEAST_FAULT), _FAULT)
+        return cls(likely, _FAULT) if more > 0 else cls(_FAULT, likely)
+
+
+def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
+    """The mean squared error of each frame of the distorted video against each of the reference.
+
+    With a band: against as many frames of the reference, from the frame at its own place on.
+    """
+    from acuity import _native
+
+    return _native.mean_squared_errors([*map(np.ravel, dis)], [*map(np.ravel, ref)], band)
+
+
+def frame_costs(error: Figures, motion: Figures, cells: int) -> Figures:
+    """What it costs to match each frame with each other: its error above that of its best match.
+
+    `motion` is that of usual_motion(), `cells` the number of a signature's.
+    """
+    least = error.min(axis=1, keepdims=True)
+    moved = motion[error.argmin(axis=1), None]
+    later = np.minimum.accumulate(error[:, ::-1], axis=1)[:, ::-1]  # the best match from each frame on
+    noise = np.maximum(least, FLOOR)
+    smear = np.clip(_SMEAR * moved / noise, _LEAST_SMEAR, 1.0)
+    cost: Figures = ((error - later) + smear * (later - least)) * (cells / (2 * _ALIKE)) / noise
+    return np.minimum(cost, _MOST)
+
+
+def usual_motion(ref: Sequence[Signature]) -> Figures:
+    """By frame of the reference: the mean squared change from frame to frame around it."""
+    moved = errors(ref[:-1], ref[1:], 1)[:, 0]
+    if not len(moved):
+        return np.zeros(len(ref))
+    sums = np.r_[0.0, np.cumsum(moved)]
+    frames = np.arange(len(ref))
+    first, last = np.maximum(frames - _STRETCH, 0), np.minimum(frames + _STRETCH, len(moved))
+    motion: Figures = (sums[last] - sums[first]) / np.maximum(last - first, 1)
+    return motion
+
+
+def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
+    """By frame of the distorted video after the first: which frame should follow each frame of the reference,
+    by presentation times; None if some have no time.
+    """
+    if None in dis or None in ref:
+        return None
+    mine, its = np.array(dis, np.float64), np.array(ref, np.float64)
+    middles = (its[1:] + its[:-1]) / 2
+    return [np.searchsorted(middles, its + step) for step in np.diff(mine)]
+
+
+class _Step(NamedTuple):
+    """How the best paths to a frame of the distorted video came there, by frame of the reference."""
+
+    origin: NDArray[np.intp]  # of a match: the place matched before it
+    after_extra: NDArray[
+        np.bool_
+    ]  # whether the frame before was left out, if that place comes before this frame
+    first_extra: NDArray[np.bool_]  # of a frame that is left out: whether the frame before it was matched
+
+
+def best_path(
+    cost: Figures,
+    costs: Costs,
+    first: Sequence[int] = (0,),
+    steps: Sequence[NDArray[np.intp]] | None = None,
+    *,
+    ends: bool,
+) -> NDArray[np.intp]:
+    """For each frame the frame of the reference that it shows, or -1 if it is one too many.
+
+    The first frame may show one of `first` at no cost; `steps` are those of expected_steps(), None: each by
+    one. With `ends` both videos end with the block.
+    """
+    count = cost.shape[1]
+    places = np.arange(count + 1)  # 0: the frame before the block
+    # The cost of the best path that matches the last frame with a place, and of one that leaves it out after
+    # a match with that place.
+    matched, left_out = np.full(count + 1, np.inf), np.full(count + 1, np.inf)
+    matched[0] = 0.0
+    taken: list[_Step] = []
+    for frame, row in enumerate(cost):
+        after_extra = left_out < matched
+        best = np.where(after_extra, left_out, matched)
+        if frame == 0:
+            arrive, origin = np.full(count, np.inf), np.zeros(count, np.intp)
+            arrive[list(first)] = 0.0
+        elif steps is None:  # on to the next frame, at no cost
+            arrive, origin = best[:-1].copy(), places[:-1].copy()
+        else:
+            follows = steps[frame - 1]
+            arrive, origin = np.full(count, np.inf), np.zeros(count, np.intp)
+            np.minimum.at(arrive, follows, best[1:])
+            right = best[1:] == arrive[follows]
+            origin[follows[right]] = places[1:][right]
+        flat = best - _EACH * places  # over frames that are lost
+        least = np.minimum.accumulate(flat)
+        where = np.maximum.accumulate(np.where(flat == least, places, 0))
+        jump = least[:-1] + _EACH * places[:-1] + costs.lost
+        jumps = jump < arrive
+        origin = np.where(jumps, where[:-1], origin)
+        first_extra = matched + costs.extra <= left_out + _EACH
+        # A frame that is one too many looks like the one before or after it.
+        likeness = np.minimum(np.r_[row[0], row], np.r_[row, row[-1]])
+        left_out = np.where(first_extra, matched + costs.extra, left_out + _EACH) + likeness
+        matched = np.r_[np.inf, np.where(jumps, jump, arrive) + row]
+        taken.append(_Step(origin, after_extra, first_extra))
+    if ends:
+        beyond = np.r_[costs.lost + _EACH * places[:0:-1], 0.0]
+        matched, left_out = matched + beyond, left_out + beyond
+    return _traced(matched, left_out, taken)
+
+
+def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> NDArray[np.intp]:
+    """The path that costs least, from its end to its start."""
+    skipped = bool(left_out.min() < matched.min())
+    place = int((left_out if skipped else matched).argmin())
+    path = np.full(len(taken), -1, np.intp)
+    for frame in range(len(taken) - 1, -1, -1):
+        step = taken[frame]
+        if skipped:
+            skipped = not step.first_extra[place]
+            continue
+        path[frame] = place - 1
+        place = int(step.origin[place - 1])
+        skipped = bool(step.after_extra[place])
+    return path
+
+
+def _doubt(error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]) -> float:
+    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
+    match about as well at the lag on its other side.
+    """
+    points = 0.0
+    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
+        against = 0.0
+        for other in frames:
+            place, mine = other + lag, int(path[other])
+            if mine < 0:
+                continue
+            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
+                break
+            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
+            if not 1 / _CLEAR < ratio < _CLEAR:
+                break
+            points += _POINTS * abs(math.log(ratio))
+            against += cost[other, place] - cost[other, mine]
+    return points
+
+
+class Solver:
+    """Finds which frames match, block by block, as the frames of both videos come."""
+
+    def __init__(self, *, timed: bool) -> None:
+        self._costs = Costs.expecting(0, 0, timed=timed)
+        self._timed = timed  # whether the frame rate varies, so that times tell which frames are missing
+        self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
+        self._first: Sequence[int] = (0,)
+        self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
+
+    @property
+    def wants(self) -> tuple[int, int]:
+        """How many frames of the reference and of the distorted video a block needs."""
+        return BLOCK + FAR, BLOCK
+
+    def begin(self, first: Sequence[int], ref: int | None, dis: int | None) -> None:
+        """Say which frames of the reference the other video may begin with, and how many frames both have."""
+        self._first = first
+        if ref is not None and dis is not None:
+            self._costs = Costs.expecting(ref - dis, dis, timed=self._timed)
+
+    def solve(self, *, over: bool, ends: bool) -> Iterator[tuple[int, int, float]]:
+        """(frame of the distorted video, frame of the reference or -1, doubt) of the frames that are decided.
+
+        `over`: no more frames of the distorted video will come; `ends`: nor of the reference.
+        """
+        if not len(self.dis) or not len(self.ref):
+            for frame in range(len(self.dis)):
+                yield self.dis.first + frame, -1, 0.0
+            self.dis.drop(len(self.dis))
+            return
+        error = errors(self.dis.signatures, self.ref.signatures)
+        steps = expected_steps(self.dis.times, self.ref.times) if self._timed else None
+        cost = frame_costs(error, usual_motion(self.ref.signatures), self.ref.signatures[0].size)
+        path = best_path(cost, self._costs, self._first, steps, ends=ends)
+        decided = len(path) if over else max(len(path) - _AHEAD, 1)
+        lags = path - np.arange(len(path))
+        last = None
+        for frame in range(decided):
+            doubt = 0.0
+            if path[frame] >= 0:
+                lag = int(lags[frame])
+                if last is not None and lag != last and not self._timed:  # times tell the place
+                    doubt = _doubt(error, cost, path, frame, (last, lag))
+                last = lag
+            yield self.dis.first + frame, -1 if path[frame] < 0 else self.ref.first + int(path[frame]), doubt
+        if len(matches := np.flatnonzero(path[:decided] >= 0)):
+            final = int(matches[-1])
+            self._before = self.dis.times[final], self.ref.times[int(path[final])]
+            self.ref.drop(int(path[final]) + 1)
+        self.dis.drop(decided)
+        self._first = (self._next_place(),)
+
+    def _next_place(self) -> int:
+        """The place that the next frame should show, by presentation times where they tell it."""
+        its = [time for time in self.ref.times if time is not None]
+        dis, ref = self._before
+        if not self._timed or dis is None or ref is None or not its or not self.dis.times:
+            return 0
+        now = self.dis.times[0]
+        return 0 if now is None else int(np.abs(np.array(its) - (ref + now - dis)).argmin())

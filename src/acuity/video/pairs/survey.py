@@ -1,0 +1,273 @@
+"""Survey: reads both videos before they are scored, and decides which frames are left out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from acuity.errors import PairingError, to_set
+from acuity.video.alignment.aligner import Aligner
+from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.geometry import Transformation
+from acuity.video.alignment.path import Frames, Solver
+from acuity.video.notes import Note, info, warning
+from acuity.video.pairs.alignment import CODE, frames_in_words, statement
+from acuity.video.pairs.likeness import moved
+from acuity.video.pairs.pair_plan import PairPlan
+from acuity.video.picture import Picture, Signature
+
+_FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that shows anything
+_WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
+_STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
+_ALIKE: Final = 0.4  # correlation of pictures that show the same
+# Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
+# more than the second isn't a score.
+_DOUBTFUL: Final = 0.05
+_UNKNOWN: Final = 1.0
+_SHOWN: Final = 8  # decisions that notes tell one by one
+
+Take = Callable[[], Picture | None]
+Known = Mapping[int, Signature]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
+
+    pair: int
+    reason: str
+    leave_out_ref: int = 0
+    leave_out_dis: int = 0
+    statement: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        for count, which in ((self.leave_out_ref, "reference"), (self.leave_out_dis, "distorted video")):
+            if count:
+                left = frames_in_words(count)
+                return f"{self.statement}: {left} of the {which} left out before pair {self.pair}"
+        return f"{self.statement}: these frames are compared all the same"
+
+
+class _Match(NamedTuple):
+    """A frame of the distorted video and the frame of the reference that it shows."""
+
+    dis: int
+    ref: int
+
+
+_START: Final = _Match(-1, -1)
+
+
+class Survey:
+    """Solves which frames match, over the whole of both videos, in bounded memory.
+
+    The pairs that it decides on pass the test that refuses pairs, as those of any other run do.
+    """
+
+    def __init__(self, plan: PairPlan, lengths: tuple[int | None, int | None]) -> None:
+        self._plan = plan
+        self._solver = Solver(timed=plan.pair_by == "time")
+        self._lengths = lengths
+        self._starts: tuple[int, ...] = (0,)  # frames of the reference that the other video may begin with
+        self._seen = [False, False]  # whether any picture shows something
+        self._aligner = Aligner()
+        self._began = 0  # the pair that it began with
+        self._passed: list[tuple[int, int]] = []  # pairs that it doesn't see: the first, and how many
+        self._doubt = 0.0
+        self._likeness: list[float] = []  # correlations of every few pairs
+        self.decisions: list[Decision] = []
+        self.pairs = 0
+
+    @property
+    def notes(self) -> Iterator[Note]:
+        """What was done, for the report."""
+        for decision in self.decisions[:_SHOWN]:
+            yield info(CODE, decision.text)
+        if rest := self.decisions[_SHOWN:]:
+            left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in rest)
+            text = f"{len(rest)} more places like these, with {frames_in_words(left)} left out"
+            yield info(CODE, f"{text}: the report's alignment.decisions has them all")
+        if (doubt := self._doubt / max(self.pairs, 1)) > _DOUBTFUL:
+            text = "where frames are missing or doubled can't be told to the frame at this quality"
+            yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
+
+    def run(self, ref: Take, dis: Take, most: int) -> None:
+        """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all."""
+        solver, over = self._solver, [False, False]
+        sides, takes = (solver.ref, solver.dis), (ref, dis)
+        last = _START
+        while not (over[1] and not len(solver.dis)) and not (most and self.pairs >= most):
+            for side, wanted in enumerate(solver.wants):
+                while not over[side] and len(sides[side]) < wanted:
+                    over[side] = not self._read(side, sides[side], takes[side])
+            if last == _START:
+                if None in self._lengths and all(over):  # a container that doesn't say it
+                    self._lengths = len(solver.ref), len(solver.dis)
+                self._starts = self._first_places()
+                solver.begin(self._starts, *self._lengths)
+            known = [dict(enumerate(side.signatures, side.first)) for side in sides]
+            for frame, match, doubt in solver.solve(over=over[1], ends=all(over) and not most):
+                if match < 0 or (most and self.pairs >= most):
+                    continue
+                now = _Match(frame, match)
+                if last == _START:
+                    self._look_at_geometry(known, now)
+                self._decide(last, now, known[0], known[1])
+                self._doubt += doubt
+                self._add(known[0][match], known[1][frame])
+                last = now
+        self._check(solver.ref.signatures if all(over) and not most else [])
+
+    def _read(self, side: int, frames: Frames, take: Take) -> bool:
+        """Take the next picture of a video; whether there was one."""
+        picture = take()
+        if picture is None or picture.signature is None:
+            return False
+        self._seen[side] = self._seen[side] or float(picture.signature.std()) > _FLAT
+        frames.signatures.append(picture.signature)
+        frames.times.append(picture.pts)
+        return True
+
+    def _first_places(self) -> tuple[int, ...]:
+        """The first frame of the reference, and the one that start times say, if that is whole frames."""
+        solver, rate = self._solver, self._plan.ref.info.rate
+        if not len(solver.ref) or not len(solver.dis) or not rate:
+            return (0,)
+        ref, dis = solver.ref.times[0], solver.dis.times[0]
+        if ref is None or dis is None or self._plan.ref.stride * self._plan.dis.stride != 1:
+            return (0,)
+        late = (dis - ref) * float(rate)
+        whole = abs(late - round(late)) < _WHOLE and 0 < round(late) < len(solver.ref)
+        return (0, round(late)) if whole else (0,)
+
+    def _decide(self, last: _Match, now: _Match, ref: Known, dis: Known) -> None:
+        """Record what is done about frames between two matches, of which the other video has none."""
+        extra, lost, first = now.dis - last.dis - 1, now.ref - last.ref - 1, last.dis + 1
+        recent = [done for done in self.decisions[-1:] if done.pair == self.pairs - 1]
+        if repeats := bool(lost and recent and recent[0].reason == "doubled"):
+            # Of the frames that repeat one, the last was matched with it: the video stood still.
+            repeated = self.decisions.pop().leave_out_dis
+            extra, first = extra + repeated, first - repeated - 1
+        instead = min(extra, lost)  # frames shown at the place of others, with which they are compared
+        if instead:
+            still = _motion(dis, first, now.dis - 1) < _STANDS * _motion(ref, last.ref, now.ref)
+            end = first + instead - (not repeats)
+            shown = f"from frame {first} to {end}" if end > first else f"at frame {first}"
+            ref_name, dis_name = self._plan.ref.name, self._plan.dis.name
+            said = (
+                f"{dis_name} stands still {shown} while {ref_name} moves on"
+                if still
+                else f"{dis_name} shows other pictures than {ref_name} {shown}"
+            )
+            self.decisions.append(
+                Decision(self.pairs - repeats, "frozen" if still else "other", statement=said)
+            )
+            self._passed.append((self.pairs, instead))
+            self.pairs += instead
+        if extra != lost:
+            self._leave_out(last, now, lost=lost - instead, extra=extra - instead)
+
+    def _leave_out(self, last: _Match, now: _Match, *, lost: int, extra: int) -> None:
+        ref, dis = self._plan.ref.name, self._plan.dis.name
+        shows, count = f"its frame {now.dis} shows frame {now.ref} of {ref}", frames_in_words(lost or extra)
+        if last == _START:
+            reason = "start" if now.ref in self._starts[1:] else "shift"
+            said = f"{dis} is {count} {'ahead of' if lost else 'behind'} {ref} from the start ({shows})"
+        else:
+            reason = "lost" if lost else "doubled"
+            what = f"lost {count}" if lost else f"shows {count} too many"
+            said = f"{dis} {what} at frame {now.dis - extra} ({shows}, its frame {last.dis} frame {last.ref})"
+        self.decisions.append(Decision(self.pairs, reason, lost, extra, said))
+
+    def _look_at_geometry(self, known: Sequence[Known], first: _Match) -> None:
+        """Refuse pictures that were cropped, zoomed or moved, which explains a lag from the start better."""
+        lag = first.ref - first.dis
+        sides = [[signatures[n] for n in sorted(signatures)] for signatures in known]
+        if lag and (found := moved(sides[0], sides[1], lag)) is not None:
+            self._refuse_moved(found)
+
+    def _refuse_moved(self, found: Transformation) -> None:
+        said = f"{self._plan.dis.name} shows the pictures of {self._plan.ref.name} {found}"
+        raise PairingError(
+            f"{said}: undo that first, or pass ",
+            to_set("align", "off"),
+            " to compare them all the same",
+        )
+
+    def _add(self, ref: Signature, dis: Signature) -> None:
+        """Take in a pair, and try it as those of other runs are."""
+        if len(self._likeness) * _SHOWN <= self.pairs:
+            self._likeness.append(_correlation(ref, dis))
+        self.pairs += 1
+        if (finding := self._aligner.add(ref, dis)) is not None:
+            self._tell(finding)
+
+    def _tell(self, finding: Finding) -> None:
+        """Refuse what is found in the pairs that were decided on; one that stands still is a decision."""
+        pair = self._began + finding.frame
+        pair += sum(count for at, count in self._passed if self._began <= at <= pair)
+        said = statement(finding, self._plan, pair)
+        if finding.kind != "frozen" and (found := moved(*self._aligner.recent, finding.lag)) is not None:
+            self._refuse_moved(found)
+        if finding.kind == "frozen":  # the frames after it are the right ones again
+            self.decisions.append(Decision(pair, "frozen", statement=said))
+            self.decisions.sort(key=lambda decision: decision.pair)
+            self._aligner, self._began = Aligner(), self.pairs
+            return
+        left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in self.decisions)
+        why = (
+            f"{said}, also after {frames_in_words(left)} were left out"
+            if left and finding.kind != "other"
+            else f"{said}, which cannot be put right by leaving out frames"
+        )
+        raise PairingError(f"{why}: pass ", to_set("align", "off"), " to compare them all the same")
+
+    def _check(self, rest: Sequence[Signature]) -> None:
+        """Look at the whole once more; `rest` follows the last pair in the reference."""
+        if not self.pairs:
+            return  # the pairing says it
+        ref, dis = self._plan.ref.name, self._plan.dis.name
+        off = to_set("align", "off")
+        if self.pairs == 1:
+            only = f"only one frame of {dis} is compared with one of {ref}"
+            raise PairingError(f"{only}, so there is nothing to align: pass ", off)
+        for seen, side in zip(self._seen, self._plan.sides, strict=True):
+            if not seen:
+                raise PairingError(
+                    f"{side.name} is all one colour, so its frames cannot be aligned: pass ", off
+                )
+        if (finding := self._aligner.end(rest, ())) is not None:
+            self._tell(finding)
+        if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
+            self._tell(Finding("other", 0, 0, self.pairs))
+        if (doubt := self._doubt / self.pairs) > _UNKNOWN:
+            raise PairingError(
+                f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
+                f" differ (the mean score could be off by {doubt:.1f}): pass ",
+                off,
+                " to compare frame n with frame n, or compare a better encode",
+            )
+
+
+def _motion(signatures: Known, first: int, last: int) -> float:
+    """The mean squared change from frame to frame, of those that are known."""
+    known = [signatures[frame] for frame in range(first, last + 1) if frame in signatures]
+    changes = [float(np.square(after - before).mean()) for before, after in itertools.pairwise(known)]
+    return sum(changes) / max(len(changes), 1)
+
+
+def _correlation(one: Signature, other: Signature) -> float:
+    """That of two pictures; 1 where both are flat."""
+    parts = one - one.mean(), other - other.mean()
+    spread = [float(np.square(part).mean()) for part in parts]
+    if max(spread) < _FLAT:
+        return 1.0
+    return float((parts[0] * parts[1]).mean() / max(spread[0] * spread[1], _FLAT) ** 0.5)

@@ -1,0 +1,170 @@
+"""Pictures that are flipped, moved or zoomed, other colours, other light: told as what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+import acuity
+from acuity.errors import PairingError
+from acuity.video.readers.avframes import FILTERS
+
+WIDTH, HEIGHT, FRAMES = 320, 180, 60
+Planes = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def zooming() -> list[Planes]:
+    """Coloured waves that the camera moves towards: a frame is nearly the part of an earlier one."""
+    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)
+    rng = np.random.default_rng(4)
+    waves = rng.uniform(-0.25, 0.25, (24, 2)), rng.uniform(0, 6, 24)
+    frames = []
+    for frame in range(FRAMES):
+        scale = 1.004**-frame
+        down, across = (y - HEIGHT / 2) * scale, (x - WIDTH / 2 + 40) * scale
+        values = [np.sin(a * down + b * across + phase) for (a, b), phase in zip(*waves, strict=True)]
+        luma = 120 + 14 * np.sum(values[:16], axis=0)
+        chroma = [
+            128 + offset + 12 * np.sum(values[16 + 4 * i : 20 + 4 * i], axis=0)
+            for i, offset in ((0, 25), (1, -12))
+        ]
+        planes = luma, *(plane[::2, ::2] for plane in chroma)
+        frames.append(tuple(np.clip(np.rint(plane), 16, 235).astype(np.uint8) for plane in planes))
+    return frames  # type: ignore[return-value]
+
+
+def encode(path: Path, frames: list[Planes], crf: int | None = None) -> Path:
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("ffv1" if crf is None else "libx264", rate=30)
+        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream.options = {} if crf is None else {"crf": str(crf), "preset": "veryfast"}
+        for index, planes in enumerate(frames):
+            packed = np.concatenate([np.ascontiguousarray(plane).ravel() for plane in planes])
+            frame = av.VideoFrame.from_ndarray(packed.reshape(-1, WIDTH), "yuv420p")
+            frame.pts, frame.time_base = index, Fraction(1, 30)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path
+
+
+def each_plane(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Planes], Planes]:
+    return lambda planes: tuple(change(plane) for plane in planes)  # type: ignore[return-value]
+
+
+def cropped(plane: np.ndarray) -> np.ndarray:
+    """The middle of a plane, 6 % less, scaled back."""
+    rows, columns = plane.shape
+    height, width = round(rows * 0.9444), round(columns * 0.9375)
+    part = np.ascontiguousarray(plane[(rows - height) // 2 :, (columns - width) // 2 :][:height, :width])
+    frame = av.VideoFrame.from_ndarray(part, "gray").reformat(
+        columns, rows, "gray", interpolation=FILTERS["bicubic"]
+    )
+    return frame.to_ndarray()
+
+
+def shifted(plane: np.ndarray) -> np.ndarray:
+    count = 2 * plane.shape[1] // WIDTH
+    return np.roll(plane, -count, axis=1)
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[Planes]:
+    return zooming()
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory, frames: list[Planes]) -> Path:
+    return encode(tmp_path_factory.mktemp("likeness") / "source.mkv", frames)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (each_plane(np.fliplr), "mirrored left-right"),
+        (each_plane(np.flipud), "mirrored top-bottom"),
+        (each_plane(lambda plane: plane[::-1, ::-1]), "upside down"),
+    ],
+)
+def test_flipped_pictures_are_refused(
+    change: Callable[[Planes], Planes], words: str, source: Path, frames: list[Planes], tmp_path: Path
+) -> None:
+    dis = encode(tmp_path / "flipped.mp4", [change(planes) for planes in frames], crf=26)
+    with pytest.raises(PairingError, match=rf"shows the pictures of .* {words}.*align='off'"):
+        acuity.score(source, dis)
+    assert acuity.score(source, dis, align="off").score < 60
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [(cropped, "zoomed by 6"), (shifted, "shifted by 2 pixels to the left")]
+)
+def test_moved_pictures_are_not_blamed_on_time(
+    change: Callable[[np.ndarray], np.ndarray], words: str, source: Path, frames: list[Planes], tmp_path: Path
+) -> None:
+    """A frame of a zoom, cropped, is nearly a later frame: no skip is advised, and `auto` follows none."""
+    dis = encode(tmp_path / "moved.mp4", [each_plane(change)(planes) for planes in frames], crf=26)
+    report = acuity.score(source, dis)
+    [note] = [note for note in report.notes if note.code == "geometry"]
+    assert words in note.text
+    assert note.level == "warning"
+    assert not [note for note in report.notes if note.code in ("alignment", "brightness")]
+    if change is cropped:
+        with pytest.raises(PairingError, match=words):
+            acuity.score(source, dis, align="auto")
+
+
+def turned(degrees: float) -> Callable[[Planes], Planes]:
+    angle = np.exp(1j * np.radians(degrees))
+
+    def change(planes: Planes) -> Planes:
+        chroma = ((planes[1] - 128.0) + 1j * (planes[2] - 128.0)) * angle
+        parts = (
+            np.clip(np.rint(part + 128), 16, 240).astype(np.uint8) for part in (chroma.real, chroma.imag)
+        )
+        return planes[0], *parts  # type: ignore[return-value]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (turned(60), "colours", "hue turned by 60 degrees"),
+        (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
+        (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
+        (
+            lambda planes: (
+                np.clip(255 * (planes[0] / 255.0) ** 0.77, 16, 235).astype(np.uint8),
+                *planes[1:],
+            ),
+            "brightness",
+            "brighter by",
+        ),
+    ],
+)
+def test_what_vmaf_does_not_see_is_a_warning(
+    change: Callable[[Planes], Planes],
+    code: str,
+    words: str,
+    source: Path,
+    frames: list[Planes],
+    tmp_path: Path,
+) -> None:
+    dis = encode(tmp_path / "colours.mp4", [change(planes) for planes in frames], crf=26)
+    notes = [
+        note for note in acuity.score(source, dis).notes if note.code in ("colours", "brightness", "geometry")
+    ]
+    assert [(note.code, note.level) for note in notes] == [(code, "warning")]
+    assert words in notes[0].text
+
+
+@pytest.mark.parametrize("crf", [20, 34, 45])
+def test_an_encode_has_its_source_s_colours_and_geometry(
+    crf: int, source: Path, frames: list[Planes], tmp_path: Path
+) -> None:
+    report = acuity.score(source, encode(tmp_path / "encode.mp4", frames, crf=crf))
+    assert not {"colours", "brightness", "geometry", "alignment"} & {note.code for note in report.notes}
