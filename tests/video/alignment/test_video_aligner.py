@@ -35,7 +35,7 @@ def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
 def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) -> list[Signature]:
     """With an encoder's error, most of which stays from frame to frame."""
     rng = np.random.default_rng(seed)
-    cells = signatures[0].shape
+    cells = signatures[0].shape if signatures else CELLS
     stays = rng.normal(0, noise, cells)
     return [(one + stays + rng.normal(0, noise / 3, cells)).astype(np.float32) for one in signatures]
 
