@@ -23,23 +23,41 @@ def dots(lines: list[str]) -> np.ndarray:
 def test_a_column_reaches_from_the_lowest_to_the_highest() -> None:
     scores = np.full(1000, 90.0)
     scores[[503, 507]] = 20.0, 100.0
-    lines = plot(scores, width=5, rows=8)
-    labels = [line.partition("│")[0].strip() for line in lines[:-1]]
-    assert labels == ["100", "", "80", "", "60", "40", "", "20"]
-    found = dots(lines)
-    assert found[:, 5].nonzero()[0].tolist() == list(range(32))  # the top, 100, down to the bottom, 20
-    assert all(found[:, column].nonzero()[0].tolist() == [4] for column in (0, 1, 2, 3, 4, 6, 7, 8, 9))
+    found = dots(plot(scores, width=5, rows=9))
+    assert found[:, 5].nonzero()[0].tolist() == list(range(2, 35))  # from 100 down to 20
+    assert all(found[:, column].nonzero()[0].tolist() == [6] for column in (0, 1, 2, 3, 4, 6, 7, 8, 9))
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 8, 11, 24])
+@pytest.mark.parametrize("ends", [(8.0, 63.0), (52.0, 88.0), (81.0, 99.5), (0.113, 0.87), (-3.0, 41.0)])
+def test_every_step_of_the_scale_has_its_label_in_the_row_of_its_value(
+    ends: tuple[float, float], rows: int
+) -> None:
+    lines = plot(np.linspace(*ends, 40), width=20, rows=rows)
+    texts = [line.partition("│")[0].strip() for line in lines[:-1]]
+    labels = {row: float(text) for row, text in enumerate(texts) if text}
+    places, values = np.array(sorted(labels)), np.array([labels[row] for row in sorted(labels)])
+    assert len(lines) - 1 <= rows
+    assert len(labels) >= 2
+    assert len(set(np.diff(places).tolist())) == 1  # no step is left out
+    assert np.allclose(np.diff(values), values[1] - values[0])
+    assert (places[0], places[-1]) == (0, len(lines) - 2)
+    # The highest and the lowest value are drawn where the labels say.
+    drawn = dots(lines).any(1).nonzero()[0]
+    for value, dot in ((ends[1], drawn[0]), (ends[0], drawn[-1])):
+        row = np.interp(value, values[::-1], places[::-1])
+        assert dot == pytest.approx(row * 4 + 1.5, abs=1)
 
 
 def test_the_exact_text() -> None:
-    lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=2, seconds=75.0)
-    assert lines == ["100 │⢠⢣", "  0 │⡜⠈", "     0:00 1:15"]
-    # The values are at 7, 4, 0 and 4; half of the way to the next is drawn on either side.
+    lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=3, seconds=75.0)
+    assert lines == ["100 │ ⡄", " 50 │⢸⠸", "  0 │⠇", "     0:00 1:15"]
+    # The values are at 10, 6, 2 and 6; half of the way to the next is drawn on either side.
     assert [column.nonzero()[0].tolist() for column in dots(lines).T] == [
-        [6, 7],
-        [2, 3, 4, 5],
-        [0, 1],
-        [2, 3, 4],
+        [8, 9, 10],
+        [4, 5, 6, 7],
+        [2, 3],
+        [4, 5, 6],
     ]
 
 
@@ -47,7 +65,7 @@ def test_columns_are_joined_and_nothing_is_drawn_beyond_them() -> None:
     scores = np.random.default_rng(4).uniform(0, 100, 60)
     scores[[0, 1]] = 0.0, 100.0
     found = dots(plot(scores, width=60, rows=5))  # two columns of dots for each
-    own = np.rint((1 - scores / 100) * 19).repeat(2)
+    own = np.floor((1 - scores / 100) * 16 + 2).repeat(2)
     for column in range(120):
         lit = found[:, column].nonzero()[0].tolist()
         assert lit == list(range(lit[0], lit[-1] + 1))
@@ -67,7 +85,7 @@ def test_the_last_line_says_what_a_column_is() -> None:
 
 
 def test_few_frames_are_drawn_wider() -> None:
-    lines = plot(np.array([20.0, 60.0, 100.0]), width=30, rows=2)
+    lines = plot(np.array([20.0, 60.0, 100.0]), width=30, rows=3)
     assert max(len(line.partition("│")[2]) for line in lines[:-1]) == 30
 
 
@@ -75,8 +93,8 @@ def test_flat_empty_and_unknown_scores_are_fine() -> None:
     assert plot(np.array([])) == []
     assert plot(np.array([np.nan, np.inf])) == []
     assert plot(np.array([1.0]), width=0) == []
-    assert len(plot(np.full(500, 100.0), width=40)) == 5
-    assert len(plot(np.array([43.0]), width=40)) == 5
+    assert len(plot(np.full(500, 100.0), width=40)) == 6
+    assert len(plot(np.array([43.0]), width=40)) == 6
     found = dots(plot(np.array([10.0, np.nan, np.inf, 30.0]), width=2))
     assert found.any(0).tolist() == [True, False, False, True]
 
@@ -88,13 +106,13 @@ def test_every_line_fits_the_width(width: int) -> None:
 
 
 def test_ascii_terminals_get_ascii() -> None:
-    lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=2, unicode=False)
-    assert lines == ["100 | :.", "  0 |: '", "     0 3"]
+    lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=3, unicode=False)
+    assert lines == ["100 | .", " 50 |.':", "  0 |:", "     0 3"]
     assert all(line.isascii() for line in plot(np.linspace(0, 100, 3000), unicode=False))
 
 
 def test_a_film_is_plotted() -> None:
-    assert len(plot(np.random.default_rng(1).normal(80, 5, 170_000), width=100, rows=20)) == 21
+    assert len(plot(np.random.default_rng(1).normal(80, 5, 170_000), width=100, rows=21)) == 20
 
 
 def test_clock() -> None:

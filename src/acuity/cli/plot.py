@@ -20,19 +20,22 @@ _BRAILLE: Final = 0x2800
 _DOTS: Final = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 _ASCII: Final = " '.:"  # no dot, the upper one, the lower one, both
 _ASCII_DOTS: Final = np.array([[1], [2]])
-_ROWS_A_LABEL: Final = 2
-_TICKS: Final = 5  # at least, so that the scale is no wider than it must be; not all have room for a label
+_FEWEST_ROWS: Final = 3  # two ends and something between them
+_MOST_TICKS: Final = 7
+_FEW_TICKS: Final = 0.75  # what an axis with three ticks is worth beside one with more
 
 
 def plot(
     scores: NDArray[np.float64],
     *,
     width: int = 64,
-    rows: int = 4,
+    rows: int = 5,
     seconds: float | None = None,
     unicode: bool = True,
 ) -> list[str]:
-    """A chart of at most so many columns of letters, with its scale at the left and the time below.
+    """A chart of at most so many columns and rows of letters, with its scale at the left and the time below.
+
+    Every tick has its label, which stands in the row whose middle is its value.
 
     Where frames share a column of dots, it reaches from the lowest to the highest, and the last line says so:
     a single bad frame stays visible.
@@ -43,11 +46,11 @@ def plot(
     dots = _DOTS if unicode else _ASCII_DOTS
     high, wide = dots.shape
     across = column_spans(scores, width * wide)
-    ticks = max(rows // _ROWS_A_LABEL + 1, _TICKS)
-    axis = value_axis(float(scores[finite].min()), float(scores[finite].max()), ticks)
-    lit = _lit(across.low, across.high, axis, rows * high, _enlargement(len(across.low), width * wide))
+    axis, apart = _scale(float(scores[finite].min()), float(scores[finite].max()), max(rows, _FEWEST_ROWS))
+    last = apart * (len(axis.ticks) - 1)
+    lit = _lit(across.low, across.high, axis, last, high, _enlargement(len(across.low), width * wide))
     cells = _cells(lit, dots)
-    labels = _labels(axis, rows, high)
+    labels = {last - apart * number: tick.text for number, tick in enumerate(axis.ticks)}
     margin = max(len(label) for label in labels.values())
     side = "│" if unicode else "|"
     lines = []
@@ -59,21 +62,35 @@ def plot(
     return lines
 
 
+def _scale(low: float, high: float, rows: int) -> tuple[Axis, int]:
+    """The axis that shows the values largest in so many rows, and how many rows its ticks are apart."""
+
+    def worth(found: tuple[Axis, int]) -> float:
+        axis, apart = found
+        steps = len(axis.ticks) - 1
+        return apart * steps / (axis.high - axis.low) * (1 if steps > 2 else _FEW_TICKS)
+
+    axes = (value_axis(low, high, most) for most in range(min(rows, _MOST_TICKS), 2, -1))
+    return max(((axis, (rows - 1) // (len(axis.ticks) - 1)) for axis in axes), key=worth)
+
+
 def _enlargement(columns: int, room: int) -> int:
     """How many columns of dots a value gets, where there are few."""
     return max(room // max(columns, 1), 1)
 
 
 def _lit(
-    low: NDArray[np.float64], high: NDArray[np.float64], axis: Axis, dots: int, repeat: int
+    low: NDArray[np.float64], high: NDArray[np.float64], axis: Axis, last: int, dots: int, repeat: int
 ) -> NDArray[np.bool_]:
-    """Which dots are drawn; the top row is the high end of the axis, the last one its low end."""
-    down = np.arange(dots)[:, None]
+    """Which dots are drawn; the ends of the axis are in the middle of the first row and of the last."""
+    down = np.arange((last + 1) * dots)[:, None]
+
+    def place(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.floor((1 - axis.share(values)) * last * dots + dots / 2))
+
     with np.errstate(invalid="ignore"):
-        first = np.rint((1 - axis.share(high)) * (dots - 1))
-        last = np.rint((1 - axis.share(low)) * (dots - 1))
-        first, last = _joined(first.repeat(repeat), last.repeat(repeat))
-        lit = (down >= first) & (down <= last)  # NaN: no dot
+        first, end = _joined(place(high).repeat(repeat), place(low).repeat(repeat))
+        lit = (down >= first) & (down <= end)  # NaN: no dot
     return np.asarray(lit)
 
 
@@ -103,15 +120,6 @@ def _cells(lit: NDArray[np.bool_], dots: NDArray[np.int64]) -> list[list[int]]:
     padded = np.pad(lit, ((0, 0), (0, -lit.shape[1] % wide)))
     blocks = padded.reshape(len(padded) // high, high, -1, wide)
     found: list[list[int]] = np.einsum("rhcw,hw->rc", blocks.astype(np.int64), dots).tolist()
-    return found
-
-
-def _labels(axis: Axis, rows: int, high: int) -> dict[int, str]:
-    """The text of each row that has a tick; both ends come first."""
-    found: dict[int, str] = {}
-    ticks = [axis.ticks[-1], axis.ticks[0], *axis.ticks[1:-1]]
-    for tick, share in zip(ticks, axis.share(np.array([tick.value for tick in ticks])).tolist(), strict=True):
-        found.setdefault(int(np.rint((1 - share) * (rows * high - 1))) // high, tick.text)
     return found
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
 
 _SPARE: Final = 4  # lines of the terminal for the prompt, and what was said before
-_FEWEST: Final = 4  # rows of a panel
+_FEWEST: Final = 5  # rows of a panel
 _MOST: Final = 24
 _HIGHEST: Final = 0.45  # of its width, that a picture of one panel is high
 _LARGEST: Final = (2400, 1600)  # pixels: more take long to send

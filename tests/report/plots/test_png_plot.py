@@ -128,3 +128,12 @@ def test_bad_curves_are_plots_too(curves: list[PlotSeries], size: tuple[int, int
             curves, width=width, height=height, title="x" * 200, seconds=seconds, label="VMAF"
         )
         assert found.shape == (height, width, 3)
+
+
+def test_nothing_is_left_empty_below_the_axis_where_nothing_is_said() -> None:
+    def lowest(values: object) -> int:
+        dark = plot_pixels([series(values)], seconds=None, width=1200, height=480, title="", label="VMAF")
+        return int(np.flatnonzero((dark < 200).all(-1).any(1))[-1])
+
+    assert lowest([50, 60, 70]) > 480 - 20
+    assert lowest(np.linspace(40, 90, 9000)) > 480 - 20  # words about the area

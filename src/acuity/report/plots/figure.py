@@ -139,25 +139,30 @@ def figure(
     up = value_axis(*(limits or (0.0, 1.0)), max(int((height - 130 * scale) / (48 * scale)), 3))
     margin = max(len(tick.text) for tick in up.ticks) * _LETTER * _TEXT + 26 + 34 * bool(label)
     top = 22 + 36 * bool(title) + rows * _ROW
-    room = _Room(margin * scale, top * scale, width - 28 * scale, height - 96 * scale, scale)
+    room = _Room(margin * scale, top * scale, width - 28 * scale, height, scale)
+    found = [column_spans(one.values, columns or _columns(len(one.values), room)) for one in series]
+    said = _said(series, found, limits)
+    room = room._replace(bottom=height - (96 if said else 72) * scale)
     scales = _scales(series, seconds, up, room)
     parts: list[Line | Area | Words] = [*_axes(scales, label), *key]
     if title:
         shown = shortened(title, max(int(width / (_TITLE * _LETTER * scale)), 8))
         parts.append(Words(24 * scale, 34 * scale, shown, _TITLE * scale, bold=True))
-    found = [column_spans(one.values, columns or _columns(len(one.values), room)) for one in series]
     for number, (one, spans) in enumerate(zip(series, found, strict=True)):
         parts += _curve(one, spans, scales, number)
+    if said:
+        parts.append(Words(room.right, height - 14 * scale, said, _SMALL * scale, "end", GREY))
+    return Figure(width, height, title, _description(series, label, limits, said), parts)
+
+
+def _said(series: Sequence[PlotSeries], found: Sequence[Spans], limits: tuple[float, float] | None) -> str:
+    """The words below the plot: what an area is, and what could not be drawn."""
     longest = max((spans.frames for spans in found), default=1)
     said = f"area: lowest to highest of up to {longest} frames; line: their mean" if longest > 1 else ""
     huge = sum(int((np.isfinite(one.values) & ~storable(one.values)).sum()) for one in series)
     if limits is None:
-        said = "no frame has a finite value" if not huge else f"{huge:,} values are too large to be drawn"
-    elif huge:
-        said = "; ".join(filter(None, [f"{huge:,} values are too large to be drawn", said]))
-    if said:
-        parts.append(Words(room.right, height - 14 * scale, said, _SMALL * scale, "end", GREY))
-    return Figure(width, height, title, _description(series, label, limits, said), parts)
+        return "no frame has a finite value" if not huge else f"{huge:,} values are too large to be drawn"
+    return "; ".join(filter(None, [f"{huge:,} values are too large to be drawn" if huge else "", said]))
 
 
 def _columns(count: int, room: _Room) -> int:
