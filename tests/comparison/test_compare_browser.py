@@ -26,6 +26,16 @@ RANKING = """[...document.querySelectorAll('#first-tables tbody tr')].map(
   (row) => [...row.cells].map((cell) => cell.innerText))"""
 FRAME = """[...document.querySelectorAll('.frame-box tbody tr')].map(
   (row) => [...row.cells].map((cell) => cell.innerText))"""
+SECTIONS = """[...document.querySelectorAll('main > section')].map((one) => one.id).filter(
+  (id) => ['first-tables', 'rates', 'chart', 'pictures'].includes(id))"""
+COLOURS = """[
+  Object.fromEntries([...document.querySelectorAll('.legend-entry')].map(
+    (one) => [one.querySelector('label').innerText, one.querySelector('path').style.stroke])),
+  Object.fromEntries([...document.querySelectorAll('#rates .point')].map(
+    (one) => [/, (.*):/.exec(one.ariaLabel)[1], one.style.fill])),
+]"""
+RIGHT = """Math.max(...[...document.querySelectorAll('#first-tables td:nth-child(5)')].map(
+  (one) => one.getBoundingClientRect().right))"""
 # Dots of the curves' colours: lines and labels of the chart are grey.
 DRAWN = """(() => { const plot = document.querySelector('#chart canvas');
   const copy = new OffscreenCanvas(plot.width, plot.height).getContext('2d', { willReadFrequently: true });
@@ -60,8 +70,14 @@ def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
     assert reason is None
 
     async def compared(page: DevTools) -> None:
-        ranked = ranking_table(report, report.analysis.standings).with_last("encoder")
+        ranked = ranking_table(report, report.analysis.standings)
+        ranked = ranked.in_order("place", "encode", "VMAF", "kbit/s", "size", last="encoder")
         assert await page.value(RANKING) == [list(row) for row in ranked.rows]
+        assert await page.value(SECTIONS) == ["first-tables", "rates", "chart", "pictures"]
+        # An encode has one colour on the whole page.
+        curve, point = await page.value(COLOURS)
+        assert curve == point
+        assert len(curve) == 2
         assert await page.value("document.querySelectorAll('.film button').length") == 4
         assert "bad.mkv" in await page.value("document.querySelector('figcaption').innerText")
         worst = pictures[0].frame
@@ -94,6 +110,8 @@ def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
                         await page.drawn()
                         wide = await page.value("document.documentElement.scrollWidth")
                         assert wide <= width, (name, width)
+                        if name == "compare":
+                            assert await page.value(RIGHT) <= width - 20, width  # size is the fifth
                     await look(page)
                     assert await page.value("window.stopped ?? []") == []
                     await page.value(axe_script() + "\n;0")

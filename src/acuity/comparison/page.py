@@ -178,7 +178,9 @@ def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, 
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
         basis = report.analysis.basis(reference)
         title = f"Ranking{name}{'' if basis is None else f' ({basis})'}"
-        yield title, ranking_table(report, report.analysis.of(reference), pools).with_last("encoder")
+        table = ranking_table(report, report.analysis.of(reference), pools)
+        score = score_figure(report).heading
+        yield title, table.in_order("place", "encode", score, "kbit/s", "size", last="encoder")
     if report.analysis.rates:
         yield "BD-rates", rates_table(report)
     if report.analysis.differences:

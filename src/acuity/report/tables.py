@@ -37,14 +37,14 @@ class Table(NamedTuple):
             [name for name in self.spare if name != title],
         )
 
-    def with_last(self, title: str) -> Table:
-        """The table with this column as the last one, if it has it: narrow pages show the first ones."""
-        if title not in self.titles:
-            return self
-        place = list(self.titles).index(title)
+    def in_order(self, *first: str, last: str) -> Table:
+        """The table with these columns first and last, as far as it has them: narrow pages show few."""
+        begin = [self.titles.index(title) for title in first if title in self.titles]
+        end = [number for number, title in enumerate(self.titles) if title == last]
+        order = [*begin, *(n for n in range(len(self.titles)) if n not in (*begin, *end)), *end]
 
         def moved(cells: Sequence[Cell]) -> list[Cell]:
-            return [*cells[:place], *cells[place + 1 :], cells[place]]
+            return [cells[number] for number in order]
 
         rows = [moved(row) for row in self.rows]
         return self._replace(titles=moved(self.titles), rows=rows, numeric=moved(self.numeric))

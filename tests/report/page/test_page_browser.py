@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from axe import RUN, RUN_CONTRAST, axe_script
 from page_fixtures import HOSTILE, compare_fixture, film_fixture, score_fixture, written
 
-from acuity.report.page.page_document import Page, Series
+from acuity.report.page.page_document import Column, Page, RatePoint, Rates, Series
 from acuity.report.tables import Table
 from devtools import BROWSER, Chromium, DevTools
 
@@ -72,7 +73,7 @@ def test_figures_of_frames_and_of_all_are_those_of_the_report(chromium: Chromium
         worst = int(vmaf.argmin())
         found = await page.value(FRAME)
         assert found["VMAF"] == [f"{vmaf[worst]:.6f}"]
-        assert found["PSNR Y"] == [f"{psnr[worst]:.6f} dB"]
+        assert found["PSNR Y (dB)"] == [f"{psnr[worst]:.6f}"]
         for key, row in (("Home", 0), ("End", 599), ("ArrowLeft", 598)):
             await page.value("document.querySelector('.chart-plot').focus()")
             await page.press(key)
@@ -264,6 +265,74 @@ def test_many_encodes_look_different_and_a_telephone_shows_their_scores(
         assert await page.value(right.format(".frame-box td:nth-child(2)")) <= 390
         tall = "Math.max(...[...document.querySelectorAll('.field label')].map((one) => one.offsetHeight))"
         assert await page.value(tall) < 30
+
+    in_browser(chromium, test)
+
+
+def test_one_of_many_curves_can_be_had_alone(chromium: Chromium, tmp_path: Path) -> None:
+    made = compare_fixture([f"{number}.mp4" for number in range(14)])
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path, 1000)
+        on = """[...document.querySelectorAll('.legend input')].flatMap(
+          (box, index) => (box.checked ? [index] : []))"""
+        told = "document.querySelector('.chart-plot').ariaLabel"
+        await page.click(".legend-entry:nth-of-type(5) .plain")
+        await page.shows(on, [4])
+        await page.until(f"{told}.startsWith('VMAF over time: 4.mp4.')")
+        await page.click(".legend-entry:nth-of-type(5) .plain")  # again: all
+        await page.shows(on, list(range(14)))
+        await page.click(".legend .joined button:nth-child(2)")
+        await page.shows(on, [])
+        await page.click(".legend-entry:nth-of-type(2) input")
+        await page.click(".legend-entry:nth-of-type(3) input")
+        await page.shows(on, [1, 2])
+        await page.click(".legend .joined button:nth-child(1)")
+        await page.shows(on, list(range(14)))
+
+    in_browser(chromium, test)
+
+
+def test_every_bitrate_on_the_axis_has_its_text(chromium: Chromium, tmp_path: Path) -> None:
+    upright = """[...document.querySelectorAll('#rates line')].filter(
+      (one) => one.getAttribute('x1') === one.getAttribute('x2')).map((one) => one.getAttribute('x1'))"""
+    texts = "[...document.querySelectorAll('#rates text.rate')].map((one) => one.getAttribute('x'))"
+    boxes = """[...document.querySelectorAll('#rates text.rate')].map(
+      (one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"""
+
+    async def test(page: DevTools) -> None:
+        for low, high in ((400, 3600), (310, 395), (20, 90_000), (1000, 1000)):
+            points = [RatePoint(low, 60, "crf 40"), RatePoint(high, 90, "crf 20")]
+            for width in (360, 1400):
+                await opened(page, Page("tune", "x", rates=[Rates("x264", points)]), tmp_path, width)
+                await page.until(f"{texts}.length > 0")
+                assert await page.value(upright) == await page.value(texts)
+                places = await page.value(boxes)
+                assert all(one[1] < two[0] for one, two in pairwise(places)), (low, high, width)
+                assert len(places) > 1
+
+    in_browser(chromium, test)
+
+
+def test_the_figures_of_a_frame_are_seen_and_their_points_stand_below_each_other(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    made = score_fixture(60, pictures=0)
+    name = "VMAF_integer_feature_motion_sad_score_of_the_whole"
+    more = [Column(name, name, "feature", np.arange(60) * 123.0), Column("m", "m", "feature", np.zeros(60))]
+    made = replace(made, series=[made.series[0]._replace(columns=[*made.series[0].columns, *more])])
+    hidden = """[...document.querySelectorAll('.frame-box')].flatMap((box) => [
+      box.scrollWidth - box.clientWidth, ...[...box.querySelectorAll('td')].map(
+        (one) => one.getBoundingClientRect().right - box.getBoundingClientRect().right)])"""
+    behind = """[...document.querySelectorAll('.frame-box td')].map(
+      (one) => one.textContent.length - one.textContent.indexOf('.'))"""
+
+    async def test(page: DevTools) -> None:
+        for width in (861, 1000, 1200):
+            await opened(page, made, tmp_path, width)
+            assert max(await page.value(hidden)) <= 0, width
+        assert len(set(await page.value(behind))) == 1
+        assert (await page.value(FRAME))["m"] == ["0"]
 
     in_browser(chromium, test)
 

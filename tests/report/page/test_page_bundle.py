@@ -31,4 +31,4 @@ def test_what_cannot_be_joined_is_said(text: str, words: str) -> None:
 
 
 def test_the_pages_own_files_stay_small() -> None:
-    assert len(bundled(["page.js"]).encode()) < 78_000
+    assert len(bundled(["page.js"]).encode()) < 81_000

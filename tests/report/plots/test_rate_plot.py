@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from acuity.report.page.page_document import RatePoint, Rates
+from acuity.report.plots.figure import COLOURS
 from acuity.report.plots.rate_plot import rate_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,3 +60,14 @@ def test_names_of_many_curves_leave_room() -> None:
     assert "and 28 more" in texts
     assert "encode 11" in texts
     assert "encode 12" not in texts
+
+
+def test_encodes_have_the_colours_of_their_curves() -> None:
+    curves = [Rates("x264", [RatePoint(500, 80, "a.mp4"), RatePoint(900, 91, "b.mp4")])]
+
+    def fills(encodes: list[str]) -> list[str]:
+        svg = ET.fromstring(rate_plot(curves, encodes=encodes))
+        return [mark.attrib["fill"] for mark in svg.iter(f"{SVG}g")][:2]
+
+    assert fills(["b.mp4", "c.mp4", "a.mp4"]) == [COLOURS[2], COLOURS[0]]
+    assert fills([]) == [COLOURS[0], COLOURS[0]]

@@ -56,6 +56,7 @@ _TABLE: Final[dict[str, ColumnName]] = {
     "cambi": _metric("CAMBI", better="lower"),
     "speed_chroma_uv": _metric("SpEED chroma", better="lower"),
     "speed_temporal": _metric("SpEED temporal", better="lower"),
+    "VMAF_integer_feature_motion_sad_score": ColumnName("Motion SAD"),
     "integer_motion": ColumnName("Motion"),
     "integer_motion2": ColumnName("Motion 2"),
     "integer_motion3": ColumnName("Motion 3"),

@@ -88,7 +88,8 @@ class _Plots(NamedTuple):
 
     @classmethod
     def of(cls, page: Page) -> _Plots:
-        rates = rate_plot(page.rates, score_name=page.rate_score, targets=page.targets)
+        encodes = [one_line(one.name) for one in page.series]
+        rates = rate_plot(page.rates, score_name=page.rate_score, targets=page.targets, encodes=encodes)
         return cls(_over_time(page), rates)
 
 
@@ -117,9 +118,9 @@ def _body(document: dict[str, Any], plots: _Plots) -> str:
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
         _section("first-tables", "Overview", "\n".join(_tables(tables[:first]))),
+        _section("rates", f"{document['rate_score']} over bitrate", _figure(plots.over_bitrate)),
         _section("chart", "Over time", _figure(plots.over_time)),
         '<section id="pictures" hidden></section>',
-        _section("rates", f"{document['rate_score']} over bitrate", _figure(plots.over_bitrate)),
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
         _section("tables", "Tables", "\n".join(_tables(tables[first:]))),
         _section("facts", "How it was made", _facts(document["facts"]), shown=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,8 +21,17 @@ _LONGEST_NAME: Final = 48  # characters
 _MOST_NAMED: Final = 12  # curves: the names of more would cover them
 
 
-def rate_plot(curves: Sequence[Rates], *, score_name: str = "VMAF", targets: Sequence[float] = ()) -> str:
-    """The plot as an SVG element; empty if no encode has a bitrate and a score."""
+def rate_plot(
+    curves: Sequence[Rates],
+    *,
+    score_name: str = "VMAF",
+    targets: Sequence[float] = (),
+    encodes: Sequence[str] = (),
+) -> str:
+    """The plot as an SVG element; empty if no encode has a bitrate and a score.
+
+    `encodes` are names of curves over time, whose colours the points of these encodes have too.
+    """
     drawn = [(one_line(curve.name), curve) for curve in curves if any(_known(curve))]
     if not drawn:
         return ""
@@ -35,9 +44,13 @@ def rate_plot(curves: Sequence[Rates], *, score_name: str = "VMAF", targets: Seq
             f'<line class="target" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}" '
             f'stroke="{GREY}" stroke-dasharray="6 4"/>'
         )
+    colours = {name: _look(number)[0] for number, name in enumerate(encodes)}
+    if not all(one_line(point.label) in colours for _, curve in drawn for point in _known(curve)):
+        colours = {}
     for index, (name, curve) in enumerate(drawn):
-        parts += _drawn(axes, name, curve, *_look(index))
-    parts += _legend(named)
+        colour, shape = _look(index)
+        parts += _drawn(axes, name, curve, GREY if colours else colour, shape, colours)
+    parts += _legend(named, GREY if colours else None)
     summary = ", ".join(f"{name}: {_encodes(len(_known(curve)))}" for name, curve in drawn)
     label = escape(f"{one_line(score_name)} over bitrate. {summary}", quote=True)
     return (
@@ -125,7 +138,9 @@ def _score_ticks(bottom: float, top: float) -> list[float]:
     return [round(tick * step, 6) for tick in range(first, math.floor(top / step) + 1)]
 
 
-def _drawn(axes: _Axes, name: str, curve: Rates, colour: str, shape: str) -> list[str]:
+def _drawn(
+    axes: _Axes, name: str, curve: Rates, colour: str, shape: str, colours: Mapping[str, str]
+) -> list[str]:
     points = _known(curve)
     path = " ".join(f"{axes.x(point.kbps):.1f},{axes.y(point.score):.1f}" for point in points)
     parts = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>']
@@ -134,7 +149,7 @@ def _drawn(axes: _Axes, name: str, curve: Rates, colour: str, shape: str) -> lis
         mark = _mark(shape, axes.x(point.kbps), axes.y(point.score), 7 if point.chosen else 5)
         label = one_line(point.label)
         about = escape(f"{name} {label}: {point.score:.2f} at {point.kbps:,.0f} kbit/s")
-        parts.append(f'<g fill="{colour}"{ring}><title>{about}</title>{mark}</g>')
+        parts.append(f'<g fill="{colours.get(label, colour)}"{ring}><title>{about}</title>{mark}</g>')
     return parts
 
 
@@ -156,14 +171,14 @@ def _look(number: int) -> tuple[str, str]:
     return COLOURS[place], _SHAPES[(place + again) % len(_SHAPES)]
 
 
-def _legend(names: Sequence[str]) -> list[str]:
+def _legend(names: Sequence[str], only: str | None) -> list[str]:
     """The names of the curves at the lower right, where curves of quality over bitrate leave room."""
     parts = []
     shown = list(enumerate(names))[:_MOST_NAMED]
     for row, (number, name) in enumerate(reversed(shown)):
         colour, shape = _look(number)
         y = _HEIGHT - _BOTTOM - 18 - 20 * row
-        parts.append(f'<g fill="{colour}">{_mark(shape, _WIDTH - _RIGHT - 14, y, 5)}</g>')
+        parts.append(f'<g fill="{only or colour}">{_mark(shape, _WIDTH - _RIGHT - 14, y, 5)}</g>')
         text = escape(shortened(name, _LONGEST_NAME))
         parts.append(f'<text x="{_WIDTH - _RIGHT - 28}" y="{y + 4}" text-anchor="end">{text}</text>')
     if len(names) > _MOST_NAMED:

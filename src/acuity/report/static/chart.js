@@ -10,6 +10,7 @@ import { Pyramid } from './pyramid.js';
 const FEWEST = 8; // rows that a view shows at least
 const NEAR = 9; // pixels around a mark or an event that belong to it
 const STRIP = 46; // height of the strip
+const MOST_DOTTED = 3; // curves: dots at the frames of more would hide the lines
 export class TimeChart {
   // time(row) is in seconds or null; frame(row) is the frame's number; height is 'whole', 'view' or 'zero'.
   constructor(host, { label, time = () => null, frame = (row) => row, onPick = () => {}, onView = () => {}, height = 'whole' }) {
@@ -278,7 +279,8 @@ export class TimeChart {
     pen.beginPath();
     pen.rect(box.left, box.top - 8, box.width, box.height + 8);
     pen.clip();
-    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour));
+    const dots = this.series.length <= MOST_DOTTED;
+    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour), { dots });
     pen.restore();
     drawEvents(pen, this.events, box, this.colours);
     if (this.seen(this.selected)) {
@@ -323,7 +325,7 @@ export class TimeChart {
     const pen = sized(this.wholeStrip, wide, STRIP);
     pen.fillStyle = this.colours.raised;
     pen.fillRect(box.left, 0, box.width, STRIP);
-    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour), { width: 1 });
+    for (const one of this.series) drawCurve(pen, one, box, this.colours.of(one.colour), { width: 1, dots: false });
     for (const { row } of this.events) drawLine(pen, box.x(row + 0.5), box, this.colours.busy, [2, 2]);
     pen.fillStyle = this.colours.accent;
     for (const { row } of this.marks) pen.fillRect(box.x(row + 0.5) - 1, STRIP - 5, 2, 5);

@@ -8,6 +8,9 @@ import { lineSample, lookOf } from './looks.js';
 
 const KINDS = [['score', 'Scores'], ['metric', 'Metrics'], ['feature', 'Features']];
 const HEIGHTS = [['whole', 'all frames'], ['view', 'frames in view'], ['zero', 'from zero']];
+const NUMBER = /^-?\d+(\.\d+)?$/;
+// How many characters of a number come with its point.
+const behind = (text) => (NUMBER.test(text) && text.includes('.') ? text.length - text.indexOf('.') : 0);
 const REST = 120; // milliseconds after the last move until the spread is counted again
 
 export class Curves {
@@ -45,11 +48,7 @@ export class Curves {
         button('Whole', { onclick: () => this.chart.view(0, this.chart.rows) })));
     // The values of the frame at the cursor stand beside the names, which are many.
     this.values = names.map(() => element('b', { class: 'legend-value', 'aria-hidden': 'true' }));
-    this.legend = element('fieldset', { class: 'legend' }, element('legend', { class: 'unseen' }, 'Series'), ...names.map((name, index) => {
-      const box = element('input', { type: 'checkbox', checked: true, onchange: () => { this.on[index] = box.checked; this.refresh(); } });
-      return element('span', { class: 'legend-entry' }, element('label', { class: 'check' }, box, lineSample(lookOf(index)), name), this.values[index]);
-    }));
-    this.legend.hidden = names.length < 2;
+    this.legend = this.legendOf(names);
     this.remark = element('p', { class: 'soft' });
     const place = element('div');
     section.append(this.legend, place, this.remark);
@@ -63,6 +62,34 @@ export class Curves {
     }))).sort((a, b) => a.row - b.row));
     host.append(section, element('div', { class: 'pair' }, this.spreadPanel(names), this.framePanel()));
     this.ready = this.refresh();
+  }
+
+  // The names with a box each; of more than two, one can be had alone, or all or none at once.
+  legendOf(names) {
+    const many = names.length > 2;
+    this.boxes = names.map((_, index) => element('input', { type: 'checkbox', checked: true, onchange: () => this.turn((at) => (at === index ? this.boxes[at].checked : this.on[at])) }));
+    this.alone = many ? names.map((name, index) => button('only', {
+      class: 'plain', 'aria-label': `Only ${name}`, 'aria-pressed': 'false', onclick: () => this.turn(this.isAlone(index) ? () => true : (at) => at === index),
+    })) : [];
+    const entries = names.map((name, index) => element('span', { class: 'legend-entry' },
+      element('label', { class: 'check' }, this.boxes[index], lineSample(lookOf(index)), name), this.values[index], this.alone[index]));
+    const all = element('div', { class: 'joined', role: 'group', 'aria-label': 'Series shown' },
+      button('All', { onclick: () => this.turn(() => true) }), button('None', { onclick: () => this.turn(() => false) }));
+    const made = element('fieldset', { class: 'legend' }, element('legend', { class: 'unseen' }, 'Series'), many ? all : null, ...entries);
+    made.hidden = names.length < 2;
+    return made;
+  }
+
+  isAlone(index) { return this.on.every((on, at) => on === (at === index)); }
+
+  // Show the series that `wanted` says yes to.
+  turn(wanted) {
+    this.on = this.on.map((_, index) => wanted(index));
+    this.on.forEach((on, index) => {
+      this.boxes[index].checked = on;
+      this.alone[index]?.setAttribute('aria-pressed', this.isAlone(index));
+    });
+    this.refresh();
   }
 
   spreadPanel(names) {
@@ -173,28 +200,32 @@ export class Curves {
     say(this.frameHeading, `Frame ${count(data.frames[row])}${time}`);
     this.steps[0].disabled = row === 0;
     this.steps[1].disabled = row >= data.frames.length - 1;
-    const value = (column, at, index) => (cells[at][index] ? this.cell(cells[at][index], row, column.unit) : '');
+    const value = (column, at, index) => (cells[at][index] ? this.cell(cells[at][index], row) : '');
     const many = data.list.length > 1;
     // Encodes are rows where they are more than the figures: a table is scrolled down more easily than across.
     const turned = data.list.length > this.columns.length;
-    const labels = this.columns.map((column) => column.label);
+    const labels = this.columns.map(({ label, unit }) => (unit ? `${label} (${unit})` : label));
     const names = many ? data.list.map((one) => one.name) : ['value'];
     const heads = turned ? ['encode', ...labels] : ['figure', ...names];
     const lines = turned ? names.map((name, index) => [name, false, this.columns.map((column, at) => value(column, at, index))])
-      : this.columns.map((column, at) => [column.label, column.name === this.name, names.map((_, index) => value(column, at, index))]);
+      : this.columns.map((column, at) => [labels[at], column.name === this.name, names.map((_, index) => value(column, at, index))]);
+    // Points stand below each other: digits that a figure doesn't have are there unseen.
+    const most = heads.slice(1).map((_, place) => Math.max(0, ...lines.map(([, , texts]) => behind(texts[place]))));
+    const missing = (text, place) => ('.000000000000').slice(behind(text), most[place]);
     const rows = lines.map(([label, current, texts]) => element('tr', { 'aria-current': current ? 'true' : null },
-      element('th', { scope: 'row' }, label), ...texts.map((text) => element('td', { class: 'number' }, text))));
+      element('th', { scope: 'row' }, label),
+      ...texts.map((text, place) => element('td', { class: 'number' }, text, NUMBER.test(text) ? element('span', { class: 'digits' }, missing(text, place)) : null))));
     this.frameBody.replaceChildren(element('div', { class: 'table-box frame-box', role: 'region', tabindex: 0, 'aria-label': 'Figures of the frame' }, element('table', {},
       element('thead', {}, element('tr', {}, ...heads.map((text, place) => element('th', { scope: 'col', class: place ? 'number' : null }, text)))),
       element('tbody', {}, ...rows))));
   }
 
-  cell(found, row, unit) {
+  cell(found, row) {
     if (row >= found.rows) return '–';
     const index = Math.floor(row / found.bucket);
-    // Six decimals are what reports have; tiny figures are shown with all that are stored.
-    const shown = (value) => figure(value, value === 0 || Math.abs(value) >= 0.001 ? 6 : found.decimals, found.decimals);
-    const text = found.high ? `${shown(found.values[index])} to ${shown(found.high[index])}` : shown(found.values[row]);
-    return unit && text !== '–' ? `${text} ${unit}` : text;
+    // Six decimals are what reports have; tiny figures have three digits at least.
+    const digits = (value) => (value === 0 || !(Math.abs(value) < 0.001) ? 6 : Math.max(6, 2 - Math.floor(Math.log10(Math.abs(value)))));
+    const shown = (value) => figure(value, digits(value), found.decimals);
+    return found.high ? `${shown(found.values[index])} to ${shown(found.high[index])}` : shown(found.values[row]);
   }
 }

@@ -42,8 +42,8 @@ class Report {
     this.help();
     this.facts();
     this.tables();
-    if (page.rates?.length) this.rates();
     const series = (page.series ?? []).filter((one) => one.columns.length && one.frames.count);
+    if (page.rates?.length) this.rates(series.map((one) => one.name));
     if (series.length) {
       this.data = await PageSeries.of(series);
       this.curves = new Curves(this.filled('chart'), this.data, { onPick: (row) => this.nearest(row) });
@@ -98,9 +98,9 @@ class Report {
     }
   }
 
-  rates() {
+  rates(encodes) {
     const { section } = panel(`${this.page.rate_score ?? 'Score'} over bitrate`);
-    rateChart(section, this.page.rates, { scoreName: this.page.rate_score ?? 'score', targets: this.page.targets ?? [] });
+    rateChart(section, this.page.rates, { scoreName: this.page.rate_score ?? 'score', targets: this.page.targets ?? [], encodes });
     this.filled('rates').append(section);
   }
 

@@ -40,13 +40,13 @@ function columnsOf(one, box) {
 export const crowded = (one, box) => (box.to - box.from) / one.bucket > box.width * 2;
 
 // Draw one curve: every frame where there is room, else the range of each column and its mean.
-export function drawCurve(pen, one, box, colour, { width = 1.6, mean = true } = {}) {
+export function drawCurve(pen, one, box, colour, { width = 1.6, mean = true, dots = true } = {}) {
   pen.strokeStyle = colour;
   pen.fillStyle = colour;
   pen.lineJoin = 'bevel';
   pen.lineWidth = width;
   if (crowded(one, box)) drawColumns(pen, columnsOf(one, box), one, box, mean);
-  else drawFrames(pen, one, box);
+  else drawFrames(pen, one, box, dots);
   pen.setLineDash([]);
   pen.globalAlpha = 1;
 }
@@ -94,7 +94,7 @@ function strokeLine(pen, values, at, box) {
   pen.stroke();
 }
 
-function drawFrames(pen, one, box) {
+function drawFrames(pen, one, box, dots) {
   const bucket = one.bucket;
   const begin = Math.max(0, Math.floor(box.from / bucket) - 1);
   const end = Math.min(one.pyramid.length, Math.ceil(box.to / bucket) + 1);
@@ -111,7 +111,7 @@ function drawFrames(pen, one, box) {
   const values = one.pyramid.base.data.subarray(begin, end);
   pen.setLineDash(one.dash ?? []);
   strokeLine(pen, values, (index) => at(begin + index), box);
-  const roomy = at(1) - at(0) >= DOTS_FROM;
+  const roomy = dots && at(1) - at(0) >= DOTS_FROM;
   values.forEach((value, index) => {
     // A frame between two that are missing would be no line at all.
     const alone = !(values[index - 1] === values[index - 1] && index > 0) && !(values[index + 1] === values[index + 1] && index + 1 < values.length);

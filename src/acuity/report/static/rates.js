@@ -4,6 +4,8 @@ import { element, onResize, say, shape } from './elements.js';
 import { count, multiples, niceStep, number, stepDecimals } from './format.js';
 import { lineSample, lookOf, patternOf } from './looks.js';
 
+const STEPS = [[1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]]; // times a power of ten
+const TEXT = 46; // pixels that the text of a bitrate takes
 const RATE = { left: 46, right: 16, top: 14, bottom: 44 };
 // The outline of a point, by the number of its curve: colour is not the only sign.
 const POINTS = [
@@ -13,8 +15,8 @@ const POINTS = [
   (x, y) => `M${x} ${y - 6}l6 11h-12z`,
 ];
 
-// Round bitrates at 1, 2 and 5 times powers of ten, closer ones where there are few.
-function rateLabels(low, high) {
+// Round bitrates as close to each other as their texts allow, so that each has its text.
+function rateLabels(low, high, x) {
   const among = (steps) => {
     const found = [];
     for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) {
@@ -22,8 +24,10 @@ function rateLabels(low, high) {
     }
     return found;
   };
-  const few = among([1, 2, 5]);
-  return few.length >= 3 ? few : among([1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const apart = (found) => found.every((kbps, index) => index === 0 || x(kbps) - x(found[index - 1]) >= TEXT);
+  const even = [6, 4, 2].map((most) => multiples(low, high, niceStep(high - low, most)));
+  const choices = [...STEPS.map(among), ...even].filter(apart);
+  return choices.find((found) => found.length > 2) ?? choices.sort((a, b) => b.length - a.length)[0] ?? [];
 }
 
 // The ranges of the axes, with some air.
@@ -39,12 +43,10 @@ function rateGrid({ x, y, width, height, low, high, bottom, top }, targets) {
   const step = niceStep(top - bottom, 7);
   const parts = multiples(bottom, top, step).flatMap((value) => [
     across(value, 'ground'), shape('text', { x: RATE.left - 8, y: y(value) + 4, 'text-anchor': 'end' }, number(value, stepDecimals(step)))]);
-  let free = 0;
-  for (const kbps of rateLabels(low, high)) {
-    parts.push(shape('line', { class: 'ground', x1: x(kbps), x2: x(kbps), y1: RATE.top, y2: height - RATE.bottom }));
-    if (x(kbps) < free) continue;
-    parts.push(shape('text', { x: x(kbps), y: height - RATE.bottom + 18, 'text-anchor': 'middle' }, count(kbps)));
-    free = x(kbps) + 52;
+  for (const kbps of rateLabels(low, high, x)) {
+    parts.push(
+      shape('line', { class: 'ground', x1: x(kbps), x2: x(kbps), y1: RATE.top, y2: height - RATE.bottom }),
+      shape('text', { class: 'rate', x: x(kbps), y: height - RATE.bottom + 18, 'text-anchor': 'middle' }, count(kbps)));
   }
   parts.push(shape('text', { x: width - RATE.right, y: height - 6, 'text-anchor': 'end' }, 'kbit/s, logarithmic'));
   for (const target of targets) {
@@ -53,7 +55,8 @@ function rateGrid({ x, y, width, height, low, high, bottom, top }, targets) {
   return parts;
 }
 
-export function rateChart(host, curves, { scoreName, targets = [] }) {
+// `encodes` are the names of the curves over time, whose colours the points of these encodes have too.
+export function rateChart(host, curves, { scoreName, targets = [], encodes = [] }) {
   const drawn = curves.map((curve) => ({ ...curve, points: curve.points.filter((point) => point.kbps > 0 && Number.isFinite(point.score)).sort((a, b) => a.kbps - b.kbps) }));
   const points = drawn.flatMap((curve) => curve.points);
   if (!points.length) return;
@@ -61,8 +64,11 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
   const readout = element('p', { class: 'chart-readout', 'aria-live': 'polite' });
   const idle = 'Point at an encode, or walk through them with Tab.';
   say(readout, idle);
+  const numbers = new Map(encodes.map((name, index) => [name, index]));
+  const known = points.every((point) => numbers.has(point.label));
+  const lookOfLine = (index) => ({ ...lookOf(index), ...(known ? { colour: '--soft' } : {}) });
   const names = drawn.map((curve, index) => {
-    const key = lineSample(lookOf(index), shape('path', { d: POINTS[patternOf(index)](14, 7) }));
+    const key = lineSample(lookOfLine(index), shape('path', { d: POINTS[patternOf(index)](14, 7) }));
     return element('span', { class: 'check' }, key, curve.name);
   });
   const drawing = shape('svg', { role: 'group', 'aria-label': `${scoreName} over bitrate` });
@@ -76,7 +82,7 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
       class: point.chosen ? 'point chosen' : 'point', d: POINTS[patternOf(index)](x(point.kbps), y(point.score)), tabindex: 0, role: 'img', 'aria-label': text,
       onpointerenter: tell, onfocus: tell, onpointerleave: () => say(readout, idle), onblur: () => say(readout, idle),
     });
-    made.style.fill = `var(${lookOf(index).colour})`;
+    made.style.fill = `var(${lookOf(known ? numbers.get(point.label) : index).colour})`;
     return made;
   }
   function draw() {
@@ -89,7 +95,7 @@ export function rateChart(host, curves, { scoreName, targets = [] }) {
     drawing.replaceChildren(...rateGrid({ x, y, width, height, ...ranges }, targets), ...drawn.flatMap((curve, index) => {
       const path = curve.points.map((point, place) => `${place ? 'L' : 'M'}${x(point.kbps).toFixed(1)} ${y(point.score).toFixed(1)}`).join('');
       const line = shape('path', { class: 'line', d: path, 'stroke-dasharray': lookOf(index).dash.join(' ') || null });
-      line.style.stroke = `var(${lookOf(index).colour})`;
+      line.style.stroke = `var(${lookOfLine(index).colour})`;
       return [line, ...curve.points.map((point) => pointOf(curve, index, point, x, y))];
     }));
   }
