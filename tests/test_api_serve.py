@@ -84,8 +84,11 @@ def test_a_function_starts_the_server_as_it_likes(clips: tuple[Path, Path], tmp_
         if not seen:
             seen.extend([at_url(urls[0]), at_socket(tmp_path / "s")])
 
-    acuity.score(*clips, serve=start, progress=progress)
+    acuity.score(*clips, metrics=["vmaf", "psnr"], serve=start, progress=progress)
     assert [status["frames_total"] for status in seen] == [FRAMES, FRAMES]
+    assert (seen[0]["reference"], seen[0]["distorted"]) == ("a.y4m", "b.y4m")
+    psnr = {"name": "psnr", "column": "psnr_y", "unit": "dB", "decimals": 2}
+    assert seen[0]["metrics"] == [psnr]
 
 
 @pytest.mark.parametrize("where", ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723"])

@@ -22,6 +22,7 @@ from acuity.video.pairs.open_pair import Video
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedServer
     from acuity.measure import Measurement
+    from acuity.scoring.watched import Watched
 
 # An address where agents may connect, or a function that gets the server and starts it.
 Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
@@ -199,11 +200,11 @@ def score(
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     with ExitStack() as stack:
 
-        def attach(measurement: Measurement, total: int | None) -> None:
+        def attach(measurement: Measurement, watched: Watched) -> None:
             from acuity.mcp.embedded import EmbeddedServer
 
             assert start is not None
-            start(stack.enter_context(EmbeddedServer(measurement, total=total)))
+            start(stack.enter_context(EmbeddedServer(measurement, watched=watched)))
 
         report = run_request(
             request, progress=progress, attach=None if start is None else attach, watch=_WATCH.get()

@@ -121,7 +121,7 @@ def test_a_metric_that_is_no_number(capsys: Capture, chessboards: tuple[str, str
 def steering(*, swap: str | None = None, subsample: int = 0, stop: int | None = None) -> AttachCallback:
     """What an agent does: all of it after the second frame."""
 
-    def attach(measurement: Measurement, _: int | None) -> None:
+    def attach(measurement: Measurement, _: object) -> None:
         def steer(at: BoundarySnapshot) -> None:
             if at.frames_fed != 2:
                 return

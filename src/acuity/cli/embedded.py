@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
     from acuity.scoring.run import AttachCallback
+    from acuity.scoring.watched import Watched
 
 FD_IN: Final = 3
 FD_OUT: Final = 4
@@ -136,10 +137,10 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         config, fragment = _config(wanted)  # refuses an unreadable token before anything is opened
         servers: list[EmbeddedServer] = []
 
-        def attach(measurement: Measurement, total: int | None) -> None:
+        def attach(measurement: Measurement, watched: Watched) -> None:
             from acuity.mcp.embedded import EmbeddedServer
 
-            server = stack.enter_context(EmbeddedServer(measurement, config, total=total))
+            server = stack.enter_context(EmbeddedServer(measurement, config, watched=watched))
             servers.append(server)
             if pair is not None:
                 server.start_stdio(*pair, framing="auto")

@@ -20,6 +20,7 @@ from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.named_decoder import NamedDecoder
 from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.request import Request
+from acuity.scoring.watched import Watched
 from acuity.video import notes
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.open_pair import open_alone, open_pair
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
 StartCallback = Callable[[Source, list[AnyModel], Choice | None], None]
-# Called with the measurement before its first frame, and with the number of frames if known.
-AttachCallback = Callable[[Measurement, int | None], None]
+# Called with the measurement before its first frame.
+AttachCallback = Callable[[Measurement, Watched], None]
 # Called with the measurement when its frames begin to be fed, to interrupt it.
 WatchCallback = Callable[[Measurement], None]
 
@@ -192,7 +193,7 @@ def _run(
         if telling.started is not None:
             telling.started(pairing, measurement.models, choice)
         if telling.attach is not None:
-            telling.attach(measurement, pairing.length)
+            telling.attach(measurement, _watched(request, wanted.metrics, pairing))
         if telling.watch is not None:
             telling.watch(measurement)
         begin = time.monotonic()
@@ -238,6 +239,15 @@ def _run(
             request=request,
             files=files,
         )
+
+
+def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Watched:
+    def name(video: object) -> str | None:
+        return os.path.basename(video) or None if isinstance(video, str | os.PathLike) else None
+
+    asked = [metric for metric in metrics if metric.feature]
+    names = name(request.reference), name(request.distorted)
+    return Watched(*names, pairing.length, headlines(asked, {}), lambda frame: pairing.timeline.at(frame))
 
 
 def _open(

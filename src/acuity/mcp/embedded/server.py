@@ -41,6 +41,7 @@ from acuity.mcp.settings import allowed_folders, data_folder
 from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
+from acuity.scoring.watched import Watched
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.endpoints import Endpoints
@@ -85,10 +86,11 @@ class EmbeddedServer:
         *,
         paths: AllowedPaths | None = None,
         total: int | None = None,
+        watched: Watched | None = None,
     ) -> None:
         """`paths` are the folders that clients may name files in, by default those of a standalone server.
 
-        `total` says how many frames there will be, where that is known.
+        `total` says how many frames there will be, where that is known; `watched` says that and more.
         """
         check_installed()  # the protocol is loaded for the first client, which would be late to find out
         self.config: Final = config or EmbeddedConfig()
@@ -98,7 +100,7 @@ class EmbeddedServer:
         self._native = Bridge(self.config.queue_depth)
         self._handoff = Handoff()
         self._given_paths = paths
-        self._total = total
+        self._watched = watched or Watched(total=total)
         self._endpoints: LazyEndpoints | None = None
         self._listener: BoundaryListener | None = None
         self._sender: CommandSender | None = None
@@ -330,7 +332,7 @@ class EmbeddedServer:
             max_per_frame=self.config.max_drain_per_frame,
             on_end=over,
         )
-        live = LiveState(self.measurement, self._native, listener, total=self._total)
+        live = LiveState(self.measurement, self._native, listener, watched=self._watched)
 
         def load() -> AbstractAsyncContextManager[Endpoints]:
             from acuity.mcp.embedded.assembly import assembled

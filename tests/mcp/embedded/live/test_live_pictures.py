@@ -59,6 +59,17 @@ def test_the_lowest_are_kept_and_stand_for_those_close_by() -> None:
         assert pictures.png(9, "reference") is None
 
 
+def test_neighbours_of_the_worst_frame_leave_room_for_another_place() -> None:
+    with Measurement(threads=1) as measurement:
+        pictures = LivePictures(measurement, share=1e9)
+        pictures.watch()
+        for index in range(100):
+            pictures.show(index, pair())
+        pictures.settle(99, lambda frame: 10.0 + frame / 10 if frame < 60 else 90.0 - 30 * (frame == 80))
+        assert pictures.nearest(0) == 0
+        assert pictures.nearest(80) == 80
+
+
 def test_copying_takes_no_more_than_its_share() -> None:
     clock, spent = Clock(), Clock()
 

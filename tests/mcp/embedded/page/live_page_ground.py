@@ -13,12 +13,14 @@ import numpy as np
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded import ServerAddress
 from acuity.measure import Measurement
+from acuity.scoring.watched import Watched
 from acuity.video.picture import Picture, PixelFormat
 from devtools import Chromium, DevTools
 
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 TOKEN = "a-token-of-this-test-only"
 TOTAL = 1000
+UNNAMED = Watched(total=TOTAL)
 WIDTH, HEIGHT = 352, 198
 
 
@@ -89,11 +91,15 @@ class LiveGround:
 
 
 @asynccontextmanager
-async def live_ground(token: str | None = TOKEN, *, sse: bool = False) -> AsyncIterator[LiveGround]:
+async def live_ground(
+    token: str | None = TOKEN, *, sse: bool = False, watched: Watched = UNNAMED
+) -> AsyncIterator[LiveGround]:
     with Measurement(threads=1) as measurement:
         measurement.add_model(MODEL)
+        for headline in watched.metrics:
+            measurement.add_feature(headline.metric.feature)
         config = EmbeddedConfig(token=token, linger=0.0)
-        with EmbeddedServer(measurement, config, total=TOTAL) as server:
+        with EmbeddedServer(measurement, config, watched=watched) as server:
             ground = LiveGround(
                 measurement, server, server.start_sse() if sse else server.start_http(), token
             )
@@ -105,8 +111,10 @@ async def live_ground(token: str | None = TOKEN, *, sse: bool = False) -> AsyncI
 
 
 @asynccontextmanager
-async def live_page(chromium: Chromium, *, sse: bool = False) -> AsyncIterator[tuple[LiveGround, DevTools]]:
+async def live_page(
+    chromium: Chromium, *, sse: bool = False, watched: Watched = UNNAMED
+) -> AsyncIterator[tuple[LiveGround, DevTools]]:
     """The page, opened as the command's address says."""
-    async with live_ground(sse=sse) as ground, chromium.page() as page:
+    async with live_ground(sse=sse, watched=watched) as ground, chromium.page() as page:
         await page.resize(1000)
         yield ground, page

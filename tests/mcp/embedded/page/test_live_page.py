@@ -11,6 +11,8 @@ import pytest
 from axe import RUN, axe_script
 from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
 
+from acuity.scoring.metrics import find_metrics, headlines
+from acuity.scoring.watched import Watched
 from devtools import BROWSER, Chromium, DevTools
 
 browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
@@ -84,6 +86,37 @@ def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> None:
                 ".then(() => document.querySelector('#worst img').naturalWidth)"
             )
             assert wide == 176  # every second sample of 352
+            await nothing_stopped(page)
+
+    patiently(test)
+
+
+@browser
+def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chromium: Chromium) -> None:
+    asked = headlines(find_metrics(["psnr"]), {})
+    watched = Watched("original.mkv", "encoded.mp4", 200, asked, lambda frame: frame / 25)
+
+    async def test() -> None:
+        async with live_page(chromium, watched=watched) as (ground, page):
+            await page.go(ground.page)
+            await page.until(f"{STATE} === 'live'")
+            await ground.feed(40)
+            await page.until(f"{FRAMES} === 39")
+            assert await text(page, "h1") == "encoded.mp4"
+            assert await text(page, "#subtitle") == "against original.mkv"
+            assert "encoded.mp4" in await page.value("document.title")
+            extent = "document.querySelector('.readout-extent').innerText"
+            await page.shows(extent, "all 39 frames, 0:00.00 to 0:01.52")
+            ground.measurement.pause()
+            await page.until(f"{STATE} === 'paused'")
+            assert "left" not in await text(page, "#card-speed")
+            assert "fps" not in await text(page, "#card-speed")
+            ground.measurement.resume(everyone=True)
+            await ground.flush()
+            await page.until(f"{STATE} === 'over'")
+            found = ground.measurement.results(partial=True).columns["psnr_y"]
+            mean = "document.querySelector('#card-psnr_y .value')?.innerText"
+            await page.shows(mean, f"{found.mean():.2f} dB")
             await nothing_stopped(page)
 
     patiently(test)

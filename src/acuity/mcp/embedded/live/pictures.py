@@ -126,12 +126,20 @@ class LivePictures:
                 continue
             self._kept[pair.frame] = score, pair
             if len(self._kept) > KEPT:
-                dropped = max(self._kept, key=lambda frame: (self._kept[frame][0], frame))
+                dropped = max(self._kept, key=lambda frame: (self._spare(frame), self._kept[frame][0], frame))
                 del self._kept[dropped]
                 for kind in KINDS:
                     self._files.pop((dropped, kind), None)
         if self._remove is not None and self._clock() >= self._until:
             self.close()
+
+    def _spare(self, frame: int) -> bool:
+        """Whether a lower frame close by shows the same place: the lowest frames are often neighbours."""
+        score = self._kept[frame][0], frame
+        return any(
+            abs(other - frame) <= NEAR // 2 and (lower, other) < score
+            for other, (lower, _) in self._kept.items()
+        )
 
     def nearest(self, frame: int) -> int | None:
         """The frame whose picture stands for this one: itself, or one close by."""

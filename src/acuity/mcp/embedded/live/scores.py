@@ -73,7 +73,7 @@ class Scores:
             **self._several(name, int(frames[0]), int(frames[-1])),
         }
 
-    def curve(self, first: int, name: str | None) -> dict[str, Any]:
+    def curve(self, first: int, name: str | None, *, times: bool = False) -> dict[str, Any]:
         """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
         repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
         name = self.check(name)
@@ -91,8 +91,11 @@ class Scores:
         except NotReady:
             pass
         more = len(frames) > MAX_POINTS
+        time_of = self._live.watched.time_of
+        shown = {"times": [time_of(frame) for frame in frames[:MAX_POINTS]]} if times else {}
         return {
             "name": name,
+            **shown,
             "frames": frames[:MAX_POINTS],
             "scores": values[:MAX_POINTS],
             "next_first": frames[MAX_POINTS] if more else frames[-1] + 1 if frames else first,

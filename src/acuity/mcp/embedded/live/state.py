@@ -14,6 +14,7 @@ from acuity.errors import NotReady, ScoreError
 from acuity.mcp.embedded.budget import Budget
 from acuity.mcp.embedded.steering.clients import pause_documents, timestamp
 from acuity.measure.plan import ExtractorSet
+from acuity.scoring.watched import Watched
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,13 +48,13 @@ class LiveState:
         native: Bridge,
         listener: BoundaryListener,
         *,
-        total: int | None = None,
+        watched: Watched | None = None,
         clock: Callable[[], float] = time.monotonic,
         max_age: float = MAX_AGE,
     ) -> None:
-        """`total` is the number of frames, where the host knows it; the newest score may be `max_age` old."""
+        """`watched` is what the host knows of the videos; the newest score may be `max_age` old."""
         self.measurement: Final = measurement
-        self.total: Final = total
+        self.watched: Final = watched or Watched()
         self.budget: Final = Budget(lambda: self.moving)
         self._native = native
         self._listener = listener
@@ -116,9 +117,15 @@ class LiveState:
         frame, score = self._latest_at(revision, moving=state == "measuring") or (None, None)
         return {
             "state": state,
+            "reference": self.watched.reference,
+            "distorted": self.watched.distorted,
             "model": models[0].label if models else None,
             "models": [{"name": model.name, "label": model.label} for model in models],
             "features": self._active(),
+            "metrics": [
+                {"name": metric.name, "column": key, "unit": metric.unit, "decimals": metric.decimals}
+                for metric, key, _ in self.watched.metrics
+            ],
             "frames_read": fed,
             "frames_scored": done,
             "frames_pending": fed - done,
@@ -186,9 +193,10 @@ class LiveState:
         return self._keys[1]
 
     def _total(self, last_frame: int | None) -> int | None:
+        total = self.watched.total
         if last_frame is None:
-            return self.total
-        return last_frame + 1 if self.total is None else min(last_frame + 1, self.total)
+            return total
+        return last_frame + 1 if total is None else min(last_frame + 1, total)
 
     def _fps(self) -> float:
         """Frames in a second of measuring, pauses not counted; 0 before the first."""

@@ -31,9 +31,15 @@ STATUS: Final = record(
             ),
             "enum": ["waiting", "measuring", "waiting_for_input", "paused", "finishing", "over"],
         },
+        "reference": or_null(text("The name of its file, where the host said so.")),
+        "distorted": or_null(text("The same.")),
         "model": or_null(text("The first model, which counts, as it holds for the next frame.")),
         "models": array(_MODEL, "All models that hold for the next frame."),
         "features": array(text(), "The figures that are or were measured."),
+        "metrics": array(
+            record({"name": text(), "column": text(), "unit": text(), "decimals": whole()}),
+            "The metrics that were asked for besides models, and where their figures are.",
+        ),
         "frames_read": whole(),
         "frames_scored": whole("Those whose own figures are there; a score may need the frame after it."),
         "frames_pending": whole("Read and not scored yet."),
@@ -178,14 +184,16 @@ CURVE_INPUT: Final = record(
             **flag("Whether the answer is to have the status of the measurement too."),
             "default": False,
         },
+        "times": {**flag("Whether the answer is to have the times of the frames."), "default": False},
     },
-    optional=("first", "name", "status"),
+    optional=("first", "name", "status", "times"),
 )
 CURVE: Final = record(
     {
         "name": text("The column."),
         "frames": array(whole(), f"The frames from `first` on that are known, {MAX_POINTS} at most."),
         "scores": array(FIGURE, "Their figures."),
+        "times": array(or_null(number()), "Their times in seconds, where known, if they were asked for."),
         "next_first": whole("`first` of the next call, which then has only what is new."),
         "more": flag("Whether more are known already: call again at once."),
         "aggregate": AGGREGATE,
@@ -199,7 +207,7 @@ CURVE: Final = record(
         "over": flag("Whether no more frames come."),
         "status": {**STATUS, "description": "As vmaf.status has it, if it was asked for."},
     },
-    optional=("status",),
+    optional=("status", "times"),
 )
 
 LONGEST_WATCH: Final = 300.0  # seconds

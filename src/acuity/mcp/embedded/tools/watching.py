@@ -125,8 +125,9 @@ class _Watching:
         return self._scores.answer(call.arguments) if call.arguments else self._scores.newest()
 
     def curve(self, call: Call) -> dict[str, Any]:
-        document = self._scores.curve(int(call.arguments["first"]), call.arguments.get("name"))
-        if not call.arguments["status"]:
+        asked = call.arguments
+        document = self._scores.curve(int(asked["first"]), asked.get("name"), times=asked["times"])
+        if not asked["status"]:
             return document
         # Second, so that it never lags behind the curve.
         return {**document, "status": self._live.status(self._scores.newest_read)}

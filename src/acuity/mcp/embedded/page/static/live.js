@@ -16,7 +16,7 @@ const WORST_EACH = 4000;
 
 const byId = (id) => document.getElementById(id);
 const session = new LiveSession();
-const scores = { frames: [], values: [], next: 0, repredictions: 0, name: '', models: [] };
+const scores = { frames: [], times: [], values: [], next: 0, repredictions: 0, name: '', models: [] };
 window.acuityLive = scores; // for those who open the console, and for tests
 let chart = null;
 let over = false; // no more frames come, and all there are were read
@@ -38,6 +38,7 @@ function state(name, text, seconds = '') {
 
 function reset() {
   scores.frames = [];
+  scores.times = [];
   scores.values = [];
   scores.next = 0;
   scores.drawnModels = undefined;
@@ -50,13 +51,14 @@ function extend(found) {
   scores.name = found.name;
   if (found.frames.length === 0) return;
   scores.frames.push(...found.frames);
+  scores.times.push(...found.times);
   const values = Float64Array.from(found.scores, (value) => value ?? NaN);
   scores.values.push(...values);
   byId('curve-empty').hidden = true;
   if (chart === null) {
     chart = new TimeChart(byId('curve'), {
       label: found.name === 'vmaf' ? 'VMAF' : found.name,
-      time: () => null,
+      time: (row) => scores.times[row],
       frame: (row) => scores.frames[row],
       onPick: () => {},
       onView: () => {},
@@ -99,6 +101,22 @@ function card(id, label, value, detail = '', tone = 'plain') {
   found.item.dataset.tone = tone;
 }
 
+// The files' names, where the command has told them.
+function named({ reference, distorted }) {
+  if (distorted === null) return;
+  say(byId('title'), distorted);
+  say(byId('subtitle'), reference === null ? 'without a reference' : `against ${reference}`);
+}
+
+// The means of the metrics that were asked for beside the model.
+async function metrics(status) {
+  for (const { name, column, unit, decimals } of status.metrics) {
+    const { aggregate, score } = await session.call('vmaf.score', { name: column });
+    const shown = (value) => `${number(value, decimals)}${unit ? ` ${unit}` : ''}`;
+    card(column, `${name.toUpperCase()}, mean${over ? '' : ' so far'}`, shown(aggregate.mean), `lowest ${shown(aggregate.min)}, newest ${shown(score)}`);
+  }
+}
+
 function show(status, curve) {
   const { aggregate } = curve;
   const total = status.frames_total;
@@ -110,7 +128,8 @@ function show(status, curve) {
   card('lowest', 'Lowest', number(aggregate?.min, 2), aggregate ? `harmonic mean ${number(aggregate.harmonic_mean, 2)}` : '');
   card('last', 'Newest frame', number(status.last_score, 2), status.last_frame === null ? '' : `frame ${count(status.last_frame)}`);
   card('frames', 'Frames done', count(done), total === null ? 'how many there are is not known' : `of ${count(total)}`);
-  card('speed', 'Speed', `${number(status.fps, 1)} fps`, over ? 'measured' : left === null ? '' : `about ${clock(left)} left`);
+  if (status.paused) card('speed', 'Speed', '–', 'paused');
+  else card('speed', 'Speed', `${number(status.fps, 1)} fps`, over ? 'measured' : left === null ? '' : `about ${clock(left)} left`);
   card('model', 'Model', status.model ?? 'none', status.subsample === 1 ? 'every frame' : `one frame in ${status.subsample}`);
   const bar = byId('progress');
   if (total !== null || over) {
@@ -144,7 +163,7 @@ function paused(status) {
 async function look() {
   let curve = null;
   do {
-    curve = await session.call('vmaf.curve', { first: scores.next, status: true });
+    curve = await session.call('vmaf.curve', { first: scores.next, status: true, times: true });
     if (curve.repredictions !== scores.repredictions) { // earlier frames have other scores now
       scores.repredictions = curve.repredictions;
       if (scores.next !== 0) {
@@ -162,12 +181,15 @@ async function look() {
   byId('app').hidden = false;
   state(...SAID[status.state](status));
   if (over) say(byId('worst-title'), 'Worst frames');
-  document.title = over ? `${number(curve.aggregate?.mean, 2)} · Acuity live` : `${number(curve.aggregate?.mean, 1)} so far · Acuity live`;
+  const mean = over ? number(curve.aggregate?.mean, 2) : `${number(curve.aggregate?.mean, 1)} so far`;
+  document.title = [mean, status.distorted, 'Acuity live'].filter(Boolean).join(' · ');
+  named(status);
   show(status, curve);
   events(curve.models);
   steering.update(status);
   if (!document.hidden && (over || performance.now() >= told + WORST_EACH)) {
     told = performance.now();
+    if (scores.frames.length) await metrics(status);
     const places = await worst.update(over).catch((error) => {
       // Asked before the first score too: pictures are copied from then on.
       if (scores.frames.length || !(error instanceof Refusal)) throw error;

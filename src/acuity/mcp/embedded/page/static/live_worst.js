@@ -60,7 +60,7 @@ export class WorstFrames {
     return element('li', {},
       element('button', { type: 'button', class: 'place', 'data-frame': String(frame), onclick: () => this.onPick(frame) },
         element('span', {}, `frame ${count(frame)}`), element('b', {}, number(score, 2))),
-      shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, picture ? 'The pictures come in a moment.' : 'No picture was taken near it.'),
+      shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, picture ? 'The pictures come in a moment.' : 'No picture: while this page is open, as many frames are copied as time allows, and none near this one was.'),
       another && shown.length ? element('p', { class: 'soft' }, another) : null);
   }
 }
