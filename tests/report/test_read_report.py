@@ -68,7 +68,8 @@ def test_figures_that_are_not_finite() -> None:
     rows = '{"frames": [{"frameNum": 0, "metrics": {"a": NaN, "b": 1e999, "c": null, "d": 1%s}}]}' % (
         "0" * 400
     )
-    for text in (rows, rows.replace("NaN", "-nan")):  # the second is how C prints it
+    # The second and third are how C prints it.
+    for text in (rows, rows.replace("NaN", "-nan"), rows.replace("1e999", "inf")):
         source = parse_report(text.encode(), "report").source
         assert source is not None
         figures = {name: float(values[0]) for name, values in source.columns.items()}
@@ -99,6 +100,7 @@ BAD = {
     "": "is empty",
     "hello": "nor CSV with a first column 'Frame'",
     "<!doctype html><html>": "is a page: open it in a browser",
+    "{0}{1}frame: 0|vmaf: 91.5|": "has subtitles (vmaf --sub), not a report",
     "[1, 2]": "it is JSON, but no object",
     "{}": "it has no 'frames'",
     '{"frames": 3}': "its 'frames' are no list",

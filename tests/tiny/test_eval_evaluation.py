@@ -147,6 +147,16 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
     assert a.krocc == pytest.approx(b.krocc, abs=1e-12)
 
 
+def test_the_spelling_of_keys_does_not_matter(tmp_path: Path) -> None:
+    table = {**columns(60), "key": [f"clip{number // 3:04}" for number in range(60)]}
+    model = linear(tmp_path / "m.onnx", SUM)
+    found = [
+        evaluate(model, write(tmp_path / f"{number}.parquet", {**table, "key": keys}), "all").intervals
+        for number, keys in enumerate((table["key"], [number // 3 for number in range(60)]))
+    ]
+    assert found[0] == found[1]
+
+
 def test_ratings_that_differ_within_a_clip_are_averaged_and_told(tmp_path: Path) -> None:
     table = clips()
     table["mos"] = table["mos"] + np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 20)

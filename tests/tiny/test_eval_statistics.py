@@ -61,9 +61,10 @@ def test_figures_of_draws_are_those_of_the_drawn_samples(digits: int | None) -> 
     x, y = pair(40, 7, digits=digits)
     draws = Draws(40)
     found = replicate(draws, x, y)
-    assert draws.counts.shape == (DRAWS, 40)
+    assert draws.counts.shape == (DRAWS[1], 40)
+    assert Draws(MOST).counts.shape == (DRAWS[0], MOST)
     assert (draws.counts.sum(axis=1) == 40).all()
-    for number in range(0, DRAWS, 100):
+    for number in range(0, DRAWS[1], 1000):
         taken = np.repeat(np.arange(40), draws.counts[number].astype(int))
         expected = figures_of(x[taken], y[taken])
         for name in NAMES:
@@ -90,7 +91,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(count: int, strengt
         "rmse": math.sqrt(2 - 2 * strength),
     }
     random = np.random.default_rng(3)
-    draws = Draws(count)
+    draws = Draws(count, 1000)
     hits = dict.fromkeys(NAMES, 0)
     for _ in range(120):
         x = random.normal(size=count)

@@ -1,11 +1,12 @@
-"""Evaluate ONNX models: how well they predict the ratings in a parquet table.
+"""Evaluate models: how well they predict the ratings in a table, a parquet or CSV file.
 
     acuity evaluate model.onnx --features rated.parquet
-    acuity evaluate old.onnx new.onnx --features rated.parquet --split val
-    acuity evaluate acuity_fr_v1 --features rated.parquet --split all --json
+    acuity evaluate new.onnx vmaf_v0.6.1 --features rated.parquet --split val
+    acuity evaluate acuity_nr_v1 vmaf_v0.6.1 --features videos.csv --split all --json
 
 The table has a column 'mos' (the rating), the features that the model reads (adm2, vif_scale0 …), and 'key',
-the clip of a row. The key decides which rows are in the split, and rows of one key are averaged to a clip.
+the clip of a row. With columns 'reference' and 'distorted', files relative to the table, models score these
+videos instead. The key decides which rows are in the split, and rows of one key are averaged to a clip.
 Several models are ranked, and the ranking says which differences the clips can't tell from chance."""
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from acuity.tiny.evaluate.split import ALL, SPLITS, TOO_FEW
 if TYPE_CHECKING:
     from acuity.tiny.evaluate.bootstrap import Interval
     from acuity.tiny.evaluate.evaluation import Comparison, Evaluation, Ranked
+    from acuity.tiny.evaluate.mapping import Mapped
 
 USAGE: Final = "MODEL... --features FILE [options]"
 ONE: Final = "acuity.evaluation/1"
@@ -34,8 +36,10 @@ _TITLES: Final = {"plcc": "PLCC", "srocc": "SROCC", "krocc": "KROCC", "rmse": "R
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="an .onnx file, or the name of a model")
-    parser.add_argument("--features", metavar="FILE", required=True, help="the table: a parquet file")
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="an .onnx file, or the name of a model, as vmaf_v0.6.1"
+    )
+    parser.add_argument("--features", metavar="FILE", required=True, help="the table: parquet or CSV")
     parser.add_argument("--split", choices=SPLITS, default="test", help="which clips (default: test)")
     parser.add_argument(
         "--pooling",
@@ -60,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
+    from acuity.scoring.video_score import score_video
     from acuity.tiny.evaluate.evaluation import compare, evaluate
 
     require_extra("acuity evaluate")
@@ -69,6 +74,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         "input_name": arguments.input_name,
         "pooling": arguments.pooling,
         "progress": _Progress(),
+        "score": score_video,
     }
     if len(arguments.models) == 1:
         found = evaluate(arguments.models[0], **table)
@@ -122,7 +128,11 @@ def _one(found: Evaluation) -> list[str]:
             f"{title} {_figure(getattr(found.per_row, name))}" for name, title in _TITLES.items()
         )
         lines += style.paragraph("dim", f"by row instead of clip: {each}")
-    lines += style.paragraph("dim", f"columns: {', '.join(found.columns)}")
+    if found.mapped is not None:
+        how = f"mapped onto the ratings by a {found.mapped.function}"
+        lines += style.paragraph("dim", f"{how}: {_mapped(found.mapped)}")
+    if found.columns:
+        lines += style.paragraph("dim", f"columns: {', '.join(found.columns)}")
     return lines + [line for note in found.notes for line in style.paragraph("yellow", note)]
 
 
@@ -136,18 +146,26 @@ def _several(found: Comparison) -> list[str]:
             entry.evaluation.model,
             *(_figure(getattr(entry.evaluation.figures, name)) for name in _TITLES),
             _interval(entry.evaluation.intervals["plcc"]),
+            "" if (mapped := entry.evaluation.mapped) is None else _figure(mapped.plcc),
+            "" if mapped is None else _figure(mapped.rmse),
             _verdict(entry),
         ]
         for place, entry in enumerate(found.ranked, 1)
     ]
-    titles = ["", "model", *_TITLES.values(), "95 % of PLCC", "than the next"]
-    table = Table(titles, rows, [True, False, *[True] * len(_TITLES), False, False])
+    spare = ["mapped PLCC", "mapped RMSE"]
+    titles = ["", "model", *_TITLES.values(), "95 % of PLCC", *spare, "than the next"]
+    table = Table(titles, rows, [True, False, *[True] * len(_TITLES), False, True, True, False], spare)
     lines = [style("bold", _samples(found.ranked[0].evaluation))]
     lines += table.text(width=style.columns if style.terminal else None)
     own = [note for entry in found.ranked for note in entry.evaluation.notes]
     return lines + [
         line for note in dict.fromkeys([*found.notes, *own]) for line in style.paragraph("yellow", note)
     ]
+
+
+def _mapped(found: Mapped) -> str:
+    outliers = "" if found.outlier_ratio is None else f", outlier ratio {found.outlier_ratio:.4f}"
+    return f"PLCC {_figure(found.plcc)}, RMSE {found.rmse:.4f}{outliers}"
 
 
 def _samples(found: Evaluation) -> str:

@@ -35,6 +35,7 @@ _TOO_LARGE: Final = "it has more than 1 GiB; write it as CSV, which is smaller, 
 _STDIN: Final = ("-", "/dev/stdin")
 # libvmaf prints what isn't finite as C does, which is no JSON.
 _C_NUMBERS: Final = re.compile(r"(?<=[:\[,\s])(-?)(nan|inf)(?:\([\w]*\))?(?=\s*[,}\]])", re.IGNORECASE)
+_SUBTITLES: Final = re.compile(rb"\{\d+\}\{\d+\}")  # MicroDVD, which begins like JSON
 _HTML: Final = (b"<!doctype html", b"<html")
 
 
@@ -91,6 +92,8 @@ def parse_report(data: bytes, name: str) -> ReadReport:
         raise InputError(f"the report {quoted(name)} is empty: {_READABLE}")
     if begin.lower().startswith(_HTML):
         raise InputError(f"{quoted(name)} is a page: open it in a browser, or {_READABLE}")
+    if _SUBTITLES.match(begin):
+        raise InputError(f"{quoted(name)} has subtitles (vmaf --sub), not a report: {_READABLE}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -163,10 +166,15 @@ def _json(text: str) -> ReadReport:
         document = parse_json(text)
     except ValueError as error:
         try:
-            document = parse_json(_C_NUMBERS.sub("null", text))
+            document = parse_json(_C_NUMBERS.sub(_as_json, text))
         except ValueError:
             raise InputError(_damage(error)) from None
     return read_document(document)
+
+
+def _as_json(found: re.Match[str]) -> str:
+    """C's way to write a number that isn't finite, as JSON can hold it: infinity is too large a number."""
+    return f"{found[1]}1e999" if found[2].lower() == "inf" else "null"
 
 
 def _damage(error: ValueError) -> str:

@@ -1,9 +1,10 @@
 """Confidence intervals and comparisons by bootstrap: what the figures would be with other clips.
 
-The samples are drawn with replacement 1,000 times, with a fixed seed, and the figures computed of each draw;
-intervals are the bias-corrected and accelerated ones (BCa). A draw is a row of counts, how often each sample
-is in it, so the figures of all draws are a few products of matrices. Two models are compared on the same
-draws: what a hard clip does to both then cancels out.
+The samples are drawn with replacement 10,000 times, with a fixed seed, and the figures computed of each draw;
+of more than 100 samples less often, 1,000 times at least, so that the work stays the same. Intervals are the
+bias-corrected and accelerated ones (BCa). A draw is a row of counts, how often each sample is in it, so the
+figures of all draws are a few products of matrices. Two models are compared on the same draws: what a hard
+clip does to both then cancels out.
 
 Of more than 1,000 samples, 1,000 are drawn from, and deviations shrink by the root of the ratio, as the
 error of a mean does: the work is bounded, and with so many samples the corrections no longer matter.
@@ -24,7 +25,8 @@ import numpy.typing as npt
 
 from acuity.tiny.evaluate.statistics import NAMES, Vector, group_starts, is_constant
 
-DRAWS: Final = 1000
+DRAWS: Final = (1000, 10_000)  # at least and at most
+_DRAWN: Final = 1_000_000  # samples in all draws together
 SEED: Final = 20140606
 CONFIDENCE: Final = 0.95
 FEWEST: Final = 10  # samples; of fewer, draws are mostly the same few clips, and no interval is given
@@ -44,7 +46,7 @@ _LEAST_USABLE: Final = 0.9  # of the draws; with fewer no interval is given
 class Draws:
     """The draws from a number of samples. All models that are compared share one."""
 
-    def __init__(self, samples: int) -> None:
+    def __init__(self, samples: int, most: int = DRAWS[1]) -> None:
         random = np.random.default_rng(SEED)
         self.samples = samples
         self.chosen = (
@@ -52,8 +54,9 @@ class Draws:
         )
         size = len(self.chosen)
         self.shrinking = float(np.sqrt(size / samples))
-        drawn = random.integers(0, size, (DRAWS, size)) + np.arange(DRAWS)[:, None] * size
-        counts = np.bincount(drawn.ravel(), minlength=DRAWS * size).reshape(DRAWS, size)
+        draws = min(max(_DRAWN // size, DRAWS[0]), most)
+        drawn = random.integers(0, size, (draws, size)) + np.arange(draws)[:, None] * size
+        counts = np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size)
         self.counts: Matrix = counts.astype(np.float64)
 
     @cached_property
@@ -74,9 +77,8 @@ class Replicates:
 
     def interval(self, name: str, figure: float | None) -> Interval | None:
         """The interval of a figure; None if the figure has no value or too few draws have one."""
-        values = self.values[name]
-        values = values[np.isfinite(values)]
-        if figure is None or len(values) < _LEAST_USABLE * DRAWS:
+        values = self.values[name][np.isfinite(self.values[name])]
+        if figure is None or len(values) < _LEAST_USABLE * len(self.values[name]):
             return None
         low, high = _bca_levels(values, self.centres[name], self.accelerations[name])
         deviations = np.quantile(values, [low, high]) - self.centres[name]
@@ -121,9 +123,9 @@ def compare(better: Replicates, worse: Replicates, difference: float) -> Differe
 
     None if too few draws have a PLCC.
     """
-    found = better.values["plcc"] - worse.values["plcc"]
-    found = found[np.isfinite(found)]
-    if len(found) < _LEAST_USABLE * DRAWS:
+    all_draws = better.values["plcc"] - worse.values["plcc"]
+    found = all_draws[np.isfinite(all_draws)]
+    if len(found) < _LEAST_USABLE * len(all_draws):
         return None
     centre = better.centres["plcc"] - worse.centres["plcc"]
     shifted = difference + (found - centre) * better.shrinking
@@ -138,7 +140,7 @@ def compare(better: Replicates, worse: Replicates, difference: float) -> Differe
 def _bca_levels(values: Vector, centre: float, acceleration: float) -> Interval:
     """The quantiles of the draws that bound the interval."""
     below = (np.count_nonzero(values < centre) + 0.5 * np.count_nonzero(values == centre)) / len(values)
-    bias = _NORMAL.inv_cdf(min(max(below, 1 / DRAWS), 1 - 1 / DRAWS))
+    bias = _NORMAL.inv_cdf(min(max(below, 1 / len(values)), 1 - 1 / len(values)))
     tail = (1 - CONFIDENCE) / 2
 
     def level(edge: float) -> float:

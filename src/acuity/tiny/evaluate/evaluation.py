@@ -14,8 +14,9 @@ from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
-from acuity.tiny.evaluate.ratings import KEY, LARGEST, Batch, Ratings
-from acuity.tiny.evaluate.regressor import Regressor
+from acuity.tiny.evaluate.mapping import Mapped, mapped_figures
+from acuity.tiny.evaluate.predictors import Predictor, ScoreVideo, predictor
+from acuity.tiny.evaluate.ratings import KEY, LARGEST, MARGIN, Batch, Ratings
 from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
 from acuity.tiny.evaluate.split import ALL, TOO_FEW, check_split
 from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
@@ -37,6 +38,7 @@ class Evaluation:
     rows: int
     pooling: str
     per_row: Figures | None  # without pooling, where there was some
+    mapped: Mapped | None  # after a mapping onto the ratings' scale
     notes: tuple[str, ...]
     replicates: Replicates | None  # to compare it with others on the same samples
 
@@ -58,6 +60,7 @@ class Evaluation:
             "rows": self.rows,
             "pooling": self.pooling,
             "per_row": None if self.per_row is None else self.per_row.to_document(),
+            "mapped": None if self.mapped is None else self.mapped.to_document(),
             "notes": list(self.notes),
         }
 
@@ -113,9 +116,13 @@ def evaluate(
     *,
     pooling: str = "auto",
     progress: Progress | None = None,
+    score: ScoreVideo | None = None,
 ) -> Evaluation:
-    """Evaluate one model; raises EvaluationError, ModelError or MissingExtra."""
-    found = _Evaluations([model], features, split, input_name, pooling, progress).run()
+    """Evaluate one model; raises EvaluationError, ModelError or MissingExtra.
+
+    `score` scores the videos of a table that names some.
+    """
+    found = _Evaluations([model], features, split, input_name, pooling, progress, score).run()
     outcome = found[0]
     if isinstance(outcome, AcuityError):
         raise outcome
@@ -130,6 +137,7 @@ def compare(
     *,
     pooling: str = "auto",
     progress: Progress | None = None,
+    score: ScoreVideo | None = None,
 ) -> Comparison:
     """Evaluate several models on the same samples, and rank them.
 
@@ -139,7 +147,7 @@ def compare(
     if isinstance(models, str | bytes) or not isinstance(models, Sequence) or not models:
         raise EvaluationError(NO_MODELS)
     unique, notes = _without_repeats(models)
-    outcomes = _Evaluations(unique, features, split, input_name, pooling, progress).run()
+    outcomes = _Evaluations(unique, features, split, input_name, pooling, progress, score).run()
     errors = [
         (os.fspath(model), outcome)
         for model, outcome in zip(unique, outcomes, strict=True)
@@ -160,6 +168,7 @@ class _Evaluations:
         input_name: str,
         pooling: str,
         progress: Progress | None,
+        score: ScoreVideo | None,
     ) -> None:
         require_extra("eval_model_on_split")
         self._models = models
@@ -168,6 +177,7 @@ class _Evaluations:
         self._input = input_name
         self._pooling = check_pooling(pooling)
         self._progress = progress
+        self._score = score
         self._failed: dict[int, AcuityError] = {}
         self._notes: tuple[str, ...] = ()  # about the table
         self._shapes: dict[int, tuple[int, ...]] = {}  # of outputs that are no scores
@@ -192,24 +202,26 @@ class _Evaluations:
                 )
         return self._judge(samples, collected, regressors)
 
-    def _load(self, ratings: Ratings) -> dict[int, Regressor]:
+    def _load(self, ratings: Ratings) -> dict[int, Predictor]:
         found = {}
         for number, model in enumerate(self._models):
             try:
-                found[number] = Regressor(model, self._input, ratings)
+                found[number] = predictor(model, self._input, ratings, self._score, self._progress)
             except MissingExtra:
                 raise
             except AcuityError as error:
                 self._failed[number] = error
         return found
 
-    def _batches(self, ratings: Ratings, regressors: Iterable[Regressor]) -> Iterable[Batch]:
+    def _batches(self, ratings: Ratings, regressors: Iterable[Predictor]) -> Iterable[Batch]:
         numbers = dict.fromkeys(column for each in regressors for column in each.columns)
         more = dict.fromkeys(column for each in regressors for column in each.number_columns)
+        if ratings.has(MARGIN):
+            more[MARGIN] = None
         texts = dict.fromkeys(column for each in regressors for column in each.text_columns)
         return ratings.batches(self._split, list(numbers | more), list(texts))
 
-    def _predict(self, batch: Batch, regressors: dict[int, Regressor], collected: Collected) -> None:
+    def _predict(self, batch: Batch, regressors: dict[int, Predictor], collected: Collected) -> None:
         if not len(batch):
             return
         for number, regressor in list(regressors.items()):
@@ -239,7 +251,7 @@ class _Evaluations:
             collected.predictions[number].append(values)
 
     def _judge(
-        self, samples: Samples, collected: Collected, regressors: dict[int, Regressor]
+        self, samples: Samples, collected: Collected, regressors: dict[int, Predictor]
     ) -> list[Evaluation | AcuityError]:
         count = len(samples.target)
         if count < 2:
@@ -261,7 +273,7 @@ class _Evaluations:
         return outcomes
 
     def _evaluation(
-        self, regressor: Regressor, predicted: Vector, samples: Samples, draws: Draws | None
+        self, regressor: Predictor, predicted: Vector, samples: Samples, draws: Draws | None
     ) -> Evaluation:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
@@ -280,6 +292,7 @@ class _Evaluations:
             rows=len(predicted),
             pooling=samples.pooling,
             per_row=figures_of(predicted, samples.rows) if samples.pooling == PER_CLIP else None,
+            mapped=mapped_figures(pooled, samples.target, samples.sample_margins),
             notes=tuple(notes),
             replicates=replicates,
         )

@@ -1,4 +1,4 @@
-"""A table of rated frames or clips: a parquet file with `mos`, features, and the `key` of each clip.
+"""A table of rated frames or clips: a parquet or CSV file with `mos`, features, and the `key` of each clip.
 
 It is read in batches, and only the columns that are needed. Nothing is dropped: a row without a value would
 change the figures without a word, so the file is refused, with the column and the row.
@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
@@ -24,6 +25,7 @@ from acuity.tiny.evaluate.statistics import Vector
 from acuity.video.local_file import regular_opener
 
 TARGET: Final = "mos"
+MARGIN: Final = "mos_ci95"  # half of the rating's 95 % interval
 KEY: Final = "key"
 CODEC: Final = ("codec", "preset", "crf")  # for models that read how a video was encoded
 PREFIX: Final = "integer_"  # libvmaf's, before the names of features computed with whole numbers
@@ -35,6 +37,7 @@ _DELTA: Final = "DELTA_BYTE_ARRAY"  # an encoding that keeps a repeated beginnin
 _DELTA_BATCH: Final = 256  # rows; each may have a text as long as a page
 _BUFFER: Final = 1 << 20  # bytes that are read at once
 MOST_ROWS: Final = 50_000_000
+_LARGEST_CSV: Final = 64 << 20  # bytes
 _MOST_COLUMNS: Final = 10_000
 _MOST_GROUPS: Final = 100_000
 _LONGEST_KEY: Final = 4096  # characters
@@ -96,6 +99,10 @@ class Ratings:
 
     def has(self, column: str) -> bool:
         return column in self._fields
+
+    def first_of(self, columns: Sequence[str]) -> str | None:
+        """The first of these columns that the table has."""
+        return next((column for column in columns if column in self._fields), None)
 
     def check_numbers(self, column: str) -> None:
         """Raise EvaluationError unless the column holds numbers."""
@@ -331,11 +338,30 @@ def _values(kind: Any) -> Any:
 
 def _open(path: Path, name: str) -> BinaryIO:
     try:
+        if name.lower().endswith(".csv"):
+            with open(path, "rb", opener=regular_opener) as file:
+                return _from_csv(file, name)
         return open(path, "rb", opener=regular_opener)
     except (OSError, ValueError) as error:
         if isinstance(error, EvaluationError) or not isinstance(error, OSError):
             raise
         raise EvaluationError(f"'{name}' can't be opened: {error.strerror or error}") from error
+
+
+def _from_csv(file: BinaryIO, name: str) -> BinaryIO:
+    """The same table as a parquet file in memory."""
+    from pyarrow import csv
+
+    data = file.read(_LARGEST_CSV + 1)
+    if len(data) > _LARGEST_CSV:
+        raise EvaluationError(f"'{name}' has more than {_LARGEST_CSV:,} bytes: write it as parquet")
+    made = BytesIO()
+    try:
+        _pyarrow_parquet().write_table(csv.read_csv(BytesIO(data)), made)
+    except _arrow_errors() as error:
+        raise EvaluationError(f"'{name}' can't be read as CSV: {shortened(_first_line(error))}") from error
+    made.seek(0)
+    return made
 
 
 def _pyarrow_parquet() -> Any:
