@@ -81,6 +81,12 @@ def test_videos_of_a_list_are_scored(tmp_path: Path) -> None:
     assert evaluate("acuity_nr_v1", videos(tmp_path, ci=False), "all", score=score).mapped is not None
 
 
+def test_features_count_where_a_table_names_videos_too(tmp_path: Path) -> None:
+    table = {**columns(20), "reference": ["r.y4m"] * 20, "distorted": [f"{n}.mp4" for n in range(20)]}
+    found = evaluate(linear(tmp_path / "m.onnx", SUM), write(tmp_path / "t.parquet", table), "all")
+    assert found.columns == SIX
+
+
 def test_what_cannot_be_scored_is_told(tmp_path: Path) -> None:
     def score(*_: object) -> VideoScore:
         raise InputError("the videos differ in size")

@@ -1,7 +1,7 @@
 """The ways in which a model predicts the rows of a table: from features, or by scoring videos named there.
 
 A tiny model of features is a Regressor. A VMAF model reads features too, and is what others should be better
-than. Where a table names videos, every model scores them, those that read pictures among them.
+than. Where a table names videos and lacks what a model reads, the model scores them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from acuity.errors import AcuityError, EvaluationError, ModelError
+from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.models import Model, load_model
 from acuity.text import quoted
 from acuity.tiny.evaluate.ratings import PREFIX, Batch, Ratings
@@ -61,10 +61,15 @@ def predictor(
     tell: Tell | None = None,
 ) -> Predictor:
     """How a model predicts this table; raises ModelError, EvaluationError or MissingExtra."""
-    if ratings.first_of(DISTORTED) is not None:
+    try:
+        classic = _classic(os.fspath(model))
+        found = Regressor(model, input_name, ratings) if classic is None else Classic(classic, ratings)
+    except MissingExtra:
+        raise
+    except AcuityError:  # it reads pictures, or features that the table hasn't
+        if ratings.first_of(DISTORTED) is None:
+            raise
         return Scored(os.fspath(model), ratings, score, tell)
-    classic = _classic(os.fspath(model))
-    found = Regressor(model, input_name, ratings) if classic is None else Classic(classic, ratings)
     found.notes += tuple(_twins(found.columns, ratings))
     return found
 
@@ -102,8 +107,8 @@ class Scored:
     def __init__(self, name: str, ratings: Ratings, score: ScoreVideo | None, tell: Tell | None) -> None:
         if score is None:
             raise EvaluationError(
-                f"{ratings.name} names videos, which are scored by acuity evaluate only: use it, or give a"
-                " table of features"
+                f"{ratings.name} names videos, which are scored by acuity evaluate only: use it, or add the"
+                f" features that '{name}' reads"
             )
         self.name = name
         self._score = score
