@@ -9,20 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.measure import Measurement, Results
+from acuity.video.made_up import scatter, triangle
 from acuity.video.picture import Picture, PixelFormat
-
-
-def scatter(x: NDArray[Any], y: NDArray[Any], seed: int) -> NDArray[np.uint64]:
-    """32 bits for each place that look like chance."""
-    mixed = (x * 73856093) ^ (y * 19349663) ^ (seed * 83492791)
-    mixed = ((mixed ^ (mixed >> 15)) * 2246822519) & 0xFFFFFFFF
-    mixed = ((mixed ^ (mixed >> 13)) * 3266489917) & 0xFFFFFFFF
-    return np.asarray(mixed ^ (mixed >> 16), np.uint64)
-
-
-def triangle(value: NDArray[Any], period: int) -> NDArray[Any]:
-    """A wave of straight lines, 0 to period // 2."""
-    return np.abs(value % period - period // 2)
 
 
 def plane(shape: tuple[int, int], depth: int, index: int, seed: int) -> NDArray[Any]:
@@ -30,7 +18,7 @@ def plane(shape: tuple[int, int], depth: int, index: int, seed: int) -> NDArray[
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]].astype(np.int64)
     value = 9000 + 220 * triangle(x + 3 * index + 11 * seed, 120) + 170 * triangle(y * 2 - index, 90)
     value += np.where(x > shape[1] // 2, 900 * triangle(3 * x + 2 * y + index, 10), 0)
-    value += (scatter(x, y, index * 8 + seed) % 1500).astype(np.int64)
+    value += scatter(x, y, index * 8 + seed) % 1500
     return np.clip(value, 0, 65535) >> (16 - depth)
 
 
@@ -38,7 +26,7 @@ def damage(samples: NDArray[Any], depth: int, index: int, seed: int, steps: int 
     """Coarser values and some noise, below the top quarter."""
     y, x = np.mgrid[0 : samples.shape[0], 0 : samples.shape[1]].astype(np.int64)
     step = max(1, (steps << depth) >> 10)
-    coarse = samples // step * step + (scatter(x, y, 1000 + index * 8 + seed) % step).astype(np.int64)
+    coarse = samples // step * step + scatter(x, y, 1000 + index * 8 + seed) % step
     worse = np.where(y >= samples.shape[0] // 4, coarse, samples)
     return np.clip(worse, 0, (1 << depth) - 1)
 
@@ -68,7 +56,7 @@ def pattern(kind: str, width: int, height: int, layout: str, depth: int, seed: i
                 "white": 0 * x + peak,
                 "checkers": (x + y + seed) % 2 * peak,
                 "gradient": (x * peak) // max(columns - 1, 1),
-                "noise": (scatter(x, y, seed * 4 + number) >> (32 - depth)).astype(np.int64),
+                "noise": scatter(x, y, seed * 4 + number) >> (32 - depth),
             }[kind]
         )
     return picture(planes, layout, depth)

@@ -1,4 +1,8 @@
-"""Made-up moving pictures: textured, and visibly degraded. The same on every machine, for measuring speed."""
+"""Made-up moving pictures: textured, and visibly degraded, the same on every machine.
+
+moving_pairs() is for measuring speed. formula_pairs() uses integers alone, so its samples depend neither on the
+machine nor on a library: golden digits belong to them, and change with every sample.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ _TRAVEL: Final = 256  # how far the window moves over the canvas
 _SCALES: Final = ((1, 5.0), (3, 10.0), (16, 24.0), (64, 40.0))
 
 Canvas = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
 Allocate = Callable[[int], NDArray[np.uint8]]
 
 
@@ -30,6 +35,45 @@ def moving_pairs(
         planes = [_window(canvas, luma, index)]
         planes += [_chroma(canvas, shape, width, index, turn) for turn, shape in enumerate(chroma, 1)]
         yield _picture(planes, form, take), _picture([_impair(p, index) for p in planes], form, take)
+
+
+def formula_pairs(
+    width: int, height: int, layout: str, depth: int, frames: int
+) -> Iterator[tuple[Picture, Picture]]:
+    """Pairs of a picture and a degraded one: a calm left third, with bands, and a busy rest that moves."""
+    form = PixelFormat(layout, depth)
+    for index in range(frames):
+        sides: list[list[NDArray[Any]]] = [[], []]
+        for plane, shape in enumerate(form.plane_shapes(width, height)):
+            for side, samples in zip(sides, _formula(shape, plane, index), strict=True):
+                side.append((np.clip(samples, 0, 0xFFFF) >> (16 - depth)).astype(form.dtype))
+        yield Picture(tuple(sides[0]), form), Picture(tuple(sides[1]), form)
+
+
+def _formula(shape: tuple[int, int], plane: int, index: int) -> tuple[Integers, Integers]:
+    """A plane and its degraded copy, in 16 bits: noise becomes bands, contrast and detail are lost."""
+    row, column = np.mgrid[: shape[0], : shape[1]].astype(np.int64)
+    x, y = column + 3 * index, row + 2 * index
+    smooth = (18000, 30000, 28000)[plane] + 30 * triangle(x, 600) + 22 * triangle(y + 40 * plane, 500)
+    coarse = (scatter(x // 12, y // 12, plane) >> 16) // (8, 24, 20)[plane]
+    fine = (700 * triangle(3 * x + 2 * y, 10) + (scatter(x, y, plane) >> 16) // 24) // (1, 4, 4)[plane]
+    noise = np.where(row < shape[0] // 3, 0, scatter(column, row, 8 * index + plane) >> 23)
+    busy = column >= shape[1] // 3
+    blunt = (13 + 2 * (index % 2)) * coarse // 16 + 3 * fine // 4 // 512 * 512
+    return smooth + np.where(busy, coarse + fine, noise), smooth + np.where(busy, blunt, 256)
+
+
+def scatter(x: Integers, y: Integers, seed: int) -> Integers:
+    """32 bits for each place that look like chance."""
+    mixed = (x * 73856093) ^ (y * 19349663) ^ (seed * 83492791)
+    mixed = ((mixed ^ (mixed >> 15)) * 2246822519) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 13)) * 3266489917) & 0xFFFFFFFF
+    return mixed ^ (mixed >> 16)
+
+
+def triangle(value: Integers, period: int) -> Integers:
+    """A wave of straight lines, 0 to period // 2."""
+    return np.abs(value % period - period // 2)
 
 
 def _plain(size: int) -> NDArray[np.uint8]:

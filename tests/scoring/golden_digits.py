@@ -1,0 +1,82 @@
+"""Writes the golden digits of `acuity selftest` anew, after asking a reference `vmaf` for the same figures:
+
+    VMAF_REFERENCE_BIN=/path/to/vmaf python tests/scoring/golden_digits.py [--write]
+
+Without --write it only says what would change. A figure that isn't libvmaf's is refused. The program should print all
+digits; libvmaf's own prints six decimals. Models that no package carries are found in ACUITY_MODEL_PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from acuity.devices import open_backend
+from acuity.features import EXTRACTORS
+from acuity.models.sources import PACKAGE_SOURCE, model_files
+from acuity.scoring.libvmaf import Libvmaf, find_libvmaf
+from acuity.scoring.selftest import CLIPS, GOLDEN, all_features, load, measure
+from acuity.tiny.files import shipped_models
+from tolerances import tolerance
+
+SIX_DECIMALS = 5.1e-7
+
+
+def expected() -> list[tuple[str, str, bool]]:
+    """What the table has to have: kind, name, and whether it comes with Acuity."""
+    files = model_files()
+    return [
+        *(("extractor", name, True) for name, kind in EXTRACTORS.items() if kind.features),
+        *(("model", name, files[name][1] == PACKAGE_SOURCE) for name in sorted(files)),
+        *(("tiny model", file.name, True) for file in shipped_models()),
+    ]
+
+
+def entry(kind: str, name: str, required: bool, clips: Sequence[Any], libvmaf: Libvmaf | None) -> dict[str, Any]:
+    """The entry of one extractor or model, computed alone by the plain kernels."""
+    devices = open_backend("cpu", instruction_set="plain").devices
+    models = [] if kind == "extractor" else [load(kind, name)]
+    features = [name] if kind == "extractor" else []
+    found = [measure(pairs, features, models, devices) for pairs in clips]
+    names = [output for model in models for output in model.output_names()] or list(found[0])
+    about = {"kind": kind, "name": name, "libvmaf": None, "required": required}
+    if libvmaf is not None and kind != "tiny model":
+        theirs = [
+            libvmaf.figures(pairs, {one: all_features(one) for one in features}, [name] if models else [])
+            for pairs in clips
+        ]
+        check(name, names if models else [], found, theirs)
+        about["libvmaf"] = libvmaf.version if set(names) <= set(theirs[0]) else None
+        missing = set(names) - set(theirs[0])
+        print(f"{name}: {len(names)} figures, {len(missing)} not in libvmaf {sorted(missing)[:4]}")
+    return {**about, "figures": {name: [figures[name] for figures in found] for name in names}}
+
+
+def check(name: str, scores: list[str], ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> None:
+    for clip, found, reference in zip(CLIPS, ours, theirs, strict=True):
+        for key in found.keys() & reference.keys():
+            off = abs(found[key] - reference[key])
+            if off > 0:
+                print(f"  {name}, {clip.name}: {key} {found[key]!r}, libvmaf {reference[key]!r}, off {off:.1e}")
+            if off > max(tolerance(key, set(scores)), SIX_DECIMALS):
+                raise SystemExit(f"{name}: {key} isn't libvmaf's, so the table is not written")
+
+
+def main() -> None:
+    libvmaf = find_libvmaf()
+    clips = [clip.pairs() for clip in CLIPS]
+    entries = [entry(*one, clips, libvmaf) for one in expected()]
+    lines = []
+    for one in entries:
+        figures = ",\n".join(f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in one.pop("figures").items())
+        lines.append(f'  {json.dumps(one)[:-1]}, "figures": {{\n{figures}}}}}')
+    text = '{"entries": [\n' + ",\n".join(lines) + "]}\n"
+    print("the same" if GOLDEN.exists() and GOLDEN.read_text() == text else "changed")
+    if "--write" in sys.argv:
+        GOLDEN.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
