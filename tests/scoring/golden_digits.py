@@ -2,8 +2,9 @@
 
     VMAF_REFERENCE_BIN=/path/to/vmaf python tests/scoring/golden_digits.py [--write]
 
-Without --write it only says what would change. A figure that isn't libvmaf's is refused. The program should print all
-digits; libvmaf's own prints six decimals. Models that no package carries are found in ACUITY_MODEL_PATH.
+Without --write it only says what would change. A figure that isn't libvmaf's is refused. The program should
+print all digits; libvmaf's own prints six decimals. Models that no package carries have to be in a folder of
+ACUITY_MODEL_PATH.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ def expected() -> list[tuple[str, str, bool]]:
     ]
 
 
-def entry(kind: str, name: str, required: bool, clips: Sequence[Any], libvmaf: Libvmaf | None) -> dict[str, Any]:
+def entry(kind: str, name: str, required: bool, clips: Sequence[Any], libvmaf: Libvmaf) -> dict[str, Any]:
     """The entry of one extractor or model, computed alone by the plain kernels."""
     devices = open_backend("cpu", instruction_set="plain").devices
     models = [] if kind == "extractor" else [load(kind, name)]
     features = [name] if kind == "extractor" else []
     found = [measure(pairs, features, models, devices) for pairs in clips]
-    names = [output for model in models for output in model.output_names()] or list(found[0])
+    names = [output for model in models for output in model.output_names()]
+    # The first one is shown, so a short one.
+    names = names or sorted(found[0], key=lambda key: key.startswith("VMAF_"))
     about = {"kind": kind, "name": name, "libvmaf": None, "required": required}
-    if libvmaf is not None and kind != "tiny model":
+    if kind != "tiny model":
         theirs = [
             libvmaf.figures(pairs, {one: all_features(one) for one in features}, [name] if models else [])
             for pairs in clips
@@ -59,13 +62,15 @@ def check(name: str, scores: list[str], ours: list[dict[str, float]], theirs: li
         for key in found.keys() & reference.keys():
             off = abs(found[key] - reference[key])
             if off > 0:
-                print(f"  {name}, {clip.name}: {key} {found[key]!r}, libvmaf {reference[key]!r}, off {off:.1e}")
+                print(f"  {clip.name}: {key} {found[key]!r}, libvmaf {reference[key]!r}, off {off:.1e}")
             if off > max(tolerance(key, set(scores)), SIX_DECIMALS):
                 raise SystemExit(f"{name}: {key} isn't libvmaf's, so the table is not written")
 
 
 def main() -> None:
     libvmaf = find_libvmaf()
+    if libvmaf is None:
+        raise SystemExit("name libvmaf's vmaf in VMAF_REFERENCE_BIN: golden digits are libvmaf's too")
     clips = [clip.pairs() for clip in CLIPS]
     entries = [entry(*one, clips, libvmaf) for one in expected()]
     lines = []

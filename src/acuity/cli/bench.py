@@ -88,12 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     speeds: list[Speed] = []
     style = Style(sys.stdout)
-    with interruptible() as interrupts, _progress() as tell:
+    with interruptible() as interrupts, progress_line() as tell:
         tell("looking for backends")
         bench = SpeedRun(arguments.size, arguments.bitdepth, arguments.seconds)
         workloads, unfit = _workloads(arguments, bench)
         places, unusable = find_places(arguments.backend)
-        say = _silent if arguments.json else _printer(tell)
+        say = silent if arguments.json else printer(tell)
         table = _Table([workload.name for workload in workloads], [place.name for place in places], style)
         say(f"{'x'.join(map(str, bench.size))}, {bench.depth} bit, frames from memory", "", *table.head)
         todo = [(workload, place) for workload in workloads for place in places]
@@ -190,10 +190,10 @@ Say = Callable[..., None]
 
 
 @contextmanager
-def _progress() -> Iterator[Say]:
+def progress_line() -> Iterator[Say]:
     """Yields what shows a line on a terminal in the place of the one before; nothing is left of it."""
     if not sys.stderr.isatty():
-        yield _silent
+        yield silent
         return
     columns = Style(sys.stderr).columns
 
@@ -207,7 +207,7 @@ def _progress() -> Iterator[Say]:
         tell("")
 
 
-def _printer(tell: Say) -> Say:
+def printer(tell: Say) -> Say:
     def say(*lines: str) -> None:
         tell("")
         for line in lines:
@@ -216,5 +216,5 @@ def _printer(tell: Say) -> Say:
     return say
 
 
-def _silent(*_: str) -> None:
+def silent(*_: str) -> None:
     pass

@@ -39,6 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "features": ("acuity.cli.features", "list the feature extractors and their options"),
     "backends": ("acuity.cli.backends", "list the backends and instruction sets of this machine"),
     "bench": ("acuity.cli.bench", "measure how fast this machine scores, on each backend"),
+    "selftest": ("acuity.cli.selftest", "check that this installation computes the right digits"),
     "serve": ("acuity.cli.serve", "let agents score videos: the MCP server"),
     "worker-check": ("acuity.cli.worker_check", "hold a worker of any language to the worker contract"),
     "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),

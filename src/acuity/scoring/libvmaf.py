@@ -1,7 +1,8 @@
 """libvmaf itself, where this machine has it: its figures of pictures, beside which ours are shown.
 
-It is the program that VMAF_REFERENCE_BIN names, or else FFmpeg's filter in PyAV, which has it from release 19 on. The
-program is told to use its C code; the filter can't be, and libvmaf's SIMD differs from that. Both print six decimals.
+It is the program that VMAF_REFERENCE_BIN names, or else FFmpeg's filter in PyAV, which has it from release
+19 on. The program is told to use its C code; the filter can't be told, and libvmaf's SIMD differs from its
+C code. Both print six decimals.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import BackendError
 
@@ -41,12 +42,14 @@ class Libvmaf:
         self.version: str | None = None  # known from its first report
         self._ask = ask
 
-    def figures(self, pairs: Pairs, features: Mapping[str, Mapping[str, Any]], models: Wanted) -> dict[str, float]:
-        """Pooled figures by name. What this libvmaf lacks is missing."""
-        written = [
-            f"{name}={':'.join(f'{option}={str(value).lower()}' for option, value in options.items())}".rstrip("=")
-            for name, options in features.items()
-        ]
+    def figures(
+        self, pairs: Pairs, features: Mapping[str, Mapping[str, bool]], models: Sequence[str]
+    ) -> dict[str, float]:
+        """Pooled figures by name, of extractors with options and of models; what it lacks is missing."""
+        written = []
+        for name, options in features.items():
+            given = ":".join(f"{option}={str(value).lower()}" for option, value in options.items())
+            written.append(f"{name}={given}" if given else name)
         return {**self._found(pairs, written), **self._found(pairs, [f"model={name}" for name in models])}
 
     def _found(self, pairs: Pairs, wanted: Wanted) -> dict[str, float]:
@@ -83,7 +86,11 @@ def find_libvmaf() -> Libvmaf | None:
         return Libvmaf(program, "C", lambda *given: _ask_program(program, *given))
     import av.filter
 
-    return Libvmaf(f"PyAV {av.__version__}", "SIMD", _ask_filter) if FILTER in av.filter.filters_available else None
+    return (
+        Libvmaf(f"PyAV {av.__version__}", "SIMD", _ask_filter)
+        if FILTER in av.filter.filters_available
+        else None
+    )
 
 
 def _ask_program(program: str, pairs: Pairs, wanted: Wanted, report: Path) -> bool:

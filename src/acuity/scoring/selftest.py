@@ -1,8 +1,8 @@
 """Whether this installation computes the golden digits: every extractor and model, on small made-up clips.
 
-The clips are made by integer formulas, so their samples are the same everywhere. golden_digits.json has the pooled
-figure of every feature and the score of every model on each of them. A golden entry is a row of that table: one
-extractor with all its features, or one model.
+The clips are made by integer formulas, so their samples are the same everywhere. golden_digits.json has the
+pooled figure of every feature and the score of every model on each of them. An entry of it is one extractor,
+with all its features, or one model. tests/scoring/golden_digits.py writes it, and asks libvmaf.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices import device_for, open_backend, usable_instruction_sets
+from acuity.devices import describe_engine, device_for, open_backend, usable_instruction_sets
 from acuity.errors import AcuityError, MissingExtra
 from acuity.features import EXTRACTORS
 from acuity.measure import Measurement
@@ -27,15 +27,13 @@ from acuity.video.made_up import formula_pairs
 if TYPE_CHECKING:
     from acuity.devices import Device
     from acuity.models.inputs import AnyModel
+    from acuity.scoring.libvmaf import Libvmaf
     from acuity.video.picture import Picture
 
 GOLDEN: Final = Path(__file__).with_name("golden_digits.json")
 FRAMES: Final = 5  # the widest window of motion
-KINDS: Final = ("extractor", "model", "tiny model")
-# ONNX Runtime computes tiny models with kernels of its own, in single precision, which differ between processors.
+# ONNX Runtime computes tiny models in single precision, with kernels that differ between processors.
 TINY_BOUND: Final = 1e-4
-
-Figures = Mapping[str, float]
 
 
 class Clip(NamedTuple):
@@ -54,8 +52,8 @@ class Clip(NamedTuple):
         return list(formula_pairs(*self, FRAMES))
 
 
-# Even and odd sizes. The smallest that SpEED takes, once with chroma at half scale, as VMAF v1 for phones has it,
-# and that CAMBI and MS-SSIM take. libvmaf drops half a sample of odd 4:2:0, so odd sizes are 4:4:4.
+# Even and odd sizes, as small as CAMBI, MS-SSIM and SpEED take them; one is large enough for SpEED at half
+# scale, as in VMAF v1 for phones. libvmaf drops chroma at the edge of odd 4:2:0, so odd sizes are 4:4:4.
 CLIPS: Final = (
     Clip(352, 320, "420", 8),
     Clip(229, 181, "444", 8),
@@ -67,7 +65,7 @@ CLIPS: Final = (
 class Entry(NamedTuple):
     """A golden entry: what an extractor or a model has to give."""
 
-    kind: str  # one of KINDS
+    kind: str  # extractor, model or tiny model
     name: str
     libvmaf: str | None  # the version of libvmaf that gave these digits too; None: it lacks this
     required: bool  # it comes with Acuity, so it must be there
@@ -114,6 +112,11 @@ class Row(NamedTuple):
     found: Mapping[str, Sequence[float | None]]  # by name, one for each clip
     differences: tuple[Difference, ...]  # of more than the entry's bound, the largest first
 
+    @property
+    def compared(self) -> int:
+        """The number of figures."""
+        return len(self.found) * len(CLIPS)
+
 
 def read_golden(path: Path = GOLDEN) -> list[Entry]:
     """The entries of the table."""
@@ -145,6 +148,7 @@ class SelfTest:
         self.missing: list[Unusable] = []  # required ones that can't, and why
         self.skipped: list[Unusable] = []  # others, and why
         self._models: dict[str, AnyModel] = {}
+        files = model_files()
         for entry in entries:
             try:
                 if entry.kind != "extractor":
@@ -153,12 +157,12 @@ class SelfTest:
             except MissingExtra as error:
                 self.skipped.append(Unusable(entry.name, str(error)))
             except AcuityError as error:
-                there = entry.required or entry.name in model_files()
-                (self.missing if there else self.skipped).append(Unusable(entry.name, str(error)))
-        known = {entry.name for entry in entries}
-        self.skipped += [
-            Unusable(name, "it has no golden digits") for name in model_files() if name not in known
-        ]
+                if entry.required or entry.name in files:
+                    self.missing.append(Unusable(entry.name, str(error)))
+                else:
+                    self.skipped.append(Unusable(entry.name, "no package carries it"))
+            files.pop(entry.name, None)
+        self.skipped += [Unusable(name, "it has no golden digits") for name in files]
 
     @cached_property
     def clips(self) -> list[list[tuple[Picture, Picture]]]:
@@ -175,7 +179,8 @@ class SelfTest:
             found.append(measure(pairs, features, self._models.values(), engine.devices))
         for entry in entries:
             columns = {name: [figures.get(name) for figures in found] for name in entry.figures}
-            yield Row(entry, engine.name, columns, tuple(_differences(entry, columns)))
+            wrong = [one for one in _compared(entry, columns) if one.size > entry.bound]
+            yield Row(entry, engine.name, columns, tuple(sorted(wrong, key=lambda one: -one.size)))
 
 
 def load(kind: str, name: str) -> AnyModel:
@@ -206,24 +211,66 @@ def measure(
     return {name: results.pool(name) for name in results.columns} | dict(results.aggregate)
 
 
-def _differences(entry: Entry, found: Mapping[str, Sequence[float | None]]) -> list[Difference]:
-    every = (
-        Difference(name, clip.name, golden, figure)
-        for name, goldens in entry.figures.items()
-        for clip, golden, figure in zip(CLIPS, goldens, found[name], strict=True)
-    )
-    return sorted((one for one in every if one.size > entry.bound), key=lambda one: -one.size)
+def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None]) -> dict[str, Difference]:
+    """The largest difference of libvmaf from the golden digits, by the names of the entries that it has."""
+    entries = [entry for entry in test.entries if entry.libvmaf is not None]
+    features = {entry.name: all_features(entry.name) for entry in entries if entry.kind == "extractor"}
+    models = [entry.name for entry in entries if entry.kind == "model"]
+    found: dict[str, Difference] = {}
+    for clip, pairs in enumerate(test.clips):
+        tell(f"libvmaf: clip {clip + 1} of {len(CLIPS)}")
+        figures = libvmaf.figures(pairs, features, models)
+        for entry in entries:
+            theirs = {name: [figures.get(name)] for name in entry.figures if name in figures}
+            known = [found[entry.name]] if entry.name in found else []
+            if every := [*known, *_compared(entry, theirs, clip)]:
+                found[entry.name] = max(every, key=lambda one: one.size)
+    return found
 
 
-def as_entry(row: Row) -> dict[str, Any]:
-    """A row as plain values for JSON."""
+def _compared(
+    entry: Entry, found: Mapping[str, Sequence[float | None]], first: int = 0
+) -> Iterator[Difference]:
+    """Each figure beside its golden one, from the first of these clips on."""
+    for name, figures in found.items():
+        for clip, figure in enumerate(figures, first):
+            yield Difference(name, CLIPS[clip].name, entry.figures[name][clip], figure)
+
+
+def as_document(
+    test: SelfTest, rows: Sequence[Row], libvmaf: Libvmaf | None, beside: Mapping[str, Difference]
+) -> dict[str, Any]:
+    """The results as plain values for JSON."""
+    return {
+        "engine": describe_engine(),
+        "clips": [{**clip._asdict(), "name": clip.name, "frames": FRAMES} for clip in CLIPS],
+        "equal": bool(rows) and not test.missing and not any(row.differences for row in rows),
+        "results": [_entry(row) for row in rows],
+        "libvmaf": None
+        if libvmaf is None
+        else {
+            "version": libvmaf.version,
+            "where": libvmaf.where,
+            "code": libvmaf.code,
+            "largest": {name: _difference(one) for name, one in beside.items()},
+        },
+        "missing": [entry._asdict() for entry in test.missing],
+        "skipped": [entry._asdict() for entry in test.skipped],
+    }
+
+
+def _entry(row: Row) -> dict[str, Any]:
     return {
         "kind": row.entry.kind,
         "name": row.entry.name,
         "backend": row.engine,
         "equal": not row.differences,
         "bound": row.entry.bound,
-        "golden_by": f"libvmaf {row.entry.libvmaf}" if row.entry.libvmaf else "acuity",
+        "confirmed_by": f"libvmaf {row.entry.libvmaf}" if row.entry.libvmaf else None,
         "figures": row.found,
-        "differences": [{**one._asdict(), "difference": one.size} for one in row.differences],
+        "differences": [_difference(one) for one in row.differences],
     }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {**one._asdict(), "difference": one.size}

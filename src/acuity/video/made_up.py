@@ -1,7 +1,7 @@
 """Made-up moving pictures: textured, and visibly degraded, the same on every machine.
 
-moving_pairs() is for measuring speed. formula_pairs() uses integers alone, so its samples depend neither on the
-machine nor on a library: golden digits belong to them, and change with every sample.
+moving_pairs() is for measuring speed. formula_pairs() uses integers alone, so its samples depend neither on
+the machine nor on a library: golden digits belong to them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,140 @@
+"""`acuity selftest`: its table, its JSON document, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from acuity.cli import selftest as command
+from acuity.errors import BackendError
+from acuity.scoring import selftest
+from acuity.scoring.selftest import Entry, read_golden
+from cli_helpers import run_acuity
+
+pytestmark = pytest.mark.usefixtures("without_cuda")
+
+Capture = pytest.CaptureFixture[str]
+CHOSEN = ("psnr", "vmaf_v0.6.1", "acuity_fr_v1")
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, entries: list[Entry]) -> None:
+    """Check these alone."""
+    monkeypatch.setattr(command, "read_golden", lambda: entries)
+
+
+@pytest.fixture(autouse=True)
+def plain_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few entries, one instruction set, no libvmaf."""
+    monkeypatch.setattr(selftest, "usable_instruction_sets", lambda: ["plain"])
+    monkeypatch.setattr("av.filter.filters_available", set())
+    monkeypatch.delenv("VMAF_REFERENCE_BIN", raising=False)
+    choose(monkeypatch, [entry for entry in read_golden() if entry.name in CHOSEN])
+
+
+def test_the_table(capsys: Capture) -> None:
+    ran = run_acuity(capsys, "selftest")
+    assert (ran.code, ran.err) == (0, "")
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert lines[0] == ["checked", "backend", "digits,", "352x320", "420", "8", "bit", "result"]
+    assert lines[1][:4] == ["psnr", "cpu", "(plain)", "psnr_y"]
+    assert lines[1][-2:] == ["36", "equal"]
+    assert lines[2] == ["vmaf_v0.6.1", "cpu", "(plain)", "67.10572068383621", "4", "equal"]
+    assert lines[3][-3:] == ["4", "within", "0.0001"]
+    assert "  44 figures of 1 extractor and 2 models equal on cpu (plain)" in ran.out.splitlines()
+    assert "  not checked: cuda: " in ran.out
+
+
+def test_a_wrong_digit_is_named_and_fails(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = selftest.GOLDEN.read_text()
+    copy = tmp_path / "copy.json"
+    copy.write_text(text.replace("67.10572068383621", "67.10572068383622"))
+    chosen = [entry for entry in read_golden(copy) if entry.name in CHOSEN]
+    choose(monkeypatch, chosen)
+    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    assert ran.code == 1
+    assert ran.err.startswith(
+        "acuity: vmaf_v0.6.1 on cpu (plain): vmaf_v0.6.1 of 352x320 420 8 bit should be 67.10572068383622: "
+        "it is 67.10572068383621, off by 1.4e-14"
+    )
+    assert ran.out.count("DIFFERS") == 1
+    assert "  1 of 44 figures of 1 extractor and 2 models DIFFER on cpu (plain)" in ran.out.splitlines()
+
+
+def test_a_missing_model_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    psnr, model, _ = (entry for entry in read_golden() if entry.name in CHOSEN)
+    choose(monkeypatch, [psnr, model._replace(name="vmaf_v9")])
+    ran = run_acuity(capsys, "selftest", "--json")
+    assert ran.code == 1
+    assert ran.err.startswith("acuity: vmaf_v9 can't be checked: there is no model named 'vmaf_v9'")
+    assert not json.loads(ran.out)["equal"]
+
+
+def test_the_document(capsys: Capture) -> None:
+    ran = run_acuity(capsys, "selftest", "--json")
+    found = json.loads(ran.out)
+    assert ran.code == 0
+    assert found["schema"] == "acuity.selftest/1"
+    assert found["equal"]
+    assert found["engine"]["name"] == "acuity"
+    clip = {
+        "width": 229,
+        "height": 181,
+        "layout": "444",
+        "depth": 8,
+        "name": "229x181 444 8 bit",
+        "frames": 5,
+    }
+    assert found["clips"][1] == clip
+    first = found["results"][0]
+    assert (first["kind"], first["name"], first["backend"]) == ("extractor", "psnr", "cpu (plain)")
+    assert (first["equal"], first["bound"], first["differences"]) == (True, 0.0, [])
+    assert first["confirmed_by"] == "libvmaf 3.2.0"
+    assert len(first["figures"]["apsnr_cr"]) == 4
+    assert [entry["name"] for entry in found["unusable"]] == ["cuda"]
+    assert (found["libvmaf"], found["missing"]) == (None, [])
+
+
+def test_libvmaf_beside_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its differences are shown, and don't count."""
+    report = {"version": "3.2.0", "pooled_metrics": {"psnr_y": {"mean": 33.5}}, "aggregate_metrics": {}}
+    program = tmp_path / "vmaf"
+    program.write_text(
+        "#!/bin/sh\n"
+        'while [ $# -gt 0 ]; do [ "$1" = -o ] && out="$2"; shift; done\n'
+        f'[ -z "$out" ] || echo \'{json.dumps(report)}\' > "$out"\n'
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VMAF_REFERENCE_BIN", str(program))
+    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1].split()[-3:] == ["1.3e-01", "36", "equal"]
+    assert ran.out.splitlines()[2].split()[-3:] == ["-", "4", "equal"]
+    assert f"  libvmaf 3.2.0 ({program}, its C code) differs by at most 1.3e-01: psnr_y of psnr, " in ran.out
+
+
+def test_a_libvmaf_that_does_not_run(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VMAF_REFERENCE_BIN", "/no/such/vmaf")
+    ran = run_acuity(capsys, "selftest")
+    assert ran.code == 100
+    assert "VMAF_REFERENCE_BIN names '/no/such/vmaf'" in ran.err
+    assert ran.out == ""
+
+
+def test_backends_that_cannot_be_checked(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_acuity(capsys, "selftest", "--backend", "cuda").code == 100
+    ran = run_acuity(capsys, "selftest", "--backend", "cpu", "--backend", "cuda")
+    assert ran.code == 100
+    assert "equal on cpu (plain)" in ran.out
+
+    def lost(*_: object) -> None:
+        raise BackendError("the card is lost")
+
+    monkeypatch.setattr(selftest.SelfTest, "check", lost)
+    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    assert ran.code == 100
+    assert "not checked: cpu (plain): the card is lost" in ran.out
