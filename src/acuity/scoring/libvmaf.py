@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PROGRAM_VARIABLE: Final = "VMAF_REFERENCE_BIN"
 FILTER: Final = "libvmaf"
+_QUIET: Final = -8  # AV_LOG_QUIET
 _C_CODE: Final = "4294967295"  # masks every instruction set off
 
 Pairs = Sequence[tuple["Picture", "Picture"]]
@@ -110,18 +111,21 @@ def _ask_program(program: str, pairs: Pairs, wanted: Wanted, report: Path) -> bo
 
 
 def _ask_filter(pairs: Pairs, wanted: Wanted, report: Path) -> bool:
-    import av
+    import av.logging
 
     models = [one.removeprefix("model=") for one in wanted if one.startswith("model=")]
     features = [f"name={one.replace('=', ':', 1)}" for one in wanted if not one.startswith("model=")]
     options = {"log_path": str(report), "log_fmt": "json"}
     options |= {"model": "|".join(f"version={name}:name={name}" for name in models)} if models else {}
     options |= {"feature": "|".join(features)} if features else {}
+    av.logging.set_libav_level(_QUIET)  # libvmaf takes it over, and would print warnings
     try:
         _filter(pairs, options)
     except av.FFmpegError:
         return False
-    gc.collect()  # the report is written when the graph is freed
+    finally:
+        gc.collect()  # the report is written when the graph is freed
+        av.logging.set_libav_level(av.logging.INFO)
     return report.exists()
 
 
