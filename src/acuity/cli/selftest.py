@@ -126,10 +126,9 @@ def _worst(row: Row) -> str:
 
 def _backends(names: Iterable[str]) -> str:
     """The names, with the instruction sets of the CPU in one pair of brackets."""
-    sets, cards = [], []
-    for name in names:
-        found = _CPU.fullmatch(name)
-        (cards if found is None else sets).append(name if found is None else found[1])
+    listed = list(names)
+    sets = [found[1] for name in listed if (found := _CPU.fullmatch(name))]
+    cards = [name for name in listed if not _CPU.fullmatch(name)]
     return ", ".join([f"cpu ({', '.join(sets)})", *cards] if sets else cards)
 
 

@@ -132,8 +132,11 @@ def _ask_filter(pairs: Pairs, wanted: Wanted, report: Path) -> bool:
 def _filter(pairs: Pairs, options: Mapping[str, str]) -> None:
     from av.filter import Graph
 
-    graph = Graph()
-    sources = [graph.add_buffer(_frame(picture)) for picture in reversed(pairs[0])]  # the distorted one first
+    graph, first = Graph(), _frame(pairs[0][0])
+    sources = [  # of the distorted pictures first
+        graph.add_buffer(None, first.width, first.height, first.format, time_base=first.time_base)
+        for _ in range(2)
+    ]
     judge, sink = graph.add(FILTER, **options), graph.add("buffersink")
     for number, source in enumerate(sources):
         source.link_to(judge, 0, number)
