@@ -43,7 +43,10 @@ def test_the_table(capsys: Capture) -> None:
     assert lines[1][-2:] == ["36", "equal"]
     assert lines[2] == ["vmaf_v0.6.1", "cpu", "(plain)", "67.10572068383621", "4", "equal"]
     assert lines[3][-3:] == ["4", "within", "0.0001"]
-    assert "  44 figures of 1 extractor and 2 models equal on cpu (plain)" in ran.out.splitlines()
+    assert (
+        "  44 figures of 1 extractor and 1 model and 1 tiny model equal on cpu (plain) (4 of tiny models"
+        in ran.out
+    )
     assert "  not checked: cuda: " in ran.out
 
 
@@ -62,7 +65,10 @@ def test_a_wrong_digit_is_named_and_fails(
         "it is 67.10572068383621, off by 1.4e-14"
     )
     assert ran.out.count("DIFFERS") == 1
-    assert "  1 of 44 figures of 1 extractor and 2 models DIFFER on cpu (plain)" in ran.out.splitlines()
+    assert (
+        "  1 of 44 figures of 1 extractor and 1 model and 1 tiny model DIFFER on cpu (plain)"
+        in ran.out.splitlines()
+    )
 
 
 def test_a_missing_model_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,8 @@ from acuity.scoring.fronts import sentence
 from acuity.scoring.libvmaf import Libvmaf, find_libvmaf
 from acuity.scoring.selftest import (
     CLIPS,
+    KINDS,
+    TINY_BOUND,
     Difference,
     Row,
     SelfTest,
@@ -137,11 +139,15 @@ def _summaries(rows: Sequence[Row]) -> list[str]:
     sentences = []
     for engine in dict.fromkeys(row.engine for row in rows):
         own = [row for row in rows if row.engine == engine]
+        numbers = {kind: sum(row.entry.kind == kind for row in own) for kind in KINDS}
+        which = " and ".join(count(number, kind) for kind, number in numbers.items() if number)
         figures, wrong = sum(row.compared for row in own), sum(len(row.differences) for row in own)
-        extractors = sum(row.entry.kind == "extractor" for row in own)
-        models = count(len(own) - extractors, "model")
-        which = f"{figures} figures of {count(extractors, 'extractor')} and {models}"
-        sentences.append(f"{wrong} of {which} DIFFER on {engine}" if wrong else f"{which} equal on {engine}")
+        if wrong:
+            sentences.append(f"{wrong} of {figures} figures of {which} DIFFER on {engine}")
+            continue
+        close = sum(row.compared for row in own if row.entry.bound)
+        but = f" ({close} of tiny models within {TINY_BOUND:g})" if close else ""
+        sentences.append(f"{figures} figures of {which} equal on {engine}{but}")
     return sentences
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 GOLDEN: Final = Path(__file__).with_name("golden_digits.json")
 FRAMES: Final = 5  # the widest window of motion
+KINDS: Final = ("extractor", "model", "tiny model")
 # ONNX Runtime computes tiny models in single precision, with kernels that differ between processors.
 TINY_BOUND: Final = 1e-4
 
@@ -65,7 +66,7 @@ CLIPS: Final = (
 class Entry(NamedTuple):
     """A golden entry: what an extractor or a model has to give."""
 
-    kind: str  # extractor, model or tiny model
+    kind: str  # one of KINDS
     name: str
     libvmaf: str | None  # the version of libvmaf that gave these digits too; None: it lacks this
     required: bool  # it comes with Acuity, so it must be there
