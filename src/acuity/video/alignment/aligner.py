@@ -60,6 +60,11 @@ class Aligner:
         """The signatures of the last pairs, reference and distorted."""
         return self._drift.recent
 
+    @property
+    def sharpness(self) -> float:
+        """How much larger the error of all pairs is a frame away: how well a lag of one can be seen."""
+        return self._drift.sharpness
+
     def add(self, ref: Signature, dis: Signature) -> Finding | None:
         self._new[0].append(coarse(ref))
         self._new[1].append(coarse(dis))

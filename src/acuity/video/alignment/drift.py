@@ -71,6 +71,14 @@ class Drift:
         """The signatures that are kept, reference and distorted."""
         return self._ref, self._dis
 
+    @property
+    def sharpness(self) -> float:
+        """How much a frame more or less shows, over all pairs; infinite where they are few."""
+        if not self._counts or self._counts[-1] < _FEWEST:
+            return float("inf")
+        detail, smooth = (Vertex.of(error).sharpness for error in self._windows[-1] / self._counts[-1])
+        return max(detail, smooth / _MOSTLY_SMOOTH)
+
     def add(self, ref: Signature, dis: Signature) -> Finding | None:
         """Take in a pair."""
         self._take(ref, dis)

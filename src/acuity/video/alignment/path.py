@@ -226,6 +226,7 @@ class Solver:
         self._costs = Costs.expecting(0, 0, timed=timed)
         self._timed = timed  # whether the frame rate varies, so that times tell which frames are missing
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
+        self.motion = 0.0  # of the reference in the last block
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
 
@@ -252,7 +253,9 @@ class Solver:
             return
         error = errors(self.dis.signatures, self.ref.signatures)
         steps = expected_steps(self.dis.times, self.ref.times) if self._timed else None
-        cost = frame_costs(error, usual_motion(self.ref.signatures), self.ref.signatures[0].size)
+        motion = usual_motion(self.ref.signatures)
+        self.motion = float(motion.mean())
+        cost = frame_costs(error, motion, self.ref.signatures[0].size)
         path = best_path(cost, self._costs, self._first, steps, ends=ends)
         decided = len(path) if over else max(len(path) - _AHEAD, 1)
         lags = path - np.arange(len(path))

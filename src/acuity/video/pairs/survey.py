@@ -23,6 +23,8 @@ from acuity.video.picture import Picture, Signature
 _FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that shows anything
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
+_BLURRED: Final = 0.08  # how much larger the error is a frame away, where single frames can't be told apart
+_MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
 # Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
 # more than the second isn't a score.
@@ -82,6 +84,7 @@ class Survey:
         self._began = 0  # the pair that it began with
         self._passed: list[tuple[int, int]] = []  # pairs that it doesn't see: the first, and how many
         self._doubt = 0.0
+        self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
         self.pairs = 0
@@ -98,6 +101,9 @@ class Survey:
         if (doubt := self._doubt / max(self.pairs, 1)) > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
+        elif self._aligner.sharpness < _BLURRED and self._moves > _MOVES and self._plan.pair_by == "index":
+            text = "a frame more or less can't be seen at this quality"
+            yield warning(CODE, f"{text}: if one is missing, the mean score may be off by some tenths")
 
     def run(self, ref: Take, dis: Take, most: int) -> None:
         """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all."""
@@ -124,6 +130,7 @@ class Survey:
                 self._doubt += doubt
                 self._add(known[0][match], known[1][frame])
                 last = now
+            self._moves = max(self._moves, solver.motion)
         self._check(solver.ref.signatures if all(over) and not most else [])
 
     def _read(self, side: int, frames: Frames, take: Take) -> bool:
