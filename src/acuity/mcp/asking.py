@@ -32,7 +32,7 @@ from pydantic import BaseModel, ValidationError
 
 from acuity.errors import AskingError
 from acuity.foreign_json import parse_json
-from acuity.mcp.client_capabilities import Count, RequestDropped, admit, admitted
+from acuity.mcp.client_capabilities import Count, RequestDropped, admit, admitted, need_of
 from acuity.mcp.principal import PRINCIPAL
 from acuity.mcp.settings import CapabilityPolicy, WireLimits
 from acuity.text import quoted, shortened
@@ -111,6 +111,11 @@ class Questions:
         self._open[key] = (digest, request)
         raise InputNeeded
 
+    def declared(self, request: types.InputRequest) -> bool:
+        """Whether the client has declared that it answers such a request."""
+        need = need_of(request.method, _document(request).get("params"))
+        return need is None or need.declared_in(self._capabilities())
+
     def result(self) -> types.InputRequiredResult:
         """What a call is answered with whose handler has ended for want of answers."""
         if self._round >= MOST_ROUNDS:
@@ -143,13 +148,15 @@ class Questions:
             raise _unreadable(request) from error
 
     def _admit(self, request: types.InputRequest) -> None:
-        declared = self._context.session.client_capabilities
-        capabilities = _document(declared) if declared is not None else {}
         params = _document(request).get("params")
         try:
-            admit(request.method, params, capabilities, self._rules.policy, self._rules.count)
+            admit(request.method, params, self._capabilities(), self._rules.policy, self._rules.count)
         except RequestDropped as error:
             raise AskingError(error.message) from None
+
+    def _capabilities(self) -> dict[str, Any]:
+        declared = self._context.session.client_capabilities
+        return _document(declared) if declared is not None else {}
 
     def _known(self) -> _Answers:
         if self._answers is None:

@@ -38,11 +38,15 @@ class Services:
 
 
 class Arguments(dict[str, Any]):
-    """Arguments of a call with defaults filled in; `given` has the names of those that the client wrote."""
+    """Arguments of a call with defaults filled in; `given` has the names of those that the client wrote.
+
+    `asked` are entries for the answer: what the client was asked about the arguments, and what it chose.
+    """
 
     def __init__(self, given: Mapping[str, Any] | None) -> None:
         super().__init__(given or {})
         self.given = frozenset(self)
+        self.asked: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ class Call:
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer] | Answer]
 # Returns the job that does a tool's work; raises AcuityError for unusable arguments.
 Planner: TypeAlias = Callable[[Arguments], Awaitable[JobSpec]]
+# Asks the client about arguments that look wrong, and returns those that count.
+Settle: TypeAlias = Callable[[Call, Arguments], Awaitable[Arguments]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,7 @@ class Tool:
     run: Handler
     output_schema: dict[str, Any] | None = None
     plan: Planner | None = None
+    settle: Settle | None = None  # before the plan
     # What clients may think about calling it; None: nothing is said.
     read_only: bool | None = True
     destructive: bool | None = False
@@ -154,6 +161,11 @@ class Tool:
     runs: str | None = None  # the argument that names another tool, whose work this one starts
     # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
     refusals: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+
+    async def job(self, call: Call, arguments: Arguments) -> JobSpec:
+        """The job that does this tool's work with these arguments."""
+        assert self.plan is not None
+        return await self.plan(arguments if self.settle is None else await self.settle(call, arguments))
 
     def describe(self) -> types.Tool:
         return types.Tool(

@@ -1,4 +1,4 @@
-"""Answers of the scoring tools: the score first, and the figures of frames only if the answer stays short.
+"""Answers of the scoring tools: warnings and the score first, and the figures of frames only if the answer stays short.
 
 A language model with a limited context reads the answer, and clients that truncate a long one keep its
 beginning. The whole report is stored, where it can be read in parts.
@@ -26,6 +26,7 @@ _FIRST: Final = (
     "images",
     "images_missing",
     "notes",
+    "geometry_asked",
     "no_reference",
     "mismatched_model_warning",
     "frames_omitted",
@@ -58,7 +59,7 @@ def score_answer(document: Mapping[str, Any], include_frames: bool | None = None
     """
     if not is_report(document):
         return dict(document)
-    found = _without_nulls(in_order(document))
+    found = _brief(in_order(document))
     frames = found["frames"]
     wanted = document.get(ASKED) if include_frames is None else include_frames
     if not frames or (wanted and fits(len(frames), frames[0])):
@@ -69,11 +70,12 @@ def score_answer(document: Mapping[str, Any], include_frames: bool | None = None
 
 
 def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A report with the score first and the frames last."""
+    """A report with the score first and the frames last; where there are warnings, the notes come before it."""
     known = _summarized(document)
-    known["notes"] = known.get("acuity", {}).get("notes", [])
+    notes = known.setdefault("notes", known.get("acuity", {}).get("notes", []))
     placed = {*_FIRST, *_LAST, *_INSIDE}
-    names = [*_FIRST, *(name for name in known if name not in placed), *_LAST]
+    warned = ["notes"] if any(note["level"] == "warning" for note in notes) else []
+    names = [*warned, *_FIRST, *(name for name in known if name not in placed), *_LAST]
     return {name: known[name] for name in names if name in known}
 
 
@@ -98,12 +100,13 @@ def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, **summarize(document, {DEFAULT_NAME: label})}
 
 
-def _without_nulls(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without unknown facts about the two videos."""
-    about = document.get("acuity", {})
-    if "input" not in about:
+def _brief(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without unknown facts about the two videos, and with its notes only once."""
+    if "acuity" not in document:
         return document
-    return {**document, "acuity": {**about, "input": _known(about["input"])}}
+    about = {name: entry for name, entry in document["acuity"].items() if name != "notes"}
+    known = {"input": _known(about["input"])} if "input" in about else {}
+    return {**document, "acuity": {**about, **known}}
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:

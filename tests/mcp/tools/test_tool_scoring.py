@@ -199,7 +199,7 @@ def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
         assert len(mixed["frames"]) == FRAMES
         scaled = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(half))
         assert "scaled from 34x26 to 70x52" in scaled["acuity"]["input"]["conversions"][0]
-        assert "frame-count" in {note["code"] for note in scaled["acuity"]["notes"]}
+        assert "frame-count" in {note["code"] for note in scaled["notes"]}
         refused = await ask(
             "vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(half), scale="never"
         )
@@ -214,7 +214,7 @@ def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> N
     async def scenario(ask: Ask) -> None:
         found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
         assert len(found["frames"]) == FRAMES - 2
-        assert "frame-count" in {note["code"] for note in found["acuity"]["notes"]}
+        assert "frame-count" in {note["code"] for note in found["notes"]}
 
     play(scenario, tmp_path)
     described = tools(services_for(tmp_path, ThreadJobs()))[1].description

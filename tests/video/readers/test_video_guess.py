@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FormatError, InputError
 from acuity.video.picture import PixelFormat
-from acuity.video.readers.guess import frame_sizes, guess_geometry, is_raw_name
+from acuity.video.readers.guess import RawFormat, frame_sizes, guess_geometry, is_raw_name, other_geometry
 
 
 def length(layout: str, depth: int, frames: int, width: int = 64, height: int = 36) -> int:
@@ -74,6 +74,36 @@ def test_what_the_caller_says_wins() -> None:
     assert str(geometry) == "32x18 400 at 16 bit"
     assert guess_geometry("crowd_nv12.yuv", 1, width=32, height=18, layout="420", depth=8).width == 32
     assert guess_geometry("crowd_64x36_420p.yuv", 1, height=18).height == 18
+
+
+def said_otherwise(name: str, size: int | None, width: int, height: int, layout: str, depth: int) -> str:
+    other = other_geometry(name, size, RawFormat(width, height, PixelFormat(layout, depth)))
+    return "" if other is None else other.said
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("crowd_64x36_420p.yuv", (36, 64, "420", 8), "64x36"),
+        ("crowd_64x36_420p.yuv", (64, 36, "422", 8), "420"),
+        ("crowd_64x36_8bit.yuv", (64, 36, "420", 10), "8 bit"),
+        ("crowd_64x36_420p.yuv", (36, 64, "444", 16), "64x36 420 8 bit"),
+        ("crowd_64x36_nv12.yuv", (64, 36, "420", 8), "nv12"),
+        ("crowd_64x36_from_64x72.yuv", (72, 64, "420", 8), "64x36 or 64x72"),
+        ("crowd_64x36_from_64x72.yuv", (64, 72, "420", 8), ""),
+        ("crowd_64x36_420p.yuv", (64, 36, "420", 8), ""),
+        ("crowd.yuv", (36, 64, "420", 8), ""),
+        ("crowd_62x34_420p.yuv", (64, 36, "420", 8), ""),  # the length refutes the name
+    ],
+)
+def test_a_name_that_contradicts_the_geometry(
+    name: str, given: tuple[int, int, str, int], words: str
+) -> None:
+    assert said_otherwise(name, length("420", 8, 4), *given) == words
+
+
+def test_of_a_pipe_the_name_alone_is_known() -> None:
+    assert said_otherwise("crowd_62x34_420p.yuv", None, 64, 36, "420", 8) == "62x34"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,18 @@ def test_what_is_written_is_read(
     assert all(p.format == format and p.luma.dtype == format.dtype for p in pictures)
 
 
+def test_a_geometry_that_the_name_contradicts_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "crowd_64x36_420p.yuv"
+    path.write_bytes(bytes(3 * PixelFormat("420", 8).frame_bytes(64, 36)))
+    with RawReader(path, 36, 64, PixelFormat("420", 8)) as reader:
+        [note] = reader.notes
+    assert (note.level, note.code) == ("warning", "geometry-name")
+    assert "36x64 420 at 8 bit" in note.text
+    assert "its name says 64x36" in note.text
+    with pytest.raises(TruncatedError, match="64x36 420 at 8 bit, as its name says, it is whole"):
+        RawReader(path, 64, 37, PixelFormat("420", 8))
+
+
 def test_seeking_is_exact_in_any_order(tmp_path: Path) -> None:
     format = PixelFormat("420", 10)
     frames = [random_planes(format, 7, 5, seed) for seed in range(9)]

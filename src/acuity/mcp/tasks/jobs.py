@@ -41,8 +41,7 @@ class JobTasks:
         return "never" if tool.plan is None else "possible"
 
     async def start(self, call: Call) -> Task:
-        assert call.tool.plan is not None
-        job = await self._jobs.submit(await call.tool.plan(call.arguments), client=call.client)
+        job = await self._jobs.submit(await call.tool.job(call, call.arguments), client=call.client)
         return await self._task(job)
 
     async def get(self, task_id: str) -> Task | None:

@@ -61,8 +61,7 @@ class _JobTools:
 
     async def _submit(self, call: Call) -> dict[str, Any]:
         tool = self._long[call.arguments["tool"]]
-        assert tool.plan is not None
-        spec = await tool.plan(check(tool, call.arguments["arguments"]))
+        spec = await tool.job(call, check(tool, call.arguments["arguments"]))
         return job_document(await self._jobs.submit(spec, client=call.client))
 
     async def _get(self, call: Call) -> Answer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 
 from acuity.jobs.job import JobSpec
-from acuity.mcp.catalog import Answer, Arguments, Call, Planner, Tool
+from acuity.mcp.catalog import Answer, Arguments, Call, Planner, Settle, Tool
 from acuity.mcp.score_answers import ASKED
 from acuity.mcp.tasks.documents import linked
 from acuity.mcp.tool_answers import has_pictures, tool_answer
@@ -34,6 +34,7 @@ def long_tool(
     idempotent: bool = True,
     meta: dict[str, Any] | None = None,
     refusals: Mapping[str, Callable[[Any], str]] | None = None,
+    settle: Settle | None = None,
 ) -> Tool:
     """A tool that runs the job that `plan` makes of its arguments.
 
@@ -50,7 +51,7 @@ def long_tool(
         return replace(spec, payload={**spec.payload, "echo": echo})
 
     async def run(call: Call) -> Answer:
-        spec = await plan_with_choice(call.arguments)
+        spec = await call.tool.job(call, call.arguments)
         notifications = ProgressNotifications(call.progress)
         outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
         await notifications.finish()
@@ -67,6 +68,7 @@ def long_tool(
         output_schema=output_schema,
         run=run,
         plan=plan_with_choice,
+        settle=settle,
         read_only=read_only,
         idempotent=idempotent,
         meta=meta,

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import BackendError, InputError, ModelError
@@ -17,6 +18,7 @@ from acuity.mcp.score_answers import IMAGES_ASKED
 from acuity.mcp.score_images import WORST
 from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
+from acuity.mcp.tools.geometry_question import settle_geometry
 from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
@@ -70,6 +72,7 @@ def tools(
             input_schema=RAW_INPUT,
             output_schema=RAW_OUTPUT,
             plan=family.plan_raw,
+            settle=partial(settle_geometry, services.paths),
         ),
         long_tool(
             services,
@@ -96,7 +99,7 @@ class _Scoring:
     async def plan_raw(self, given: Arguments) -> JobSpec:
         if "ref" not in given and not given.get("no_reference"):
             raise InputError(f"tool '{RAW}' missing required argument: 'ref'")
-        return await self._plan(RAW, given, (given.get("ref"), given["dis"]), echo={})
+        return await self._plan(RAW, given, (given.get("ref"), given["dis"]), echo=given.asked)
 
     async def plan_encoded(self, given: Arguments) -> JobSpec:
         echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}

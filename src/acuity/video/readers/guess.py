@@ -1,8 +1,8 @@
-"""Guesses the geometry of a raw video from its name and length, if only one format is possible.
+"""Guesses the geometry of a raw video from its name and length, and finds a name that contradicts the geometry.
 
 The name `crowd_1920x1080_420p10.yuv` is complete; `crowd_1920x1080.yuv` has the size, and the length of the
 file may fit one format or several. If several fit, the caller has to choose, because a wrong guess gives a
-wrong score.
+wrong score. Geometry that was given counts, whatever the name says, but what the name says is told.
 
 No I/O here. Remedies are written as the arguments of open_video(); the commands spell them as options.
 """
@@ -57,6 +57,13 @@ class RawFormat(NamedTuple):
         return f"{self.width}x{self.height} {self.format.layout} at {self.format.depth} bit"
 
 
+class OtherGeometry(NamedTuple):
+    """What the name of a raw video says that its geometry contradicts."""
+
+    said: str  # the contradicting words: "576x324", "10 bit"
+    geometry: RawFormat | None  # the one by the name; None: the name allows several, or none that is read
+
+
 def is_raw_name(path: str | os.PathLike[str]) -> bool:
     return os.path.splitext(os.fspath(path))[1].lower() in RAW_SUFFIXES
 
@@ -96,8 +103,42 @@ def guess_geometry(
     return RawFormat(width, height, _only_fit(path, length, width, height, formats))
 
 
+def other_geometry(path: str, length: int | None, given: RawFormat) -> OtherGeometry | None:
+    """What the name says against this geometry; None if nothing, or if the file's length refutes the name."""
+    name = os.path.basename(path).lower()
+    own_size = (given.width, given.height)
+    sizes = _sizes(name)
+    if own_size in sizes or not sizes:
+        sizes = {own_size}
+    layout, depth = _said(name)
+    pixels = PixelFormat(layout or given.format.layout, depth or given.format.depth)
+    named = [RawFormat(*size, pixels) for size in sorted(sizes)]
+    possible = [geometry for geometry in named if length is None or is_whole(length, geometry)]
+    packed = re.search(_UNREADABLE, name)
+    if not packed and (given in named or not possible):
+        return None
+    said = []
+    if possible and own_size not in sizes:
+        said.append(" or ".join(f"{geometry.width}x{geometry.height}" for geometry in possible))
+    if packed or pixels.layout != given.format.layout:
+        said.append(packed[1] if packed else pixels.layout)
+    if pixels.depth != given.format.depth:
+        said.append(f"{pixels.depth} bit")
+    only = possible[0] if len(possible) == 1 and not packed else None
+    return OtherGeometry(" ".join(said), only)
+
+
+def is_whole(length: int, geometry: RawFormat) -> bool:
+    """Whether so many bytes are whole frames of this geometry."""
+    return any(length % size == 0 for size in frame_sizes(*geometry))
+
+
+def _sizes(name: str) -> set[tuple[int, int]]:
+    return {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
+
+
 def _size(path: str, name: str, remedy: Remedy) -> tuple[int, int]:
-    sizes = {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
+    sizes = _sizes(name)
     if len(sizes) != 1:
         found = "no size" if not sizes else "more than one size"
         raise InputError(f"'{path}' is raw video and its name gives {found}: ", remedy)
@@ -127,7 +168,7 @@ def _only_fit(
             f"the name of '{path}' leaves its format open, and a pipe has no length to tell it by: ",
             to_give("pixel_format", "bitdepth"),
         )
-    fits = [f for f in formats if any(length % n == 0 for n in frame_sizes(width, height, f))]
+    fits = [f for f in formats if is_whole(length, RawFormat(width, height, f))]
     if not fits:
         raise InputError(
             f"the {length} bytes of '{path}' are not whole frames of {width}x{height} in any common format: ",

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from acuity.errors import NoFramesError, TruncatedError
 from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
 from acuity.video.frame_layout import FrameLayout, check_size
+from acuity.video.notes import warning
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.file_reads import FramePlaces
+from acuity.video.readers.guess import RawFormat, other_geometry
 from acuity.video.readers.reader import BaseReader, VideoInfo, check_frame
 from acuity.video.source import Place, Source, name_of, open_source
 
@@ -38,6 +40,13 @@ class RawReader(BaseReader):
         except BaseException:
             self._source.close()
             raise
+        geometry = RawFormat(width, height, format)
+        if (other := other_geometry(self._source.path, self._source.size, geometry)) is not None:
+            text = (
+                f"'{self._source.path}' is read as {geometry}, as was given, but its name says {other.said}"
+            )
+            remedy = "check the geometry, because the score is wrong if the name is right"
+            self.notes.append(warning("geometry-name", f"{text}: {remedy}"))
         self.info = VideoInfo(
             path=self._source.path,
             kind="raw",
@@ -124,8 +133,11 @@ def _fit(source: Source, width: int, height: int, format: PixelFormat) -> tuple[
         frames, rest = divmod(source.size, candidate.frame_bytes)
         if frames and not rest:
             return candidate, frames
+    given = RawFormat(width, height, format)
+    other = other_geometry(source.path, source.size, given)
+    fits = f"; with {other.geometry}, as its name says, it is whole" if other and other.geometry else ""
     raise TruncatedError(
         f"'{source.path}' has {source.size} bytes, which is not a whole number of frames of"
-        f" {layout.frame_bytes} bytes ({width}x{height} {format.layout} at {format.depth} bit):"
-        " check width, height, pixel format and bit depth, or whether the file is complete"
+        f" {layout.frame_bytes} bytes ({given}): check width, height, pixel format and bit depth,"
+        f" or whether the file is complete{fits}"
     )

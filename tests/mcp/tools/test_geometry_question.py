@@ -1,0 +1,87 @@
+"""vmaf_score with a geometry that contradicts the files' names: the client is asked, or the warning comes first."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+
+from asking_client import Person
+from scoring_clips import GEOMETRY, raw
+from scoring_room import ERAS, ThreadJobs, ask_with, serve, services_for
+
+SIZE = f"{GEOMETRY['width']}x{GEOMETRY['height']}"
+TURNED = f"{GEOMETRY['height']}x{GEOMETRY['width']}"
+PIXELS = "420 at 8 bit"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("clips")
+    raw(made / f"ref_{SIZE}.yuv")
+    raw(made / f"dis_{SIZE}.yuv", worse=True)
+    return made
+
+
+def score(folder: Path, era: str, person: Person | None) -> dict[str, Any]:
+    """The answer to a call that has width and height the wrong way round."""
+    turned = {**GEOMETRY, "width": GEOMETRY["height"], "height": GEOMETRY["width"]}
+    pair = {"ref": str(folder / f"ref_{SIZE}.yuv"), "dis": str(folder / f"dis_{SIZE}.yuv")}
+    found: dict[str, Any] = {}
+
+    async def main() -> None:
+        server = serve(services_for(folder, ThreadJobs()))
+        asked = {} if person is None else {"elicitation_callback": person.fill_in}
+        async with Client(server, mode=era, **asked) as client:
+            found.update(await partial(ask_with, client)("vmaf_score", **pair, **turned))
+
+    anyio.run(main)
+    return found
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: str) -> None:
+    person = Person(geometry=f"{SIZE} {PIXELS}")
+    found = score(folder, era, person)
+    assert len(person.asked) == 1
+    assert f"the names say {SIZE} {PIXELS}, but the call says {TURNED} {PIXELS}" in person.asked[0]
+    assert (found["acuity"]["width"], found["acuity"]["height"]) == (GEOMETRY["width"], GEOMETRY["height"])
+    assert found["geometry_asked"] == {
+        "given": f"{TURNED} {PIXELS}",
+        "named": f"{SIZE} {PIXELS}",
+        "chosen": f"{SIZE} {PIXELS}",
+    }
+    assert "geometry-name" not in {note["code"] for note in found["notes"]}
+
+
+@pytest.mark.parametrize(
+    ("era", "action"),
+    [*((era, action) for era in ERAS for action in ("decline", None)), ("legacy", "error")],
+)
+def test_without_an_answer_the_score_comes_with_the_warning_first(
+    folder: Path, era: str, action: str | None
+) -> None:
+    person = None if action is None else Unwilling(action)
+    found = score(folder, era, person)
+    assert next(iter(found)) == "notes"
+    assert found["notes"][0]["code"] == "geometry-name"
+    assert found["acuity"]["width"] == GEOMETRY["height"]
+    assert "geometry_asked" not in found
+
+
+class Unwilling(Person):
+    """A client that declares forms and doesn't fill them in."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(geometry="")
+        self.action = action
+
+    async def fill_in(self, context: Any, params: Any) -> types.ElicitResult | types.ErrorData:
+        if self.action == "error":
+            return types.ErrorData(code=types.INTERNAL_ERROR, message="no one is here")
+        return await super().fill_in(context, params)
