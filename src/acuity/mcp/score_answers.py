@@ -1,4 +1,4 @@
-"""Answers of the scoring tools: warnings and the score first, and the figures of frames only if the answer stays short.
+"""Answers of the scoring tools: warnings and the score first, frames only if the answer stays short.
 
 A language model with a limited context reads the answer, and clients that truncate a long one keep its
 beginning. The whole report is stored, where it can be read in parts.
@@ -70,7 +70,7 @@ def score_answer(document: Mapping[str, Any], include_frames: bool | None = None
 
 
 def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A report with the score first and the frames last; where there are warnings, the notes come before it."""
+    """A report with the score first and the frames last; notes with warnings come before the score."""
     known = _summarized(document)
     notes = known.setdefault("notes", known.get("acuity", {}).get("notes", []))
     placed = {*_FIRST, *_LAST, *_INSIDE}

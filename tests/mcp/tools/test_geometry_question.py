@@ -1,4 +1,4 @@
-"""vmaf_score with a geometry that contradicts the files' names: the client is asked, or the warning comes first."""
+"""vmaf_score with a geometry that the names contradict: the client is asked, or the warning comes first."""
 
 from __future__ import annotations
 

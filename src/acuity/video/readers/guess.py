@@ -1,4 +1,4 @@
-"""Guesses the geometry of a raw video from its name and length, and finds a name that contradicts the geometry.
+"""Guesses the geometry of a raw video from its name and length, and finds names that contradict it.
 
 The name `crowd_1920x1080_420p10.yuv` is complete; `crowd_1920x1080.yuv` has the size, and the length of the
 file may fit one format or several. If several fit, the caller has to choose, because a wrong guess gives a

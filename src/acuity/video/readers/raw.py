@@ -42,9 +42,7 @@ class RawReader(BaseReader):
             raise
         geometry = RawFormat(width, height, format)
         if (other := other_geometry(self._source.path, self._source.size, geometry)) is not None:
-            text = (
-                f"'{self._source.path}' is read as {geometry}, as was given, but its name says {other.said}"
-            )
+            text = f"'{self._source.path}' is read as {geometry}, but its name says {other.said}"
             remedy = "check the geometry, because the score is wrong if the name is right"
             self.notes.append(warning("geometry-name", f"{text}: {remedy}"))
         self.info = VideoInfo(
