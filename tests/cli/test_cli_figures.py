@@ -155,14 +155,19 @@ def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, capsys: Capture):  # t
     return run
 
 
-SWAPPED = "steered: vmaf is vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1neg in frames 2 to 4"
+SWAPPED = (
+    "steered: vmaf is vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1neg in frames 2 to 4, each with its own scale, "
+    "so nothing is pooled over all frames"
+)
 
 
-def test_vmaf_says_that_a_score_is_of_two_models(steered) -> None:  # type: ignore[no-untyped-def]
+def test_vmaf_has_a_score_for_each_of_two_models(steered) -> None:  # type: ignore[no-untyped-def]
     ran = steered("vmaf", swap="vmaf_v0.6.1neg")
-    note, score = ran.err.splitlines()
+    note, *scores = ran.err.splitlines()
     assert note == f"vmaf: warning: {SWAPPED}"
-    assert score.startswith("vmaf (steered): ")
+    said, numbers = zip(*(line.split(": ") for line in scores), strict=True)
+    assert said == ("vmaf_v0.6.1 in frames 0 to 1", "vmaf_v0.6.1neg in frames 2 to 4")
+    assert all(float(number) > 0 for number in numbers)
 
 
 @pytest.mark.parametrize("format", ["csv", "sub", "json", "xml"])
@@ -176,13 +181,17 @@ def test_a_quiet_vmaf_says_it_too(steered, tmp_path: Path, format: str) -> None:
 
 def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untyped-def]
     shown = steered("acuity", swap="vmaf_v0.6.1neg").out
-    assert "vmaf (steered), scored at 8 bit" in shown
+    headlines = [line.split("  ")[-1].strip() for line in shown.splitlines() if line.startswith("  VMAF  ")]
+    assert headlines == ["vmaf_v0.6.1 in frames 0 to 1", "vmaf_v0.6.1neg in frames 2 to 4"]
     assert f"warning: {SWAPPED}" in shown
     quiet = steered("acuity", "-q", swap="vmaf_v0.6.1neg")
-    assert float(quiet.out) > 0
+    assert quiet.out == "nan\n"
     assert quiet.err == f"acuity: warning: {SWAPPED}\n"
     document = json.loads(steered("acuity", "--json", swap="vmaf_v0.6.1neg").out)
     assert ("steered", SWAPPED) in [(note["code"], note["text"]) for note in document["notes"]]
+    assert document["score"] is document["models"][0]["mean"] is document["features"]["vmaf"]["mean"] is None
+    assert all(part["mean"] > 0 for part in document["steering"]["segments"])
+    assert [row["model"] for row in document["worst"]] == ["vmaf_v0.6.1"] * 2 + ["vmaf_v0.6.1neg"] * 3
 
 
 def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-untyped-def]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from typing import Any
 from xml.etree import ElementTree
 
@@ -77,12 +78,18 @@ def test_the_document_says_who_holds_where(report: ScoreReport) -> None:
     assert marks["subsample"] == MARKS["subsample"]
     assert marks["stopped_after"] == 8
     assert document["features"]["integer_adm2"]["mean"] == report.pool("integer_adm2")
-    assert document["models"][0]["mean"] == report.score == report.pool("vmaf")
+    assert document["score"] is document["models"][0]["mean"] is None  # two models have no common scale
+    assert math.isnan(report.score)
+    assert [row["frame"] for row in document["worst"]] == [
+        frame for part in (range(4), range(4, 9)) for frame, _ in report.worst() if frame in part
+    ]
+    assert {row["model"] for row in document["worst"] if row["frame"] > 3} == {"vmaf_v0.6.1neg"}
 
 
 def test_json_reports_carry_marks_and_leave_out_what_is_missing(report: ScoreReport) -> None:
     written = json.loads(text(report.results, "json", acuity=report.about()))
-    assert written["acuity"]["steering"] == MARKS
+    assert written["acuity"]["steering"] == report.results.marks()
+    assert set(written["pooled_metrics"]["vmaf"].values()) == {None}
     metrics = {frame["frameNum"]: frame["metrics"] for frame in written["frames"]}
     assert "integer_adm2" in metrics[3]
     assert "integer_adm2_egl_1" not in metrics[3]

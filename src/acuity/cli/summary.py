@@ -8,6 +8,8 @@ from typing import Final
 from acuity.cli.plot import plot
 from acuity.cli.score_plot import clip_seconds, score_plot
 from acuity.cli.style import Style, clock, columns, count
+from acuity.measure import Results, Segment
+from acuity.measure.pooling import Method
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
 from acuity.scoring.report import TINY_ESTIMATE, ScoreReport
@@ -28,7 +30,6 @@ def summary(
     if report.results.models:
         parts += [
             _headline(report, style),
-            _segments(report, style),
             _spread(report, style, pools),
             _chart(report, style) if plotted is None else [],
             _worst(report, style, worst),
@@ -56,7 +57,11 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
         if name in tiny:
             label = "tiny model" if label == name else f"tiny model {label}"
         depth = f"{label}, scored at {report.bitdepth} bit{shown}"
-        rows.append(("VMAF" if name == "vmaf" else name, f"{results.pool(name):.2f}", depth))
+        title = "VMAF" if name == "vmaf" else name
+        if results.shared(name):
+            rows += [(title, _mean(report, part), str(part)) for part in results.holders(name)]
+        else:
+            rows.append((title, f"{results.pool(name):.2f}", depth))
     names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
     lines = [
         f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"
@@ -68,15 +73,11 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
     return lines + [line for text in limits for line in style.paragraph("yellow", text)]
 
 
-def _segments(report: ScoreReport, style: Style) -> list[str]:
-    """One line for each part of a score that several models contributed to."""
-    rows = []
-    for part in report.results.segments:
-        values = report.results.values(part.name, part.first, part.last)
-        if report.results.shared(part.name) and len(values):
-            frames = f"frames {part.first} to {part.last}"
-            rows.append((part.model, frames, f"mean {values.mean():.2f}"))
-    return [style("dim", line) for line in columns(rows)]
+def _mean(report: ScoreReport, part: Segment) -> str:
+    """The mean of one model's part of a score; nothing if no frame of it was measured."""
+    if not len(report.results.values(part.name, part.first, part.last)):
+        return "-"
+    return f"{report.results.pool(part.name, 'mean', part.first, part.last):.2f}"
 
 
 def _interval(report: ScoreReport, name: str) -> str:
@@ -87,11 +88,28 @@ def _interval(report: ScoreReport, name: str) -> str:
 
 
 def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
-    pool = report.results.pool
+    """Pools and percentiles, of each model's part where several models contributed to the score."""
+    results, parts = report.results, report.results.holders()
+    if len(parts) < 2:
+        return _pools(results, style, pools)
+    measured = [part for part in parts if len(results.values(None, part.first, part.last))]
+    return [
+        line
+        for part in measured
+        for line in (style("dim", f"  {part}"), *_pools(results, style, pools, part.first, part.last))
+    ]
+
+
+def _pools(
+    results: Results, style: Style, pools: Sequence[str], first: int | None = None, last: int | None = None
+) -> list[str]:
+    def pool(method: Method) -> str:
+        return f"{results.pool(None, method, first, last):.2f}"
+
     wanted = [("lowest", "min"), ("harmonic mean", "harmonic_mean"), ("highest", "max")]
-    line = "   ".join(f"{label} {pool(method=method):.2f}" for label, method in wanted)
-    percentiles = "   ".join(f"p{p} {pool(method=('percentile', p)):.2f}" for p in _PERCENTILES)
-    asked = [style("bold", f"  {method} {pool(method=method):.2f}") for method in pools]
+    line = "   ".join(f"{label} {pool(method)}" for label, method in wanted)
+    percentiles = "   ".join(f"p{p} {pool(('percentile', p))}" for p in _PERCENTILES)
+    asked = [style("bold", f"  {method} {pool(method)}") for method in pools]
     return [*asked, *style.paragraph(None, line), *style.paragraph(None, percentiles)]
 
 
@@ -108,7 +126,8 @@ def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
     rows = []
     for frame, score in report.results.worst(number):
         seconds = report.time_of(frame)
-        rows.append((f"{frame:7d}", "" if seconds is None else f"at {clock(seconds, 3)}", f"{score:.2f}"))
+        at = "" if seconds is None else f"at {clock(seconds, 3)}"
+        rows.append((f"{frame:7d}", at, f"{score:.2f}", *report.model_at(frame)))
     return [style("dim", "  worst frames"), *columns(rows)] if rows else []
 
 

@@ -58,10 +58,10 @@ class Results:
     ) -> float:
         """One figure for the frames from `first` to `last`; without a name, of the first model's score.
 
-        NaN if the figure of one of them is NaN.
+        NaN if the figure of one of them is NaN, or if several models scored them: each has its own scale.
         """
         values = self.values(name, first, last)
-        if self._has_undefined(name, first, last):
+        if self._has_undefined(name, first, last) or len(self.holders(name, first, last)) > 1:
             return math.nan
         if not len(values):
             raise NoFramesError("no frame was measured in this range, so there is nothing to pool")
@@ -94,7 +94,7 @@ class Results:
         return which is not None and bool(which[self._rows(first, last)].any())
 
     def pooled(self) -> dict[str, dict[str, float]]:
-        """Min, max, mean and harmonic mean of each column that every frame has; NaN if a frame's is NaN.
+        """Min, max, mean and harmonic mean of each column that every frame has; NaN where pool() gives it.
 
         If results are partial, of each column that some frame has, over the frames that have it.
         """
@@ -104,7 +104,7 @@ class Results:
         }
         found = {}
         for name, values in columns.items():
-            if name in self.undefined:  # NaN pools to NaN
+            if name in self.undefined or self.shared(name):
                 found[name] = dict.fromkeys(POOLS, math.nan)
             elif len(values) and not np.isnan(values).any():
                 found[name] = {method: function(values) for method, function in POOLS.items()}
@@ -120,7 +120,11 @@ class Results:
         if not self.steered:
             return None
         names = [segment.name for segment in self.segments]
-        parts = [f"{name} is {self.held_by(name)}" for name in dict.fromkeys(names) if self.shared(name)]
+        parts = [
+            f"{name} is {self.held_by(name)}, each with its own scale, so nothing is pooled over all frames"
+            for name in dict.fromkeys(names)
+            if self.shared(name)
+        ]
         parts += [
             f"{name} is {self.held_by(name)}, in place of {old}"
             for name, old in self.replaced.items()
@@ -148,33 +152,53 @@ class Results:
 
     def shared(self, name: str) -> bool:
         """Whether several models contributed to a score column."""
-        return sum(segment.name == name for segment in self.segments) > 1
+        return len(self.holders(name)) > 1
+
+    def holders(
+        self, name: str | None = None, first: int | None = None, last: int | None = None
+    ) -> list[Segment]:
+        """The models behind a score column, or behind its part from `first` to `last`; none of a feature."""
+        name = name or next(iter(self.models), "")
+        own = [part for part in self.segments if part.name == name]
+        if not own and name in self.models:  # a column that a collection has besides its score
+            beside = [part for part in self.segments if name.startswith(f"{part.name}_")]
+            own = [part for part in beside if len(self.values(name, part.first, part.last))]
+        return [
+            part
+            for part in own
+            if (first is None or part.last >= first) and (last is None or part.first <= last)
+        ]
 
     def held_by(self, name: str) -> str:
         """The models behind a score column, each with its options and its frames."""
-        parts = (segment for segment in self.segments if segment.name == name)
-        return ", ".join(f"{part.model} in frames {part.first} to {part.last}" for part in parts)
+        return ", ".join(map(str, self.holders(name)))
 
     def worst(self, count: int = 5, name: str | None = None) -> list[tuple[int, float]]:
-        """Frame numbers and figures of the lowest frames, the worst first."""
+        """Frame numbers and figures of the lowest frames, the worst first.
+
+        If several models contributed to the score, the lowest of each model's part, one part after the other.
+        """
         if count < 0:
             raise ValueError(f"{count} frames can't be listed: ask for 0 or more")
         if name is None and not self.models:
             raise FeatureError("no model was measured: name the feature whose lowest frames you want")
         values = self.columns[name if name is not None else self.models[0]]
-        order = np.argsort(values, kind="stable")[:count]  # NaN sorts last
-        return [(self.frames[int(i)], float(values[i])) for i in order if not np.isnan(values[i])]
+        parts = self.holders(name)
+        bounds = [(part.first, part.last) for part in parts] if len(parts) > 1 else [(None, None)]
+        found: list[tuple[int, float]] = []
+        for first, last in bounds:
+            rows = np.flatnonzero(self._rows(first, last) & ~np.isnan(values))
+            lowest = rows[np.argsort(values[rows], kind="stable")[:count]]
+            found += [(self.frames[int(row)], float(values[row])) for row in lowest]
+        return found
 
-    def marks(self, *, figures: bool = False) -> dict[str, Any]:
-        """The steering entries of reports: segments, with figures if wanted, sampling and stop."""
+    def marks(self) -> dict[str, Any]:
+        """The steering entries of reports: segments with their figures, sampling and stop."""
         segments = []
         for segment in self.segments:
-            mark = segment._asdict()
-            if figures:
-                values = self.values(segment.name, segment.first, segment.last)
-                mark["frames"] = len(values)
-                mark |= {name: function(values) if len(values) else None for name, function in POOLS.items()}
-            segments.append(mark)
+            values = self.values(segment.name, segment.first, segment.last)
+            figures = {name: function(values) if len(values) else None for name, function in POOLS.items()}
+            segments.append({**segment._asdict(), "frames": len(values), **figures})
         return {
             "segments": segments,
             "subsample": [{"first": first, "every": step} for first, step in self.steps],

@@ -23,6 +23,9 @@ class Segment(NamedTuple):
         """The label with the options."""
         return f"{self.label}:{self.options}" if self.options else self.label
 
+    def __str__(self) -> str:
+        return f"{self.model} in frames {self.first} to {self.last}"
+
 
 class Slot(NamedTuple):
     """A name in the report, and the model behind it at each frame."""

@@ -63,7 +63,11 @@ class ScoreReport:
     files: tuple[FileIdentity, ...] | None = None  # of the videos before they were read
 
     def __str__(self) -> str:
-        shown = [f"{self.results.label(name)} {self.pool(name):.2f}" for name in self.scores]
+        shown = [
+            f"{self.results.held_by(name)}" if self.results.shared(name)
+            else f"{self.results.label(name)} {self.pool(name):.2f}"
+            for name in self.scores
+        ]
         scored = len(self.results.frames)
         frames = f"{scored} frames" if scored == self.pairs else f"{scored} of {self.pairs} frames"
         counted = f"{frames} of {self.results.width}x{self.results.height}"
@@ -76,7 +80,7 @@ class ScoreReport:
 
     @property
     def score(self) -> float:
-        """Mean of the first model; NaN without one."""
+        """Mean of the first model; NaN without one, or if several contributed to its score."""
         return self.results.pool() if self.models else float("nan")
 
     @property
@@ -210,7 +214,7 @@ class ScoreReport:
             "features": self.results.pooled(),
         }
         if self.results.steered:
-            document["steering"] = self.results.marks(figures=True)
+            document["steering"] = self.results.marks()
         if per_frame:
             columns = {name: values.tolist() for name, values in self.results.columns.items()}
             document["per_frame"] = {"frame": self.results.frames, **columns}
@@ -229,7 +233,7 @@ class ScoreReport:
                     for name in self.scores
                 ],
                 "worst": [
-                    {"frame": frame, "time": self.time_of(frame), "score": score}
+                    {"frame": frame, "time": self.time_of(frame), "score": score, **self._of_model(frame)}
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
                 **({"metrics": metrics} if metrics else {}),
@@ -284,6 +288,14 @@ class ScoreReport:
         """The entry of a partial JSON report from which another run can go on; empty if none can."""
         return {"resume": self.partial.resume} if self.partial and self.partial.resume else {}
 
+    def model_at(self, frame: int) -> list[str]:
+        """The model behind the first score of a frame, if not all frames have the same; else none."""
+        shared = len(self.results.holders()) > 1
+        return [part.model for part in self.results.holders(None, frame, frame)] if shared else []
+
+    def _of_model(self, frame: int) -> dict[str, str]:
+        return {"model": model for model in self.model_at(frame)}
+
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
         """One metric and the figures of its column; null if no frame has one."""
         metric = headline.metric
@@ -308,8 +320,8 @@ class ScoreReport:
         return figures
 
     def interval(self, name: str) -> dict[str, float]:
-        """Bagging, stddev and the 95 % interval of a bootstrap collection; empty for a single model."""
+        """Bagging, stddev and the 95 % interval of a bootstrap collection; empty for other scores."""
         keys = {part: f"{name}_{part}" for part in _INTERVAL}
-        if not all(key in self.results.columns for key in keys.values()):
+        if self.results.shared(name) or not all(key in self.results.columns for key in keys.values()):
             return {}
         return {part: self.results.pool(key) for part, key in keys.items()}

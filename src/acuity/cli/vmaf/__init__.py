@@ -140,10 +140,19 @@ def _meter(settings: Settings) -> LibvmafMeter | None:
 
 
 def score_lines(report: ScoreReport) -> list[str]:
-    """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection."""
+    """`vmaf_v0.6.1: 76.667831` for each model, then a line with the interval for each collection.
+
+    A score that several models contributed to has a line for each of them.
+    """
+    results = report.results
     several = report.tiny_model.output_names() if report.tiny_model is not None else []
     shown = {name: name if name in several[1:] else report.results.label(name) for name in report.scores}
-    lines = [f"{label}: {report.pool(name):.6f}" for name, label in shown.items()]
+    lines = []
+    for name, label in shown.items():
+        parts = [(str(part), part.first, part.last) for part in results.holders(name)]
+        for said, first, last in parts if results.shared(name) else [(label, None, None)]:
+            if len(results.values(name, first, last)):
+                lines.append(f"{said}: {report.pool(name, 'mean', first, last):.6f}")
     for model in report.models:
         if found := report.interval(model.name):
             lines.append(
