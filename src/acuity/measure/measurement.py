@@ -455,6 +455,11 @@ class Measurement:
         return [slot.holders.at(index).model for slot in self._agenda.slots]
 
     @property
+    def geometry(self) -> Geometry | None:
+        """The size and depth of the pictures; None before the first."""
+        return self._intake.geometry
+
+    @property
     def segments(self) -> list[Segment]:
         """Which model scores which of the frames fed so far."""
         return self._snapshot().segments()

@@ -55,19 +55,25 @@ def model_display(label: str) -> str | None:
 def display_note(labels: Iterable[str], width: int, height: int, aspect: float = 1.0) -> Note | None:
     """What a score of pictures means that don't fill the display of the first model that has one."""
     for label in labels:
-        if (display := model_display(label)) is None:
-            continue
-        part = part_filled(display, width, height, aspect)
-        if abs(part - 1) <= _SAME_SIZE:
-            return None
-        return info(
-            "display",
-            f"{label} is made for a {display} display, and {width}x{height} is scored as if it took"
-            f" {100 * part:.0f} % of its height, pixel for pixel: pass ",
-            to_set("display", display),
-            " to score both videos as they fill it",
-        )
+        if (display := model_display(label)) is not None:
+            if (sentence := unfilled_display(label, width, height, aspect)) is None:
+                return None
+            remedy = to_set("display", display)
+            return info("display", f"{sentence}: pass ", remedy, " to score both videos as they fill it")
     return None
+
+
+def unfilled_display(label: str, width: int, height: int, aspect: float = 1.0) -> str | None:
+    """A sentence on a display that the pictures don't fill; None if they do, or the model has none."""
+    if (display := model_display(label)) is None:
+        return None
+    part = part_filled(display, width, height, aspect)
+    if abs(part - 1) <= _SAME_SIZE:
+        return None
+    return (
+        f"{label} is made for a {display} display, and {width}x{height} is scored as if it took"
+        f" {100 * part:.0f} % of its height, pixel for pixel"
+    )
 
 
 def mismatch(spec: ModelSpec, width: int, height: int) -> str | None:

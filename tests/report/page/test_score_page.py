@@ -79,6 +79,11 @@ def test_measurements_cut_short_are_marked() -> None:
         (4, "one frame in 4 is scored from here on"),
         (8, "the measurement was stopped after this frame"),
     ]
+    assert [(card.value, card.detail) for card in steered.cards] == [
+        ("1.50", "one, mean of frames 0 to 1"),
+        ("4.00", "two, mean of frames 2 to 8"),
+    ]
+    assert set(dict(steered.series[0].columns[0].figures).values()) == {"see each model"}
 
 
 def test_odd_reports_are_named() -> None:

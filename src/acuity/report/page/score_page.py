@@ -15,7 +15,7 @@ from acuity.report.page.column_names import ColumnName, column_name, is_score
 from acuity.report.page.packing import LARGEST
 from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, Series
 from acuity.report.page.score_events import score_events
-from acuity.report.page.score_facts import frame_times, mapping, score_facts
+from acuity.report.page.score_facts import entries, frame_times, mapping, score_facts
 from acuity.report.source import KnowsModels, ReportSource
 from acuity.text import clock, shortened
 
@@ -26,6 +26,9 @@ _NAMED: Final = 8  # names of columns that aren't shown
 _MOST_CARDS: Final = 12
 _CLOSE: Final = 1e-4  # a report's own figures may differ so much from those of its rounded frames
 _LARGE: Final = 100.0  # from here on, the difference is relative
+_SEE_PARTS: Final = [
+    (word, "see each model") for word in (*_WORDS.values(), *(f"p{p}" for p in _PERCENTILES))
+]
 NO_FRAMES: Final = "The report has no frames, so there is no curve."
 NO_FIGURES: Final = "No frame of the report has a figure, so there is no curve."
 
@@ -51,14 +54,16 @@ def score_page(
     shown = {name: named[name] for name in ranked[:MOST_COLUMNS]}
     columns = {name: columns[name] for name in columns if name in shown}
     pooled = source.pooled()
-    figures = {name: _pooled(columns[name], pooled.get(name, {})) for name in shown}
+    parts = _parts(about)
+    figures = {name: {} if name in parts else _pooled(columns[name], pooled.get(name, {})) for name in shown}
     events, gaps = score_events(frames, about)
     series = Series(
         _title(extra, about),
         frames,
         [
-            Column(name, one.label, one.kind, columns[name], one.unit, one.better, _said(figures[name], one))
+            Column(name, one.label, one.kind, columns[name], one.unit, one.better, said)
             for name, one in shown.items()
+            for said in [_SEE_PARTS if name in parts else _said(figures[name], one)]
         ],
         _times(extra, about, frames, order),
         events,
@@ -76,7 +81,7 @@ def score_page(
         "score",
         _title(extra, about),
         _subtitle(extra, about, labels),
-        cards=_cards(series, shown, figures, labels, incomplete=bool(about.get("partial"))),
+        cards=_cards(series, shown, figures, labels, parts, incomplete=bool(about.get("partial"))),
         series=[series],
         pictures=pictures,
         no_pictures=no_pictures,
@@ -191,6 +196,7 @@ def _cards(
     shown: Mapping[str, ColumnName],
     figures: Mapping[str, Mapping[str, float]],
     labels: Mapping[str, str],
+    parts: Mapping[str, Sequence[Mapping[str, Any]]],
     *,
     incomplete: bool,
 ) -> list[Card]:
@@ -198,6 +204,8 @@ def _cards(
     found: list[Card] = []
     for column in series.columns:
         name, one = column.name, shown[column.name]
+        if one.main and name in parts:
+            found += _cards_of_parts(series, column, one, parts[name])
         if not one.main or "mean" not in figures[name]:
             continue
         count = int(np.count_nonzero(~np.isnan(column.values)))
@@ -210,6 +218,28 @@ def _cards(
         if len(found) == 1:
             found += _extremes(series, column, one, figures[name])
     return found[:_MOST_CARDS]
+
+
+def _parts(about: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """The segments of each score that several models contributed to: they have no common scale."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for segment in entries(mapping(about.get("steering")).get("segments")):
+        if isinstance(segment.get("first"), int) and isinstance(segment.get("last"), int):
+            found.setdefault(str(segment.get("name")), []).append(segment)
+    return {name: segments for name, segments in found.items() if len(segments) > 1}
+
+
+def _cards_of_parts(
+    series: Series, column: Column, one: ColumnName, segments: Sequence[Mapping[str, Any]]
+) -> Iterator[Card]:
+    """The mean of each model's frames."""
+    for segment in segments:
+        first, last = segment["first"], segment["last"]
+        rows = (series.frames >= first) & (series.frames <= last) & ~np.isnan(column.values)
+        if rows.any():
+            value = _number(POOLS["mean"](column.values[rows]), one.decimals)
+            detail = f"{segment.get('label')}, mean of frames {first} to {last}"
+            yield Card(one.label, f"{value} {one.unit}".strip(), detail, "warning")
 
 
 def _extremes(

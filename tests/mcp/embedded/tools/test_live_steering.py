@@ -92,19 +92,39 @@ def test_earlier_frames_can_be_predicted_again(tmp_path: Path) -> None:
     play(scene, tmp_path, MODEL, f"version={NEG}:name=other")
 
 
-def test_figures_of_several_models_name_them(tmp_path: Path) -> None:
+def test_figures_of_several_models_are_never_pooled(tmp_path: Path) -> None:
+    pools = ("min", "max", "mean", "harmonic_mean")
+
     async def scene(ground: Ground) -> None:
         async with ground.client("legacy") as client:
             await ground.feed(3)
-            assert "models" not in (await ground.ask(client, "vmaf.score"))["aggregate"]
+            assert "parts" not in (await ground.ask(client, "vmaf.score"))["aggregate"]
             done = await ground.steered(client, "vmaf.request_model_swap", name=NEG)
             assert done["repredicted"] == []
+            assert [note["code"] for note in done["notes"]] == ["display"]
+            assert "70x52 is scored as if" in done["notes"][0]["text"]
+            assert (await ground.ask(client, "vmaf.status"))["last_model"] == MODEL
             await ground.feed(2)
             await ground.flush()
-            assert (await ground.ask(client, "vmaf.score"))["aggregate"]["models"] == [MODEL, NEG]
-            assert (await ground.ask(client, "vmaf.worst_frames"))["models"] == [MODEL, NEG]
-            late = await ground.ask(client, "vmaf.score", first=done["first"])
-            assert "models" not in late["aggregate"]
+            early = await ground.ask(client, "vmaf.score", last=done["first"] - 1, percentiles=[5])
+            late = await ground.ask(client, "vmaf.score", first=done["first"], percentiles=[5])
+            assert "parts" not in late["aggregate"]
+            parts = [{"model": MODEL, **early["aggregate"]}, {"model": NEG, **late["aggregate"]}]
+            score = (await ground.ask(client, "vmaf.score", percentiles=[5]))["aggregate"]
+            assert [score[method] for method in pools] == [None] * 4
+            assert score["percentiles"] == {"p5": None}
+            assert (score["models"], score["parts"]) == ([MODEL, NEG], parts)
+            assert "no common scale" in score["reason"]
+            curve = (await ground.ask(client, "vmaf.curve"))["aggregate"]
+            assert [part["mean"] for part in curve["parts"]] == [part["mean"] for part in parts]
+            worst = await ground.ask(client, "vmaf.worst_frames", n=2)
+            assert worst["models"] == [MODEL, NEG]
+            assert [row["model"] for row in worst["frames"]] == [MODEL, MODEL, NEG, NEG]
+            report = await ground.ask(client, "vmaf.report", precision="max")
+            assert set(report["pooled_metrics"]["vmaf"].values()) == {None}
+            segments = [part for part in report["acuity"]["steering"]["segments"] if part["name"] == "vmaf"]
+            assert [part["mean"] for part in segments] == [part["mean"] for part in parts]
+            assert (await ground.ask(client, "vmaf.status"))["last_model"] == NEG
 
     play(scene, tmp_path, MODEL, f"version={NEG}:name=other")
 

@@ -15,6 +15,7 @@ from acuity.measure.pooling import POOLS, percentiles
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState, Revision
     from acuity.measure.results import Results
+    from acuity.measure.segments import Segment
 
 ALL: Final = "all"  # stands for every feature
 MAX_FRAMES: Final = 500  # in one answer
@@ -25,6 +26,7 @@ MAX_POINTS: Final = 5000  # frames in one answer of vmaf.curve
 MAX_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
 
 Row = dict[str, Any]  # frame, score
+_NO_COMMON_SCALE: Final = "scores of different models have no common scale: see parts"
 _Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
 
 
@@ -65,13 +67,14 @@ class Scores:
         """The lowest frames so far, the worst first; no two of them are less than `apart` frames apart."""
         name = name or self._main()
         frames, values = self._column(name)
-        order = _lowest(values, count) if apart <= 1 else _lowest_places(frames, values, count, apart)
-        return {
-            "name": name,
-            "frames": [{"frame": int(frames[i]), "score": float(values[i])} for i in order],
-            "frames_compared": len(frames),
-            **self._several(name, int(frames[0]), int(frames[-1])),
-        }
+        parts = self._parts(name, frames, values)
+        rows = []
+        for model, some, figures in parts or [(None, frames, values)]:
+            order = _lowest(figures, count) if apart <= 1 else _lowest_places(some, figures, count, apart)
+            by = {} if model is None else {"model": model}
+            rows += [{"frame": int(some[i]), "score": float(figures[i]), **by} for i in order]
+        models = {"models": list(dict.fromkeys(model for model, _, _ in parts))} if parts else {}
+        return {"name": name, "frames": rows, "frames_compared": len(frames), **models}
 
     def curve(self, first: int, name: str | None, *, times: bool = False) -> dict[str, Any]:
         """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
@@ -101,7 +104,7 @@ class Scores:
             "next_first": frames[MAX_POINTS] if more else frames[-1] + 1 if frames else first,
             "more": more,
             "aggregate": aggregate,
-            "models": self._segments(name),
+            "models": [{"model": part.model, "first": part.first} for part in self._holders(name)],
             "repredictions": repredictions,
             "over": over and not more,
         }
@@ -248,20 +251,36 @@ class Scores:
         }
 
     def _told(self, name: str, aggregate: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The aggregate with the models behind it, where there are several."""
-        if aggregate is None:
-            return None
-        return {**aggregate, **self._several(name, aggregate["first"], aggregate["last"])}
+        """The aggregate; where several models are behind it, only those of each model's frames."""
+        if aggregate is None or len(self._holders(name)) < 2:
+            return aggregate
+        frames, values = self._column(name)
+        start, stop = np.searchsorted(frames, [aggregate["first"], aggregate["last"] + 1])
+        parts = self._parts(name, frames[start:stop], values[start:stop])
+        if not parts:
+            return aggregate
+        percents = {key: float(key[1:]) for key in aggregate.get("percentiles", ())}
+        nothing = dict.fromkeys(POOLS) | ({"percentiles": dict.fromkeys(percents)} if percents else {})
+        figures = [
+            {"model": model, **_pooled(some, scores, [*percents.values()])} for model, some, scores in parts
+        ]
+        models = list(dict.fromkeys(model for model, _, _ in parts))
+        return {**aggregate, **nothing, "models": models, "parts": figures, "reason": _NO_COMMON_SCALE}
 
-    def _several(self, name: str, first: int, last: int) -> dict[str, Any]:
-        segments = self._live.measurement.segments
-        models = [s.model for s in segments if s.name == name and s.first <= last and s.last >= first]
-        return {"models": list(dict.fromkeys(models))} if len(set(models)) > 1 else {}
+    def _parts(
+        self, name: str, frames: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> list[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+        """The frames of each model and their figures, where several models scored them; else none."""
+        parts = []
+        for segment in self._holders(name):
+            start, stop = np.searchsorted(frames, [segment.first, segment.last + 1])
+            if start < stop:
+                parts.append((segment.model, frames[start:stop], values[start:stop]))
+        return parts if len(parts) > 1 else []
 
-    def _segments(self, name: str) -> list[dict[str, Any]]:
-        """Which model holds from which frame on."""
-        segments = self._live.measurement.segments
-        return [{"model": s.model, "first": s.first} for s in segments if s.name == name]
+    def _holders(self, name: str) -> list[Segment]:
+        """Which model scores which frames."""
+        return [segment for segment in self._live.measurement.segments if segment.name == name]
 
     def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:
         results = self._results(document["name"])
@@ -347,8 +366,7 @@ class Scores:
             return False
 
     def _model_at(self, name: str, frame: int) -> str | None:
-        segments = self._live.measurement.segments
-        return next((s.model for s in segments if s.name == name and s.first <= frame <= s.last), None)
+        return next((part.model for part in self._holders(name) if part.first <= frame <= part.last), None)
 
     def _check_fed(self, index: int) -> None:
         fed = self._live.measurement.frames

@@ -133,6 +133,7 @@ class LiveState:
             "fps": self._fps(),
             "last_frame": frame,
             "last_score": score,
+            "last_model": self._model_at(frame),
             "waiting_seconds": waited,
             "paused": bool(pauses),
             "paused_by": pause_documents(pauses),
@@ -147,6 +148,11 @@ class LiveState:
                 "refused": native.refused,
             },
         }
+
+    def _model_at(self, frame: int | None) -> str | None:
+        """The first model as it holds at this frame."""
+        slots = self.measurement.agenda.slots
+        return slots[0].holders.at(frame).model.label if slots and frame is not None else None
 
     def latest(self) -> tuple[int, float] | None:
         """The last frame that has a score of the first model, and that score; None before the first.

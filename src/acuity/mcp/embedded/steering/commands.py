@@ -1,7 +1,7 @@
 """The commands to a running measurement, which its own thread carries out between two frames.
 
     command         argument                        result
-    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, starts
+    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, starts, notes
     pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
     resume                                          paused, next_frame, lifted, paused_by
     stop_after      frame | None                    stop_after, next_frame, finished
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import EmbeddedError, InputError
 from acuity.mcp.embedded.steering.clients import Client, pause_documents, timestamp
+from acuity.models.fit import unfilled_display
+from acuity.video.notes import info
 
 if TYPE_CHECKING:
     from acuity.measure import Measurement
@@ -106,7 +108,14 @@ def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachmen
         "starts": swap.starts,
         "repredict": repredict,
         "repredicted": [{"first": first, "last": last} for first, last in swap.repredicted],
+        "notes": [info("display", text).to_dict()] if (text := _unfilled(measurement, model)) else [],
     }
+
+
+def _unfilled(measurement: Measurement, model: AnyModel) -> str | None:
+    """A sentence on pictures that don't fill the display that the model is made for."""
+    size = measurement.geometry
+    return None if size is None else unfilled_display(model.label, size.width, size.height)
 
 
 def _pause(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:

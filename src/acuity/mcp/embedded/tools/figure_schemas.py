@@ -37,8 +37,10 @@ AGGREGATE: Final = or_null(
             "harmonic_mean": FIGURE,
             "percentiles": {**FIGURES, "description": "p5 is the score that the worst 5 % lie below."},
             "models": array(text(), "The models behind these frames, where there are several."),
+            "parts": array({"type": "object"}, "Then the same figures for each model's frames."),
+            "reason": text("Then why the figures above are null."),
         },
-        optional=("percentiles", "models"),
+        optional=("percentiles", "models", "parts", "reason"),
         description="What the frames pool to: all that are known so far, or those of the range.",
     )
 )

@@ -27,7 +27,8 @@ Have another model score the frames from the next one on. The answer comes when 
 frame it holds for. Features that were not measured so far start at once; if some are exact only a few \
 frames later (`waits_for`) the answer is {ENQUEUED}: until frame `first` the present model holds, and \
 vmaf.status shows the new one when its turn has come. No figure depends on the change: each frame has the \
-score that the model holding there gives it. The report says which model holds where. repredict: also give \
+score that the model holding there gives it. Scores of two models have no common scale: from now on means are \
+given for each model's frames. repredict: also give \
 the new model the frames before, as far as their features are known."""
 
 _PAUSE_TEXT: Final = """\
@@ -153,6 +154,7 @@ class _Steering:
             "waits_for": done["waits_for"],
             "starts": done["starts"],
             "repredicted": done["repredicted"],
+            "notes": done["notes"],
         }
 
     async def _submit(
@@ -202,6 +204,7 @@ _SWAP: Final = record(
             "Earlier frames that the new model was given; without `repredict`, or where its features were "
             "not measured, none.",
         ),
+        "notes": array({"type": "object"}, "What to know about the new model's scores: level, code, text."),
     }
 )
 _PAUSE_INPUT: Final = record(

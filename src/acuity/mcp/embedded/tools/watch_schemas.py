@@ -47,6 +47,7 @@ STATUS: Final = record(
         "fps": number("Frames in a second, pauses not counted."),
         "last_frame": or_null(whole("The newest frame that has a score.")),
         "last_score": or_null(number("Its score.")),
+        "last_model": or_null(text("The model that gave it.")),
         "waiting_seconds": or_null(number("How long it has waited for its next frame, where it does.")),
         "paused": flag(),
         "paused_by": PAUSES,
@@ -167,8 +168,11 @@ WORST: Final = record(
     {
         "name": text("The column."),
         "frames": array(
-            record({"frame": whole(), "score": FIGURE, "picture": _PICTURE}, optional=("picture",)),
-            "The worst first.",
+            record(
+                {"frame": whole(), "score": FIGURE, "model": text(), "picture": _PICTURE},
+                optional=("model", "picture"),
+            ),
+            "The worst first; where there are several models, n of each, one model's frames after the other.",
         ),
         "frames_compared": whole("How many are known so far."),
         "models": array(text(), "The models behind them, where there are several."),

@@ -123,9 +123,19 @@ function show(status, curve) {
   const done = status.frames_scored;
   const left = total === null || status.fps <= 0 ? null : Math.max(total - done, 0) / status.fps;
   const label = curve.name === 'vmaf' ? 'VMAF' : curve.name;
-  const several = (aggregate?.models ?? []).length > 1 ? `, of ${aggregate.models.length} models` : '';
-  card('mean', `${label}, mean${over ? '' : ' so far'}`, number(aggregate?.mean, 2), aggregate ? `of ${count(aggregate.frames)} frames${several}` : '');
-  card('lowest', 'Lowest', number(aggregate?.min, 2), aggregate ? `harmonic mean ${number(aggregate.harmonic_mean, 2)}` : '');
+  // Models have no common scale: after a swap each model's frames have cards of their own.
+  const parts = aggregate?.parts ?? [aggregate];
+  for (const [id, { item }] of cards) {
+    if (Number(/\d+$/.exec(id)) >= parts.length) { // all frames were given to one model
+      item.remove();
+      cards.delete(id);
+    }
+  }
+  parts.forEach((part, index) => {
+    const by = part?.model ? `${part.model}, ` : '';
+    card(`mean${index || ''}`, `${label}, mean${over ? '' : ' so far'}`, number(part?.mean, 2), part ? `${by}of ${count(part.frames)} frames` : '');
+    card(`lowest${index || ''}`, 'Lowest', number(part?.min, 2), part ? `${by}harmonic mean ${number(part.harmonic_mean, 2)}` : '');
+  });
   card('last', 'Newest frame', number(status.last_score, 2), status.last_frame === null ? '' : `frame ${count(status.last_frame)}`);
   card('frames', 'Frames done', count(done), total === null ? 'how many there are is not known' : `of ${count(total)}`);
   if (status.paused) card('speed', 'Speed', '–', 'paused');
@@ -181,7 +191,8 @@ async function look() {
   byId('app').hidden = false;
   state(...SAID[status.state](status));
   if (over) say(byId('worst-title'), 'Worst frames');
-  const mean = over ? number(curve.aggregate?.mean, 2) : `${number(curve.aggregate?.mean, 1)} so far`;
+  const pooled = (curve.aggregate?.parts?.at(-1) ?? curve.aggregate)?.mean;
+  const mean = over ? number(pooled, 2) : `${number(pooled, 1)} so far`;
   document.title = [mean, status.distorted, 'Acuity live'].filter(Boolean).join(' · ');
   named(status);
   show(status, curve);

@@ -49,7 +49,7 @@ export class WorstFrames {
     if (focused !== undefined) this.host.querySelector(`[data-frame="${focused}"]`)?.focus();
   }
 
-  item({ frame, score, picture }) {
+  item({ frame, score, model, picture }) {
     const shown = ['reference', 'distorted'].map((kind) => {
       const source = this.pictures.get(picture?.[kind]);
       return source && element('figure', {},
@@ -59,7 +59,7 @@ export class WorstFrames {
     const another = picture && picture.frame !== frame ? `the pictures are of frame ${count(picture.frame)}` : '';
     return element('li', {},
       element('button', { type: 'button', class: 'place', 'data-frame': String(frame), onclick: () => this.onPick(frame) },
-        element('span', {}, `frame ${count(frame)}`), element('b', {}, number(score, 2))),
+        element('span', {}, model ? `frame ${count(frame)}, ${model}` : `frame ${count(frame)}`), element('b', {}, number(score, 2))),
       shown.length ? element('div', { class: 'couple' }, ...shown) : element('p', { class: 'soft none' }, picture ? 'The pictures come in a moment.' : 'No picture: while this page is open, as many frames are copied as time allows, and none near this one was.'),
       another && shown.length ? element('p', { class: 'soft' }, another) : null);
   }
