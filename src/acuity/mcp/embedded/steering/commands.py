@@ -1,7 +1,7 @@
 """The commands to a running measurement, which its own thread carries out between two frames.
 
     command         argument                        result
-    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, starts, notes
+    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, …
     pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
     resume                                          paused, next_frame, lifted, paused_by
     stop_after      frame | None                    stop_after, next_frame, finished

@@ -27,9 +27,8 @@ Have another model score the frames from the next one on. The answer comes when 
 frame it holds for. Features that were not measured so far start at once; if some are exact only a few \
 frames later (`waits_for`) the answer is {ENQUEUED}: until frame `first` the present model holds, and \
 vmaf.status shows the new one when its turn has come. No figure depends on the change: each frame has the \
-score that the model holding there gives it. Scores of two models have no common scale: from now on means are \
-given for each model's frames. repredict: also give \
-the new model the frames before, as far as their features are known."""
+score that the model holding there gives it. Models have no common scale: means are given for each model's \
+frames. repredict: also give the new model the frames before, as far as their features are known."""
 
 _PAUSE_TEXT: Final = """\
 Stop reading frames after the next one; those under way are scored. Nothing is lost, and everything else \
