@@ -61,12 +61,15 @@ def test_the_figures_of_a_split(tmp_path: Path, table: dict[str, Any]) -> None:
 
 def test_a_table_without_keys_has_no_split(tmp_path: Path) -> None:
     model, features = linear(tmp_path / "m.onnx", SUM), write(tmp_path / "t.parquet", columns(60))
-    document = evaluate(model, features, "test").to_document()
-    assert document["rows"] == 60
-    assert document["notes"] == [
-        "the table has no 'key' column, so all 60 rows are used, not the split 'test'"
-    ]
-    assert evaluate(model, features, "all").notes == ()
+    for split in ("test", "val", "train"):
+        with pytest.raises(
+            EvaluationError, match=f"no 'key' column, so it has no split '{split}'.*split='all'"
+        ):
+            evaluate(model, features, split)
+    with pytest.raises(EvaluationError, match="no 'key' column"):
+        compare([model], features, "val")
+    found = evaluate(model, features, "all")
+    assert (found.rows, found.notes) == (60, ())
 
 
 def test_a_sidecars_order_and_normalisation(tmp_path: Path, table: dict[str, Any]) -> None:

@@ -302,6 +302,6 @@ def test_several_outputs_in_a_measurement(tmp_path: Path) -> None:
         results = measurement.results()
     assert results.models == ["two_mean", "two_top"]
     assert results.pool() == pytest.approx(luma.mean(), rel=1e-5)
-    (mark,) = results.marks(figures=True)["segments"]
+    (mark,) = results.marks()["segments"]
     assert mark["mean"] == pytest.approx(luma.mean(), rel=1e-5)
     assert not results.steered

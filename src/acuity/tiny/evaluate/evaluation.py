@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
+from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError, to_set
 from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
@@ -179,7 +179,6 @@ class _Evaluations:
         self._progress = progress
         self._score = score
         self._failed: dict[int, AcuityError] = {}
-        self._notes: tuple[str, ...] = ()  # about the table
         self._shapes: dict[int, tuple[int, ...]] = {}  # of outputs that are no scores
 
     def run(self) -> list[Evaluation | AcuityError]:
@@ -188,6 +187,13 @@ class _Evaluations:
             regressors = self._load(ratings)
             if not regressors:
                 return [self._failed[number] for number in range(len(self._models))]
+            if not ratings.keyed and self._split != ALL:
+                raise EvaluationError(
+                    f"'{os.fspath(self._features)}' has no '{KEY}' column, so it has no split '{self._split}':"
+                    f" add '{KEY}', the clip of each row, or pass ",
+                    to_set("split", ALL),
+                    " to use every row",
+                )
             collected = Collected(predictions={number: [] for number in regressors})
             for batch in self._batches(ratings, regressors.values()):
                 collected.add(batch)
@@ -195,11 +201,6 @@ class _Evaluations:
                 if self._progress is not None:
                     self._progress(batch.done, ratings.rows)
             samples = samples_of(collected, ratings, self._pooling)
-            if not ratings.keyed and self._split != ALL:
-                self._notes = (
-                    f"the table has no '{KEY}' column, so all {ratings.rows:,} rows are used, not the split"
-                    f" '{self._split}'",
-                )
         return self._judge(samples, collected, regressors)
 
     def _load(self, ratings: Ratings) -> dict[int, Predictor]:
@@ -278,7 +279,7 @@ class _Evaluations:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
-        notes = [*self._notes, *regressor.notes, *samples.notes, *_gaps(figures, draws)]
+        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws)]
         return Evaluation(
             model=regressor.name,
             features=os.fspath(self._features),
