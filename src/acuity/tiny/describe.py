@@ -64,6 +64,15 @@ def describe_tiny(path: Path, *, model: Path | None = None, sidecar: Path | None
     return TinyDescription(facts, problem or extra_problem())
 
 
+def tiny_use(path: Path) -> str | None:
+    """A few words about what the sidecar of a model says it is for; None if there is none."""
+    try:
+        facts = _from_sidecar(path, sidecar_path(path))
+    except (ModelError, PathError):
+        return None
+    return TinyDescription(facts, None).use if facts else None
+
+
 def seems_usable(path: Path) -> bool:
     """Whether a file looks like a model that can be run here, at a glance."""
     try:

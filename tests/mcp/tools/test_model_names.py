@@ -69,7 +69,7 @@ def test_everything_that_the_command_can_name_is_listed_and_described() -> None:
 
 def test_a_model_made_from_anothers_file_is_described_as_it_scores(folder: Path) -> None:
     found = describe(MADE)
-    assert (found["path"], found["usable"]) == (str(find_model("vmaf_4k_v0.6.1")), True)
+    assert (found["made_from"], found["usable"]) == (str(find_model("vmaf_4k_v0.6.1")), True)
     assert found["model_argument"] == f"version={MADE}"
     assert "without credit for sharpening" in found["intended_use"]
     options = {feature["name"]: feature["options"] for feature in found["features"]}
@@ -77,7 +77,7 @@ def test_a_model_made_from_anothers_file_is_described_as_it_scores(folder: Path)
     assert describe("vmaf_4k_v0.6.1.json")["name"] == "vmaf_4k_v0.6.1"  # the file is not the made model
     assert score(folder, found["model_argument"])["acuity"]["model"] == MADE
     put(folder / "model" / f"{MADE}.json")
-    assert describe(MADE)["path"] == found["path"]
+    assert describe(MADE)["made_from"] == found["made_from"]
 
 
 def test_models_in_the_folder_that_is_allowed_by_default(folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from acuity.features import EXTRACTORS
 from acuity.mcp.tools import model_list, models
 from acuity.models import find_model
+from acuity.models.describe import intended_use
 from info_server import Ask, Asked, check_tools
 from small_model import small_document
 
@@ -48,10 +49,29 @@ def test_every_model_is_listed_in_one_shape() -> None:
         "format": "json",
         "size_bytes": path.stat().st_size,
         "usable": True,
+        "intended_use": intended_use("vmaf_v0.6.1"),
     } in listed
     version_1 = [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")]
     assert version_1 == [{"cambi", "speed_chroma"} <= set(EXTRACTORS)] * 8
-    assert all(set(model) == {"name", "path", "format", "size_bytes", "usable"} for model in listed)
+    keys = {"name", "path", "format", "size_bytes", "usable", "intended_use"}
+    assert all(set(model) - {"made_from"} == keys for model in listed)
+    assert all(model["intended_use"] for model in listed if model["name"].startswith("acuity_"))
+
+
+def test_a_variant_of_a_file_has_no_file_of_its_own() -> None:
+    asked = Asked(models.tools)
+    made = next(m for m in asked.ask("list_models")["models"] if m["name"] == "vmaf_4k_v0.6.1neg")
+    described = asked.ask("describe_model", name="vmaf_4k_v0.6.1neg")
+    base = str(find_model("vmaf_4k_v0.6.1"))
+    for found in (made, described):
+        assert (found["path"], found["made_from"]) == (None, base)
+    assert described["model_argument"] == "version=vmaf_4k_v0.6.1neg"
+
+
+def test_a_way_of_watching_is_no_model() -> None:
+    error = Asked(models.tools).ask("describe_model", name="phone")["error"]
+    assert error.startswith("model 'phone' not found; run list_models")
+    assert "viewing=phone" in error
 
 
 def test_folders_of_the_user_are_walked(shelf: Path) -> None:

@@ -17,13 +17,15 @@ from acuity.models.describe import describe_model, intended_use, undescribed
 from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_model_file, list_model_files
 from acuity.models.sources import Overrides
 from acuity.models.spec import ModelSpec
-from acuity.tiny.describe import TinyDescription, describe_tiny, seems_usable
+from acuity.text import shortened
+from acuity.tiny.describe import TinyDescription, describe_tiny, seems_usable, tiny_use
 from acuity.tiny.files import OWN_FOLDER
 
 # Parsing one huge list would block the event loop, even from another thread.
 _MOST_BYTES: Final = 8 << 20
 
 ONNX: Final = "onnx"  # the format of tiny models
+_SHOWN_USE: Final = 120  # characters of what a model is meant for, in the list
 _NO_OPTIONS: Final[Overrides] = {}
 
 # Seconds until a file that was overwritten in place is noticed; new and removed files are noticed at once.
@@ -94,7 +96,7 @@ def describe_file(file: ModelFile) -> dict[str, Any]:
         argument = file.name if file.unique else str(file.path)
         return tiny_document(file.path, file.size, argument, describe_tiny(file.path))
     argument = f"version={file.name}" if file.named else path_argument(str(file.path))
-    return document(file.name, str(file.path), file.size, argument, _facts(file))
+    return document(file.name, str(file.path), file.size, argument, _facts(file)) | _own_path(file)
 
 
 def document(name: str, path: str, size: int, argument: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -153,11 +155,18 @@ def _read(more: Sequence[Path]) -> tuple[ModelFiles, types.CallToolResult]:
 
 
 def _entry(file: ModelFile) -> dict[str, Any]:
-    usable = seems_usable(file.path) if file.format == ONNX else _facts(file)["usable"]
+    tiny = file.format == ONNX
+    use = tiny_use(file.path) if tiny else intended_use(file.name)
     return {
         "name": file.name,
-        "path": str(file.path),
+        **_own_path(file),
         "format": file.format,
         "size_bytes": file.size,
-        "usable": usable,
+        "usable": seems_usable(file.path) if tiny else _facts(file)["usable"],
+        "intended_use": None if use is None else shortened(use, _SHOWN_USE),
     }
+
+
+def _own_path(file: ModelFile) -> dict[str, Any]:
+    """The file that computes the model; a variant has none of its own, only the one it is made from."""
+    return {"path": None, "made_from": str(file.path)} if file.options else {"path": str(file.path)}

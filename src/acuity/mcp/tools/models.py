@@ -24,6 +24,7 @@ from acuity.mcp.tools.model_list import (
     stem,
     tiny_document,
 )
+from acuity.models.choose import VIEWINGS
 from acuity.models.files import FORMATS
 from acuity.tiny.describe import describe_tiny
 from acuity.tiny.sidecar import sidecar_path
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
 
 _LIST: Final = """\
-The model files of this server, by name, with their path, format and size, and whether this version can \
-score with them (`usable`). Call it before scoring with anything but the default, or when a model was not \
+The models of this server, by name, with path, format and size, whether this version can score with them \
+(`usable`) and what they are meant for (intended_use). Call it before scoring with anything but the default, or when a model was not \
 found. Score with a model by passing model="version=NAME" to vmaf_score or vmaf_score_encoded, with one \
 of format onnx by tiny_model="NAME". As a rule: \
 vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may \
-sharpen; the vmaf_v1 models are the generation of 2026, each for a display and a distance. \
-describe_model tells what one of them is meant for."""
+sharpen; the vmaf_v1 models are the generation of 2026, each for a display and a distance: viewing=tv, phone or \
+4k-tv in the scoring tools chooses among them."""
 
 _DESCRIBE: Final = """\
 What a model is: the features it reads and their options, its type, the range of its scores, what it is \
@@ -97,7 +98,8 @@ async def _describe(models: ModelList, paths: AllowedPaths, name: str) -> dict[s
         return await asyncio.to_thread(describe_file, file)
     if os.sep in name:
         return await asyncio.to_thread(_describe_path, paths, name)
-    raise ModelError(f"model '{name}' not found; run list_models to see available models.")
+    watched = f" '{name}' is a way of watching: score with viewing={name}." if name in VIEWINGS else ""
+    raise ModelError(f"model '{name}' not found; run list_models to see available models.{watched}")
 
 
 def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
@@ -132,7 +134,7 @@ _LIST_OUTPUT: Final = outline({"models": "array"})
 _DESCRIBE_OUTPUT: Final = outline(
     {
         "name": "string",
-        "path": "string",
+        "path": ["string", "null"],
         "usable": "boolean",
         "problem": ["string", "null"],
         "model_argument": ["string", "null"],

@@ -189,8 +189,8 @@ class _Evaluations:
                 return [self._failed[number] for number in range(len(self._models))]
             if not ratings.keyed and self._split != ALL:
                 raise EvaluationError(
-                    f"'{os.fspath(self._features)}' has no '{KEY}' column, so it has no split '{self._split}':"
-                    f" add '{KEY}', the clip of each row, or pass ",
+                    f"'{os.fspath(self._features)}' has no '{KEY}' column, so it has no split "
+                    f"'{self._split}': add '{KEY}', the clip of each row, or pass ",
                     to_set("split", ALL),
                     " to use every row",
                 )

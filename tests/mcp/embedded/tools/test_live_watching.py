@@ -253,6 +253,20 @@ def test_the_report_is_the_commands(tmp_path: Path) -> None:
     play(scene, tmp_path, MODEL)
 
 
+def test_frames_come_unasked_only_while_the_report_is_short(tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            for frames in (5, 40):
+                await ground.feed(frames)
+                result = await client.call_tool("vmaf.report", {})
+                assert len(result.content[0].text) <= 20_000
+                assert bool(result.structured_content["frames"]) is (frames == 5)
+            whole = await ground.ask(client, "vmaf.report", include_frames=True)
+            assert len(whole["frames"]) == 45
+
+    play(scene, tmp_path, MODEL)
+
+
 def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left out is never written: that takes long, and the interpreter from the measuring thread."""
     written: list[int] = []
@@ -324,6 +338,12 @@ def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
             found = await ground.ask(client, "list_features")
             assert found["count"] == len(found["features"]) == len(found["extractors"])
             assert {"vif", "adm", "motion"} <= set(found["features"])
+            assert all(set(extractor) == {"name", "summary"} for extractor in found["extractors"])
+            (vif,) = (await ground.ask(client, "list_features", name="vif"))["extractors"]
+            assert {"provides", "options"} <= set(vif)
+            full = (await ground.ask(client, "list_features", detail=True))["extractors"]
+            assert vif in full
+            assert len(full) == found["count"]
             models = await ground.ask(client, "list_models")
             assert {MODEL, NEG} <= {model["name"] for model in models["models"]}
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import EmbeddedError
 from acuity.mcp.embedded.uris import REPORT
-from acuity.mcp.results import READABLE, answer, fits, to_text, without_frames
+from acuity.mcp.results import READABLE, answer, to_text, without_frames
 from acuity.measure.results import Results
 from acuity.report.document import as_document, report_rows
 from acuity.report.precision import parse_precision
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState
 
 MOST_FRAMES: Final = 5000  # in one answer
+SHORT: Final = 20_000  # characters of an answer, unless the frames are asked for
+_LAYOUT: Final = 6  # characters of margin before each figure of a frame in a report
 _SLICE: Final = 50  # frames written at a time, in about a millisecond
 _MARK: Final = "\0frames\0"  # stands for the frames in a text; no name or path has such characters
 
@@ -92,7 +94,7 @@ def slices(part: Excerpt) -> Iterator[Excerpt]:
 async def report_document(
     live: LiveState, *, wanted: range | None = None, include: bool | None = None, precision: str = "legacy"
 ) -> dict[str, Any]:
-    """The report with the frames that are wanted if they are to be included; None: if they fit.
+    """The report with the frames that are wanted if they are to be included; None: if it stays short.
 
     Raises NoFramesError before the first frame.
     """
@@ -112,9 +114,14 @@ async def report_document(
     for rows in slices(part):
         await live.budget.turn()
         frames += report_rows(rows, digits)
-        if include is None and frames and not fits(count, frames[0]):
+        if include is None and frames and not _stays_short(document, count, frames[0]):
             return without_frames(document, count)
     return {**document, "frames": frames}
+
+
+def _stays_short(document: dict[str, Any], count: int, first: Any) -> bool:
+    """Whether so many frames make no more than a short text, judged by the length of the first."""
+    return len(to_text(document)) + count * (len(to_text(first)) + _LAYOUT * len(first["metrics"])) <= SHORT
 
 
 async def report_text(document: dict[str, Any], turn: Turn) -> str:

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from acuity.features import EXTRACTORS
+from acuity.features import EXTRACTORS, get_extractor
 from acuity.features.describe import describe_extractor
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.results import answer
-from acuity.mcp.schemas import array, record, text, whole
+from acuity.mcp.schemas import array, flag, record, text, whole
 from acuity.mcp.tools import models
 
 _FEATURES_TEXT: Final = """\
-All feature extractors there are, with what each measures, the figures it gives for every frame and the \
-options it takes. vmaf.features has those that are being measured."""
+All feature extractors there are, with what each measures; with a `name` or `detail` also the figures that it \
+gives for every frame and the options it takes. vmaf.features has those that are being measured."""
 
 _TEXTS: Final = {
     "list_models": "The models that vmaf.request_model_swap and compute_vmaf can name, with their path, "
@@ -28,28 +28,33 @@ _TEXTS: Final = {
 
 def tools(server: models.HasPaths) -> list[Tool]:
     """list_features, list_models and describe_model."""
-    listed = answer(
-        {
-            "features": list(EXTRACTORS),
-            "count": len(EXTRACTORS),
-            "extractors": [describe_extractor(extractor) for extractor in EXTRACTORS.values()],
-        }
-    )
+    known = {name: describe_extractor(extractor) for name, extractor in EXTRACTORS.items()}
+    brief = [{key: document[key] for key in ("name", "summary")} for document in known.values()]
 
-    def run(_: Call) -> types.CallToolResult:
-        return listed
+    def run(call: Call) -> types.CallToolResult:
+        chosen = brief
+        if (name := call.arguments.get("name")) is not None:
+            get_extractor(name)  # raises for an unknown name, with the known ones
+            chosen = [known[name]]
+        elif call.arguments["detail"]:
+            chosen = [*known.values()]
+        return answer({"features": list(EXTRACTORS), "count": len(EXTRACTORS), "extractors": chosen})
 
     features = Tool(
         name="list_features",
         title="List feature extractors",
         description=_FEATURES_TEXT,
-        input_schema=record({}),
+        input_schema=record(_INPUT, optional=tuple(_INPUT)),
         output_schema=_OUTPUT,
         run=run,
     )
     return [features, *(replace(tool, description=_TEXTS[tool.name]) for tool in models.tools(server))]
 
 
+_INPUT: Final = {
+    "name": {**text("Only this extractor, in full."), "minLength": 1, "maxLength": 128},
+    "detail": {**flag("All of them in full: 57,000 characters."), "default": False},
+}
 _OUTPUT: Final[dict[str, Any]] = record(
     {
         "features": array(text(), "Their names."),
@@ -58,9 +63,9 @@ _OUTPUT: Final[dict[str, Any]] = record(
             {
                 "type": "object",
                 "properties": {"name": text(), "summary": text()},
-                "required": ["name", "summary", "provides", "options"],
+                "required": ["name", "summary"],
             },
-            "The same with all there is to know about each.",
+            "What each measures; in full also `provides`, `options` and so on.",
         ),
     }
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from acuity.mcp.embedded.live.pictures import WATCH as WATCH_SECONDS
-from acuity.mcp.embedded.live.report import MOST_FRAMES
+from acuity.mcp.embedded.live.report import MOST_FRAMES, SHORT
 from acuity.mcp.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
 from acuity.mcp.embedded.tools.figure_schemas import (
     AGGREGATE,
@@ -247,8 +247,9 @@ WATCH: Final = record(
 REPORT_INPUT: Final = record(
     {
         "include_frames": flag(
-            "Whether the answer has the figures of every frame. Left out: if they fit in one message (about "
-            f"800 frames); otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} at most."
+            "Whether the answer has the figures of every frame. Left out: if it stays under "
+            f"{SHORT:,} characters; otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} "
+            "at most."
         ),
         "first": frame("Only the figures of the frames from this one on; the pools are of all frames."),
         "last": frame("Only those up to this one."),
