@@ -106,6 +106,21 @@ def test_the_sentence_of_the_reference(ground: Ground) -> None:
         assert str(caught.value) == (
             f"no such file under the allowed folders: {ground.root}/{text}; list_videos shows what is there"
         )
+    for name, remedy in {
+        "none.parquet": "; list_videos with kind=table shows what is there",
+        "none.onnx": "; list_videos with kind=model shows what is there",
+        "enc_*.mp4": "; patterns are not read here: name each file, as list_videos with name=enc_ shows them",
+        "shot*.png": "; patterns of images are not read here, so make a video of them",
+    }.items():
+        with pytest.raises(PathError) as caught:
+            helpful.check(f"{ground.root}/{name}")
+        assert str(caught.value) == f"no such file under the allowed folders: {ground.root}/{name}{remedy}"
+    with pytest.raises(PathError) as caught:
+        helpful.check("/etc/passwd")
+    assert str(caught.value) == (
+        "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend. "
+        "list_videos shows what can be read: pass a path as it has them, in full."
+    )
     with pytest.raises(PathError, match=r"none\.json; list_models shows the models$"):
         helpful.check_model(f"path={ground.root}/none.json")
 

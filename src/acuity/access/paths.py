@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,10 +27,14 @@ from acuity.access.path_text import check_text, shown, to_absolute
 from acuity.errors import ModelError, PathError
 from acuity.text import one_line
 from acuity.video.local_file import Guard, refuse_special
+from acuity.video.readers.guess import IMAGE_SUFFIXES
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
 _FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+# What the tool that lists files lists besides videos, and how the names of those files end.
+KINDS: Final = {"table": ".parquet", "model": ".onnx"}
 
 _REASONS: Final = {
     errno.EACCES: "may not be read by this server: check its permissions",
@@ -87,6 +92,7 @@ class AllowedPaths:
         replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
         all roots. `listed_by` is the tool that lists the files, for errors about missing ones.
         """
+        self._listed_by = listed_by
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
         chosen = roots if writable is None else writable
@@ -140,7 +146,7 @@ class AllowedPaths:
         inside = to_absolute(f"{text.rstrip('/')}/file")  # to_absolute() refuses the name of a folder
         path = Path(os.path.realpath(os.path.dirname(inside)))
         if path not in self.roots and self._root_of(path) is None:
-            raise _outside(text)
+            raise self._outside(text)
         if not path.is_dir():
             raise PathError(f"path {shown(text)} is no folder: name one")
         return path
@@ -153,9 +159,9 @@ class AllowedPaths:
         if path is None:  # no /proc
             path = self._resolve(text)
             if not _leads_to(path, self._root_of(path), status):
-                raise _outside(text)
+                raise self._outside(text)
         elif self._root_of(path) is None:
-            raise _outside(text)
+            raise self._outside(text)
         return path
 
     def check_output(self, text: str) -> Path:
@@ -183,7 +189,7 @@ class AllowedPaths:
             raise self._cannot_open(text, path, error) from error
         try:
             if not self._is_parent(folder, path):
-                raise _outside(text)
+                raise self._outside(text)
             return OpenedFile(os.open(path.name, _CREATE, 0o666, dir_fd=folder), path)
         except OSError as error:
             raise PathError(f"path {shown(text)} cannot be created: {error.strerror}") from error
@@ -222,7 +228,7 @@ class AllowedPaths:
                 f"path {shown(text)} is an allowed folder, not a file: name a file in it{self._remedy}"
             )
         if self._root_of(path) is None:
-            raise _outside(text)
+            raise self._outside(text)
         return path
 
     def _root_of(self, path: Path) -> Path | None:
@@ -248,12 +254,30 @@ class AllowedPaths:
 
     def _cannot_open(self, text: str, path: Path, error: OSError, remedy: str | None = None) -> PathError:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
-            told = self._remedy if remedy is None else remedy
-            if any(mark in path.name for mark in "%*"):
-                told = "; patterns of images are not read here, so make a video of them"
+            told = self._missing(path) if remedy is None else remedy
             return PathError(f"no such file under the allowed folders: {one_line(str(path))}{told}")
         reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
         return PathError(f"path {shown(text)} {reason}")
+
+    def _outside(self, text: str) -> PathError:
+        """The reference's sentence; the operator can set a variable, so a client is told what it can do."""
+        sentence = f"path {shown(text)} not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+        if self._listed_by is not None:
+            sentence += f" {self._listed_by} shows what can be read: pass a path as it has them, in full."
+        return PathError(sentence)
+
+    def _missing(self, path: Path) -> str:
+        """What to do about a file that isn't there."""
+        kind = next((word for word, suffix in KINDS.items() if path.suffix.lower() == suffix), None)
+        if self._listed_by is not None and kind is not None:
+            return f"; {self._listed_by} with kind={kind} shows what is there"
+        if not any(mark in path.name for mark in "%*"):
+            return self._remedy
+        if "%" in path.name or path.suffix.lower() in IMAGE_SUFFIXES:
+            return "; patterns of images are not read here, so make a video of them"
+        named = max(re.split(r"[*?]", path.stem), key=len)
+        shown_by = "" if self._listed_by is None else f", as {self._listed_by} with name={named} shows them"
+        return f"; patterns are not read here: name each file{shown_by}"
 
     def _is_parent(self, folder: int, path: Path) -> bool:
         actual = _path_of(folder)
@@ -300,7 +324,3 @@ def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
     except OSError:
         return False
     return not stat.S_ISLNK(found.st_mode) and os.path.samestat(found, status)
-
-
-def _outside(text: str) -> PathError:
-    return PathError(f"path {shown(text)} not under an allowlisted root; set VMAF_MCP_ALLOW to extend.")

@@ -81,7 +81,7 @@ def test_images_and_several_streams(folder: Path) -> None:
 
 def test_it_is_brief() -> None:
     (tool,) = Asked(videos.tools).listed()
-    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 850
+    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 950
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is True
 

@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 
 _LIST: Final = """\
 The models of this server, by name, with path, format and size, whether this version can score with them \
-(`usable`) and what they are meant for (intended_use). Call it before scoring with anything but the default, or when a model was not \
-found. Score with a model by passing model="version=NAME" to vmaf_score or vmaf_score_encoded, with one \
-of format onnx by tiny_model="NAME". As a rule: \
-vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may \
-sharpen; the vmaf_v1 models are the generation of 2026, each for a display and a distance: viewing=tv, phone or \
-4k-tv in the scoring tools chooses among them."""
+(`usable`) and what they are meant for (intended_use). Call it before scoring with anything but the default, \
+or when a model was not found. Score with a model by passing model="version=NAME" to vmaf_score or \
+vmaf_score_encoded, with one of format onnx by tiny_model="NAME". As a rule: vmaf_v0.6.1 for up to 1080p, \
+vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may sharpen; the vmaf_v1 models are the \
+generation of 2026, each for a display and a distance: viewing=tv, phone or 4k-tv chooses among them."""
 
 _DESCRIBE: Final = """\
 What a model is: the features it reads and their options, its type, the range of its scores, what it is \

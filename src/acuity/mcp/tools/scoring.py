@@ -45,7 +45,7 @@ ENCODED: Final = "vmaf_score_encoded"
 _RAW_TEXT: Final = """\
 Score a distorted raw YUV clip against its reference. It takes .yuv files, whose width, height, pixfmt and \
 bitdepth you know; MP4, MKV, Y4M and other files that say these themselves are for vmaf_score_encoded, \
-which explains the options and the answer. A difference of 6 is noticeable. Heed `notes` and \
+which explains the options ("as there") and the answer. A difference of 6 is noticeable. Heed `notes` and \
 mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with frame_cnt."""
 
 _ENCODED_TEXT: Final = """\

@@ -97,10 +97,10 @@ _OPTIONS: Final[dict[str, Any]] = {
 
 
 # What the options mean is said once, since every client reads the whole list of tools: for tiny models in the
-# first of the two, for all others where nothing else must be given.
+# first of the two, for all others where nothing else must be given; the tool's own text says where.
 _TINY: Final = frozenset(name for name in RAW.settings if SETTINGS[name].group == TINY)
 _RAW_OPTIONS: Final = {
-    name: about if name in _TINY else {**about, "description": "As in vmaf_score_encoded."}
+    name: about if name in _TINY else {**about, "description": "As there."}
     for name, about in _OPTIONS.items()
     if name not in _TAGGED
 }

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -37,14 +37,17 @@ _Key: TypeAlias = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files that are videos by their names, sorted, and whether the search was cut short."""
+    """Files found by their names, sorted, and whether the search was cut short."""
 
     files: list[Path]
     truncated: bool
 
 
-def find_videos(folders: Iterable[Path], name: str = "") -> Found:
-    """The videos under these folders whose names contain the text; links to folders are not followed."""
+def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[str] = SUFFIXES) -> Found:
+    """The files under these folders, videos by default, whose names contain the text.
+
+    Links to folders are not followed.
+    """
     found: list[Path] = []
     waiting = deque((folder, 0) for folder in sorted(folders))
     seen: set[Path] = set()
@@ -58,7 +61,7 @@ def find_videos(folders: Iterable[Path], name: str = "") -> Found:
             truncated = True
             break
         seen.add(folder)
-        files, inside = _look_into(folder)
+        files, inside = _look_into(folder, suffixes)
         found += (file for file in files if name.lower() in file.name.lower())
         if depth < _DEPTH:
             waiting += ((place, depth + 1) for place in inside)
@@ -67,8 +70,8 @@ def find_videos(folders: Iterable[Path], name: str = "") -> Found:
     return Found(sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS)
 
 
-def _look_into(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The videos and subfolders of a folder, without hidden ones."""
+def _look_into(folder: Path, suffixes: Collection[str]) -> tuple[list[Path], list[Path]]:
+    """The files with these endings and the subfolders of a folder, without hidden ones."""
     files: list[Path] = []
     folders: list[Path] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -77,7 +80,7 @@ def _look_into(folder: Path) -> tuple[list[Path], list[Path]]:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(folder / entry.name)
-            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
+            elif os.path.splitext(entry.name)[1].lower() in suffixes:
                 files.append(folder / entry.name)
     return files, sorted(folders)
 

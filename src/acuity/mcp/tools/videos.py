@@ -7,16 +7,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.access.paths import KINDS
 from acuity.errors import PathError
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.schemas import outline
-from acuity.mcp.tools.video_list import VideoProbe, find_videos
+from acuity.mcp.tools.video_list import SUFFIXES, VideoProbe, find_videos
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
     from acuity.mcp.catalog import Services
 
 NAME: Final = "list_videos"
+_VIDEO: Final = "video"
 _MOST: Final = 200  # videos in one answer
 
 _TEXT: Final = "The folders this server may read, and the videos in them with size, format and length."
@@ -26,6 +28,11 @@ _INPUT: Final[dict[str, Any]] = {
     "properties": {
         "folder": {"type": "string", "description": "Only this one."},
         "name": {"type": "string", "description": "Only names with this in them."},
+        "kind": {
+            "enum": [_VIDEO, *KINDS],
+            "default": _VIDEO,
+            "description": "table: .parquet; model: .onnx.",
+        },
         "limit": {
             "type": "integer",
             "minimum": 1,
@@ -63,10 +70,12 @@ class _VideoTools:
         given = call.arguments
         folders = _outermost([root for root in self._paths.video_roots if root.is_dir()])
         chosen = [self._paths.check_folder(given["folder"])] if "folder" in given else folders
-        found = await asyncio.to_thread(find_videos, chosen, given.get("name", ""))
+        kind = given["kind"]
+        suffixes = SUFFIXES if kind == _VIDEO else {KINDS[kind]}
+        found = await asyncio.to_thread(find_videos, chosen, given.get("name", ""), suffixes)
         start, end = int(given["offset"]), int(given["offset"]) + int(given["limit"])
         files = await asyncio.to_thread(self._allowed, found.files[start:end])
-        described = await self._probe.describe(files)
+        described = await self._probe.describe(files) if kind == _VIDEO else [{"kind": kind} for _ in files]
         answer: dict[str, Any] = {
             "folders": [str(folder) for folder in folders],
             "videos": [

@@ -15,8 +15,8 @@ from acuity.mcp.schemas import array, flag, record, text, whole
 from acuity.mcp.tools import models
 
 _FEATURES_TEXT: Final = """\
-All feature extractors there are, with what each measures; with a `name` or `detail` also the figures that it \
-gives for every frame and the options it takes. vmaf.features has those that are being measured."""
+All feature extractors there are, with what each measures; with a `name` or `detail` also the figures \
+that it gives for every frame and the options it takes. vmaf.features has those that are being measured."""
 
 _TEXTS: Final = {
     "list_models": "The models that vmaf.request_model_swap and compute_vmaf can name, with their path, "
