@@ -9,6 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
@@ -73,6 +74,8 @@ def check(tool: Tool, given: Mapping[str, Any] | None) -> Arguments:
     if not schema.is_surely_right(arguments):
         if deeper_than(arguments, MAX_DEPTH):
             raise ArgumentError(f"the arguments of '{tool.name}' are nested deeper than {MAX_DEPTH} levels")
+        if tool.accept is not None:
+            arguments = Arguments(tool.accept(arguments))
         error = next(schema.errors(arguments), None)
         if error is not None:
             raise ArgumentError(_sentence(tool, error))
@@ -91,19 +94,34 @@ def deeper_than(value: Any, limit: int) -> bool:
 
 def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs are incomplete
     path = ".".join(str(part) for part in error.absolute_path)
+    if not path and error.validator in ("required", "additionalProperties"):
+        return _wrong_names(tool, error.instance)
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"tool '{tool.name}' missing required argument: '{missing}'"
-    if error.validator == "additionalProperties" and not path:
-        known = error.schema.get("properties", {})
-        extra = next(name for name in error.instance if name not in known)
-        names = ", ".join(known) or "none"
-        return f"tool '{tool.name}' has no argument {shown(extra)}; it takes: {names}"
     if (refusal := tool.refusals.get(path)) is not None:
         return refusal(error.instance)
     explain = _REASONS.get(error.validator)
     reason = explain(error) if explain is not None else error.message
     return f"invalid {path or 'arguments'} {shown(error.instance)}: {reason}"
+
+
+def _wrong_names(tool: Tool, given: Mapping[str, Any]) -> str:
+    """The sentence about arguments that are missing, and about those that there aren't, together."""
+    known = tool.input_schema.get("properties", {})
+    missing = [name for name in tool.input_schema.get("required", ()) if name not in given]
+    unknown = [name for name in given if name not in known]
+    if tool.input_schema.get("additionalProperties", True) is not False:
+        unknown = []
+    parts = []
+    if missing:
+        plural = "s" if len(missing) > 1 else ""
+        parts.append(f"missing required argument{plural}: {', '.join(map(repr, missing))}")
+    if unknown:
+        near = get_close_matches(unknown[0][:_SHOWN], [*missing, *known], 1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        parts.append(f"has no argument {shown(unknown[0])}{hint}; it takes: {', '.join(known) or 'none'}")
+    return f"tool '{tool.name}' {', and it '.join(parts)}"
 
 
 def shown(value: Any) -> str:

@@ -159,6 +159,8 @@ class Tool:
     meta: dict[str, Any] | None = None
     app: str | None = None  # the ui:// resource that shows its results in hosts with MCP Apps
     runs: str | None = None  # the argument that names another tool, whose work this one starts
+    # Turns arguments that don't fit the schema into those that are meant, where that is clear.
+    accept: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     # Sentences for arguments that don't fit the schema, by name, where a specification has them word by word.
     refusals: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 

@@ -356,7 +356,9 @@ def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
 def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
     """The note about how far a tiny model's score can be trusted, if its sidecar says so."""
     if tiny is not None and tiny.sidecar.limits is not None:
-        yield notes.info(TINY_ESTIMATE, f"{tiny.name}: {tiny.sidecar.limits}")
+        # Without a reference the estimate looks like a VMAF and is none.
+        level = notes.warning if tiny.sidecar.kind == "nr" else notes.info
+        yield level(TINY_ESTIMATE, f"{tiny.name}: {tiny.sidecar.limits}")
     if tiny is not None and tiny.presumes_preset:
         yield notes.info(
             "tiny-preset",

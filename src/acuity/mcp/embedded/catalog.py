@@ -18,6 +18,7 @@ from acuity.mcp.embedded.resources.pictures import PictureResources
 from acuity.mcp.embedded.resources.subscriptions import RevisionOf, Subscriptions, UpdatePublisher
 from acuity.mcp.embedded.tools import computing, listing, steering, watching
 from acuity.mcp.embedded.uris import STATUS, ResourceUri
+from acuity.mcp.tools.argument_names import accepting
 from acuity.mcp.wire.quick import MakeDocument
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def embedded_catalog(
                 *watching.tools(live, scores, pictures),
                 *steering.tools(sender),
                 *listing.tools(compute),
-                *computing.tools(compute),
+                *accepting(computing.tools(compute)),
             ]
         ),
         resources=[MeasurementResources(live, scores), PictureResources(live, pictures), AppResources()],

@@ -35,6 +35,7 @@ from acuity.mcp.tools import (
     videos,
     worst_frames,
 )
+from acuity.mcp.tools.argument_names import accepting
 from acuity.mcp.tools.kept_pictures import KeptPictures
 from acuity.mcp.tools.model_list import ModelList
 
@@ -84,6 +85,7 @@ def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPict
         *worst_frames.tools(services, pictures, known),
         *evaluation.tools(services, known),
     ]
+    tools = accepting(tools)
     tools += [*jobs.tools(services, tools), *frames.tools(services)]
     tools = with_apps(tools)
     families = resources(services, known, pictures)

@@ -97,15 +97,14 @@ class _Scoring:
         self._models = models
 
     async def plan_raw(self, given: Arguments) -> JobSpec:
-        if "ref" not in given and not given.get("no_reference"):
-            raise InputError(f"tool '{RAW}' missing required argument: 'ref'")
+        _need_reference(RAW, given, "ref")
         return await self._plan(RAW, given, (given.get("ref"), given["dis"]), echo=given.asked)
 
     async def plan_encoded(self, given: Arguments) -> JobSpec:
-        echo = {name: given[name] for name in ("reference_encoded", "distorted_encoded")}
-        return await self._plan(
-            ENCODED, given, (given["reference_encoded"], given["distorted_encoded"]), echo
-        )
+        _need_reference(ENCODED, given, "reference_encoded")
+        names = ("reference_encoded", "distorted_encoded")
+        echo = {name: given[name] for name in names if name in given}
+        return await self._plan(ENCODED, given, (given.get(names[0]), given[names[1]]), echo)
 
     async def _plan(
         self, tool: str, arguments: Arguments, pair: tuple[str | None, str], echo: dict[str, Any]
@@ -185,6 +184,11 @@ class _Scoring:
             disable_clip=spec.disable_clip or not clip,
             enable_transform=spec.enable_transform or transform,
         ).to_text()
+
+
+def _need_reference(tool: str, given: Arguments, name: str) -> None:
+    if name not in given and not given.get("no_reference"):
+        raise InputError(f"tool '{tool}' missing required argument: '{name}' (or pass no_reference=true)")
 
 
 def _registered() -> list[str]:

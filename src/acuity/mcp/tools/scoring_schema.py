@@ -132,12 +132,15 @@ RAW_INPUT: Final = _input(
 )
 ENCODED_INPUT: Final = _input(
     {
-        "reference_encoded": path_argument("The original, in any container or Y4M; in an allowed folder."),
+        "reference_encoded": path_argument(
+            "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
+        ),
         "distorted_encoded": path_argument(
             "The version to judge; its size, depth, range and rate may differ."
         ),
     },
     _ENCODED_OPTIONS,
+    "reference_encoded",
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {
@@ -165,5 +168,5 @@ _SOMETIMES: Final[dict[str, str | list[str]]] = {
 
 RAW_OUTPUT: Final = outline(_ANSWER, _SOMETIMES)
 ENCODED_OUTPUT: Final = outline(
-    {**_ANSWER, "reference_encoded": "string", "distorted_encoded": "string"}, _SOMETIMES
+    {**_ANSWER, "distorted_encoded": "string"}, {**_SOMETIMES, "reference_encoded": "string"}
 )
