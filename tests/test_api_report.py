@@ -130,6 +130,23 @@ def test_whole_numbers_of_numpy_are_taken(clips: tuple[Path, Path]) -> None:
     assert len(acuity.score(*clips, frames=np.int64(3), **RAW).results.frames) == 3  # type: ignore[arg-type]
 
 
+def test_the_worst_stretches(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips)
+    scores = report.results.columns["vmaf"]
+    length = max(len(scores) // 4, 1)
+    found = report.worst_segments(2)
+    means = [scores[at : at + length].mean() for at in range(len(scores) - length + 1)]
+    assert found[0]["mean"] == pytest.approx(min(means))
+    assert (found[0]["first"], found[0]["last"]) == (
+        report.results.frames[int(np.argmin(means))],
+        report.results.frames[int(np.argmin(means)) + length - 1],
+    )
+    assert found[0]["start"] == report.time_of(found[0]["first"])
+    assert not {*range(found[0]["first"], found[0]["last"] + 1)} & {
+        *range(found[1]["first"], found[1]["last"] + 1)
+    }
+
+
 def test_no_model_has_no_worst_frames(clips: tuple[Path, Path]) -> None:
     report = acuity.score(*clips, metrics="psnr", **RAW)
     assert str(report).startswith("psnr ")

@@ -95,6 +95,13 @@ def test_frames_are_spread_out(videos: tuple[Path, Path], out: Path) -> None:
     assert [note.code for note in found.notes].count("fewer-frames") == 1
 
 
+def test_a_stretch_alone(videos: tuple[Path, Path], out: Path) -> None:
+    request = WorstRequest(Request(*videos, threads=1), out, 3, 0.0, start=0.2, end=0.6)
+    found = find_worst(request)
+    assert len(found.frames) == 3
+    assert all(frame.time is not None and 0.2 <= frame.time <= 0.6 for frame in found.frames)
+
+
 def test_only_scored_frames_are_picked(videos: tuple[Path, Path], out: Path) -> None:
     found = find_worst(wanted(videos, out, 32, subsample=3))
     assert {frame.index for frame in found.frames} == set(range(0, FRAMES, 3))

@@ -1,14 +1,14 @@
 """Decides which encoder made an encode, so that encodes of one encoder are points of one curve.
 
-In this order: what the list says, the file's name (`x264_slow_2000k.mp4` is 2000 kbit/s of `x264_slow`), the
-tag that an encoder left in the file, and at last the codec.
+In this order: what the list says, the files' names (`x264_slow_2000k.mp4` is 2000 kbit/s of `x264_slow`) if
+all have such names, the tag that an encoder left in the file, and at last the codec.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from acuity.errors import InputError
@@ -63,12 +63,14 @@ SOURCES: Final[Mapping[str, Finder]] = {
 }
 
 
-def encoder_finder(source: str) -> Finder:
+def encoder_finder(source: str, paths: Sequence[str] = ()) -> Finder:
     """What finds the encoder of a path, given the reader's description of the video; raises InputError.
 
     `source` is one of SOURCES, or a regular expression with the group `encoder` that is looked for in the
-    file's name.
+    file's name. By itself, it is the names if all `paths` have one, else the tags of all.
     """
+    if source == AUTO and not all(map(from_name, paths)):
+        return from_metadata  # one encoder would have two names
     if source in SOURCES:
         return SOURCES[source]
     try:

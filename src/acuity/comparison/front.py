@@ -41,7 +41,8 @@ def run_comparison(
     `encoder_from` says how the encoders are found that a list doesn't name; BD-rates compare them with the
     one called `against`, or the first.
     """
-    find = encoder_finder(encoder_from)  # a typing error should cost nothing
+    unnamed = [pair.distorted for pair in encodes.pairs if not pair.encoder]
+    find = encoder_finder(encoder_from, unnamed)  # a typing error should cost nothing
     check_scoring(scoring)
     _check_references(encodes)
     _check_against(against, encodes, find)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acuity.errors import ScoreError
 from acuity.frames.differences import differences, needs_differences
@@ -25,21 +26,27 @@ IDENTICAL: Final = "every scored frame is identical to its reference, so none is
 
 
 def picked_frames(
-    request: Request, report: ScoreReport, n: int, apart: float, tell: Listener
+    request: Request,
+    report: ScoreReport,
+    n: int,
+    apart: float,
+    tell: Listener,
+    between: tuple[float | None, float | None] = (None, None),
 ) -> tuple[Picked, list[Note]]:
-    """The worst frames, and notes about how they were found; raises AcuityError.
+    """The worst frames `between` these seconds, and notes about how they were found; raises AcuityError.
 
     Both videos are read once more if scores tie, or may be those of identical pictures.
     """
     results = report.results
-    scores = results.columns[results.models[0]]
+    scores = _within(report, results.columns[results.models[0]], *between)
 
     def picked(off: dict[int, float] | None = None) -> Picked:
         return pick(results.frames, scores, n, apart, report.time_of, off)
 
     found = picked()
     if not found.picks:
-        raise ScoreError(f"no frame has a finite score of {report.model}, so none is the worst")
+        where = "" if between == (None, None) else " there"
+        raise ScoreError(f"no frame{where} has a finite score of {report.model}, so none is the worst")
     if not needs_differences(found.picks, tied(scores, found.picks) > 0):
         return found, [*_about_picks(found, n, apart, 0)]
     tell(WorstProgress("comparing", 0, report.pairs))
@@ -56,6 +63,22 @@ def picked_frames(
     equal = tied(scores[differing], found.picks)
     ties = [] if not equal else [notes.info("equal-scores", _EQUAL.format(equal))]
     return found, [*ties, *_about_picks(found, n, apart, identical)]
+
+
+def _within(
+    report: ScoreReport, scores: NDArray[np.float64], start: float | None, end: float | None
+) -> NDArray[np.float64]:
+    """The scores, and NaN for frames before `start` and after `end`, in seconds."""
+    if start is None and end is None:
+        return scores
+    times = [report.time_of(frame) for frame in report.results.frames]
+    known = [
+        frame / FRAMES_A_SECOND if time is None else time
+        for frame, time in zip(report.results.frames, times, strict=True)
+    ]
+    at = np.array(known)
+    inside = (at >= (-np.inf if start is None else start)) & (at <= (np.inf if end is None else end))
+    return np.where(inside, scores, np.nan)
 
 
 def _about_picks(picked: Picked, n: int, apart: float, identical: int) -> Iterator[Note]:

@@ -27,6 +27,8 @@ class WorstRequest:
     n: int = DEFAULT_FRAMES
     apart: float = DEFAULT_APART  # seconds between two of the frames at least; 0 allows neighbours
     region: bool = False  # pictures of the worst region alone, not of the whole frame
+    start: float | None = None  # seconds of the reference: only frames from there on
+    end: float | None = None  # and up to there
 
     def __post_init__(self) -> None:
         if not is_whole(self.n) or not 1 <= self.n <= MAX_FRAMES:
@@ -36,6 +38,10 @@ class WorstRequest:
             raise InputError(
                 to_set("apart", str(self.apart)),
                 " can't be: give the seconds between two of the frames, from 0 (neighbours allowed) on",
+            )
+        if self.start is not None and self.end is not None and self.end <= self.start:
+            raise InputError(
+                to_set("end", f"{self.end:g}"), f" can't be: it has to be after {self.start:g} s"
             )
         if not os.fspath(self.output):
             raise InputError("the folder for the pictures has no name: give one")
@@ -48,6 +54,8 @@ class WorstRequest:
             "n": int(self.n),
             "apart": float(self.apart),
             "region": self.region,
+            "start": self.start,
+            "end": self.end,
         }
 
     @classmethod

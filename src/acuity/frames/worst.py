@@ -46,7 +46,9 @@ def find_worst(
     tell = progress or _nobody
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell)
-        picked, about = picked_frames(scoring, report, request.n, request.apart, tell)
+        picked, about = picked_frames(
+            scoring, report, request.n, request.apart, tell, (request.start, request.end)
+        )
         files = PictureFiles(request, report, picked.picks, folder)
         drawing = Drawing(scoring, report, picked.picks, files.take, tell, crop=request.region)
         drawing.run()

@@ -115,8 +115,7 @@ def _wrong_names(tool: Tool, given: Mapping[str, Any]) -> str:
         unknown = []
     parts = []
     if missing:
-        plural = "s" if len(missing) > 1 else ""
-        parts.append(f"missing required argument{plural}: {', '.join(map(repr, missing))}")
+        parts.append(f"missing required argument: {', '.join(map(repr, missing))}")  # the reference's words
     if unknown:
         near = get_close_matches(unknown[0][:_SHOWN], [*missing, *known], 1)
         hint = f" (did you mean '{near[0]}'?)" if near else ""

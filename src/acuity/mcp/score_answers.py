@@ -23,6 +23,7 @@ _FIRST: Final = (
     "models",
     "metrics",
     "worst",
+    "worst_segments",
     "images",
     "images_missing",
     "notes",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = "acuity.score/1"
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 TINY_ESTIMATE: Final = "tiny-estimate"  # the code of the note about how far a tiny model can be trusted
+_EACH: Final = 1 / 25  # seconds of a frame, where no rate is known
 _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 
@@ -64,7 +65,8 @@ class ScoreReport:
 
     def __str__(self) -> str:
         shown = [
-            f"{self.results.held_by(name)}" if self.results.shared(name)
+            f"{self.results.held_by(name)}"
+            if self.results.shared(name)
             else f"{self.results.label(name)} {self.pool(name):.2f}"
             for name in self.scores
         ]
@@ -236,9 +238,42 @@ class ScoreReport:
                     {"frame": frame, "time": self.time_of(frame), "score": score, **self._of_model(frame)}
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
+                "worst_segments": self.worst_segments(),
                 **({"metrics": metrics} if metrics else {}),
             }
         )
+        return found
+
+    def worst_segments(self, count: int = 3, seconds: float = 10.0) -> list[dict[str, Any]]:
+        """The stretches of the clip with the lowest means of the first model, the worst first.
+
+        They are so long, or a quarter of a shorter clip, and don't overlap. None if several models scored.
+        """
+        if not self.models or len(self.results.holders()) > 1:
+            return []
+        frames, scores = self.results.frames, self.results.columns[self.results.models[0]]
+        rows = np.flatnonzero(np.isfinite(scores))
+        times = [self.time_of(frames[row]) for row in rows]
+        known = [time for time in times if time is not None]
+        each = (known[-1] - known[0]) / (len(known) - 1) if len(known) > 1 else 0.0
+        length = max(min(round(seconds / (each if each > 0 else _EACH)), len(rows) // 4), 1)
+        sums = np.concatenate([[0.0], np.cumsum(scores[rows])])
+        means = (sums[length:] - sums[:-length]) / length
+        found: list[dict[str, Any]] = []
+        while len(found) < count and len(means) and np.isfinite(means).any():
+            at = int(np.nanargmin(means))
+            part = rows[at : at + length]
+            found.append(
+                {
+                    "first": frames[part[0]],
+                    "last": frames[part[-1]],
+                    "start": times[at],
+                    "end": times[at + length - 1],
+                    "mean": float(means[at]),
+                    "min": float(scores[part].min()),
+                }
+            )
+            means[max(at - length + 1, 0) : at + length] = np.nan
         return found
 
     def about(self, spell: Callable[[Remedy], str] = Remedy.plain) -> dict[str, Any]:
@@ -294,7 +329,8 @@ class ScoreReport:
         return [part.model for part in self.results.holders(None, frame, frame)] if shared else []
 
     def _of_model(self, frame: int) -> dict[str, str]:
-        return {"model": model for model in self.model_at(frame)}
+        models = self.model_at(frame)
+        return {"model": models[0]} if models else {}
 
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
         """One metric and the figures of its column; null if no frame has one."""

@@ -132,7 +132,7 @@ def test_bad_arguments(ask: Callable[[Question], Any], folder: Path) -> None:
     """All of them over one connection: starting a server for each took most of this file's time."""
     changes: list[tuple[dict[str, Any], str]] = [
         ({"ref": "/etc/passwd"}, "not under an allowlisted root; set VMAF_MCP_ALLOW to extend."),
-        ({"width": "70"}, "invalid width '70': should be of type integer"),
+        ({"width": "7O"}, "invalid width '7O': should be of type integer"),
         ({"pixfmt": "411"}, "invalid pixfmt '411'"),
         ({"backend": "cuda"}, "refusing to fall back silently"),
         ({"model": "version=vmaf_v9"}, "vmaf_v9"),

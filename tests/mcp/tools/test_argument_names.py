@@ -47,7 +47,7 @@ def test_a_list_where_commas_are_meant() -> None:
 
 
 def test_two_names_of_the_same_thing_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="has no argument 'reference'"):
+    with pytest.raises(ArgumentError, match="has no argument 'ref'"):
         check(ENCODED, {"ref": "a", "reference": "b", "distorted_encoded": "c"})
 
 
@@ -55,6 +55,6 @@ def test_what_is_missing_and_what_is_unknown_is_said_together() -> None:
     with pytest.raises(ArgumentError) as caught:
         check(RAW, {"ref": "a", "dis": "b", "widht": 5, "height": 5, "pixfmt": "420"})
     assert str(caught.value).startswith(
-        "tool 'score' missing required arguments: 'width', 'bitdepth', and it has no argument 'widht' "
+        "tool 'score' missing required argument: 'width', 'bitdepth', and it has no argument 'widht' "
         "(did you mean 'width'?); it takes: ref, dis,"
     )

@@ -95,7 +95,8 @@ def test_the_digits_and_the_notes_are_those_of_the_own_engine(
     for key in ("frames", "pooled_metrics", "aggregate_metrics", "reference_encoded", "distorted_encoded"):
         assert other[key] == own[key], key
     assert other.get("mismatched_model_warning") == own.get("mismatched_model_warning")
-    for key in ("input", "notes", "width", "height", "bitdepth", "frames"):
+    assert other["notes"] == own["notes"]
+    for key in ("input", "width", "height", "bitdepth", "frames"):
         assert other["acuity"][key] == own["acuity"][key], key
     assert (other["backend_requested"], other["backend_used"]) == ("auto", "cpu")
 

@@ -297,7 +297,9 @@ def test_missing_things(folder: Path) -> None:
         root = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder)))
         assert root["error"].startswith(f"path {folder} is an allowed folder, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
-        assert incomplete["error"] == "tool 'vmaf_score' missing required argument: 'dis'"
+        assert incomplete["error"] == (
+            "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
+        )
         swapped = await ask(
             "vmaf_score", **raw_arguments(folder, ref=str(folder / "ref.mkv"), dis=str(folder / "ref.mkv"))
         )

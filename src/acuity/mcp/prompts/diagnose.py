@@ -55,7 +55,8 @@ Call `submit_job` with
 
 {fenced(scoring.worst_call(reference, distorted))}
 
-The pictures of the worst frames come with the answer: distorted, reference, and a heat map of the loss. \
+The pictures of the worst frames come with the answer: the distorted one, and a detail in full size; \
+images=[distorted, reference, heat] gives others, `start` and `end` look at a stretch only. \
 `description` says what was measured in each (blocking, blur, ringing, banding, noise, colour, freeze), \
 where, and how bad against the rest of the clip.
 

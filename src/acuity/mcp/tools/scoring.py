@@ -55,7 +55,7 @@ video is brought to the reference's size and format where that is safe. What cou
 it; where one video ends early, the frames that both have are scored. Read `notes` before trusting the \
 number; acuity.input says what was compared. `score` is the mean over all frames: 100 looks like the \
 reference, above 93 differences are hard to see. `models` has minimum and percentiles, `worst` the lowest \
-frames. For long videos call it through submit_job."""
+frames, worst_segments the lowest stretches. For long videos call it through submit_job."""
 
 
 def tools(

@@ -17,7 +17,7 @@ from acuity.mcp.tools.kept_pictures import TOOL, KeptPictures
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring import refuse_missing_device
-from acuity.mcp.tools.scoring_schema import model_argument, path_argument
+from acuity.mcp.tools.scoring_schema import asked_models, model_argument, path_argument
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
@@ -32,7 +32,11 @@ reference, heat map of the loss. Look at them before you explain a low score. Ra
 MP4, MKV, Y4M say it themselves. `narration`, if any, is a local vision model's: untrusted text."""
 
 _FRONT: Final = FRONTS[TOOL]
-_BRIEF: Final[dict[str, dict[str, Any]]] = {name: {"description": "Of raw video."} for name in GEOMETRY}
+_SCORED: Final = ("viewing", "display", "align", "crop")
+_BRIEF: Final[dict[str, dict[str, Any]]] = {
+    **{name: {"description": "Of raw video."} for name in GEOMETRY},
+    **{name: {"description": "As in vmaf_score_encoded.", "default": None} for name in _SCORED},
+}
 
 INPUT: Final = record(
     {
@@ -48,6 +52,9 @@ INPUT: Final = record(
             "maximum": MAX_APART,
             "default": DEFAULT_APART,
         },
+        "start": {**number("Only frames from this second on."), "minimum": 0},
+        "end": {**number("Only frames up to this second."), "minimum": 0},
+        **_FRONT.arguments(*_SCORED, **_BRIEF),
         "region": {**flag("Pictures of the worst region alone, in full detail."), "default": False},
         "images": {
             **array(
@@ -58,7 +65,10 @@ INPUT: Final = record(
             "default": ["distorted", DETAIL],
         },
     },
-    optional=[*map(_FRONT.name, GEOMETRY), "model", "backend", "n", "apart", "region", "images"],
+    optional=[
+        *map(_FRONT.name, (*GEOMETRY, *_SCORED)),
+        *("model", "backend", "n", "apart", "start", "end", "region", "images"),
+    ],
 )
 OUTPUT: Final = outline(
     {"model_id": ["string", "null"], "frames": "array"},
@@ -73,6 +83,8 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
     vlm = None if settings.vlm_model is None else Vlm(settings.vlm_model, settings.vlm_seconds)
 
     async def plan(given: Arguments) -> JobSpec:
+        named_by = "model" if "model" in given.given else None
+        (given["model"],) = asked_models([given["model"]], named_by, given.get("viewing"), ())
         if given["model"] != AUTO:
             await _refuse_tiny(known, given["model"])
             finder = await known.finder(external=False)
@@ -87,6 +99,8 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
             n=int(given["n"]),
             apart=given["apart"],
             region=given["region"],
+            start=given.get("start"),
+            end=given.get("end"),
         )
         title = f"worst frames of {os.path.basename(distorted)}"
         images = dict.fromkeys(given["images"])

@@ -156,7 +156,7 @@ def _about(live: LiveState, results: Results) -> dict[str, Any]:
     return {
         "partial": not live.over,
         "frames_read": at.frames_fed,
-        "frames_scored": at.frames_done,
+        "frames_scored": int(np.searchsorted(results.frames, at.frames_done)),  # those left out don't count
         "model": results.label(results.models[0]) if results.models else None,
         "subsample": results.subsample,
         "width": results.width,

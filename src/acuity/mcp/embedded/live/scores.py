@@ -69,9 +69,9 @@ class Scores:
         frames, values = self._column(name)
         parts = self._parts(name, frames, values)
         rows = []
-        for model, some, figures in parts or [(None, frames, values)]:
+        for model, some, figures in parts or [("", frames, values)]:
             order = _lowest(figures, count) if apart <= 1 else _lowest_places(some, figures, count, apart)
-            by = {} if model is None else {"model": model}
+            by = {"model": model} if model else {}
             rows += [{"frame": int(some[i]), "score": float(figures[i]), **by} for i in order]
         models = {"models": list(dict.fromkeys(model for model, _, _ in parts))} if parts else {}
         return {"name": name, "frames": rows, "frames_compared": len(frames), **models}

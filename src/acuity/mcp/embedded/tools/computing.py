@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import mcp_types as types
+
 from acuity.errors import GEOMETRY
 from acuity.mcp.catalog import Call, Tool
 from acuity.mcp.embedded.compute import TOOL
 from acuity.mcp.embedded.tools.figure_schemas import FIGURE, FIGURES, name
-from acuity.mcp.results import OMITTED_SCHEMA, fit
+from acuity.mcp.results import OMITTED_SCHEMA, fit, ordered_answer
 from acuity.mcp.schemas import array, flag, or_null, record, text, whole
+from acuity.mcp.score_answers import in_order
 from acuity.mcp.tools.progress_notifications import ProgressNotifications
 from acuity.mcp.tools.scoring_schema import model_argument
 from acuity.scoring.fronts import EMBEDDED
@@ -28,13 +31,13 @@ folders only."""
 def tools(compute: Compute) -> list[Tool]:
     """compute_vmaf."""
 
-    async def run(call: Call) -> dict[str, Any]:
+    async def run(call: Call) -> types.CallToolResult:
         notifications = ProgressNotifications(call.progress)
         document = await compute.score(call.arguments, client=call.client, progress=notifications.send)
         await notifications.finish()
         if call.arguments["include_frames"]:
-            return fit(document, None)
-        return {key: value for key, value in document.items() if key != "frames"}
+            return ordered_answer(in_order(fit(document, None)))
+        return ordered_answer({k: v for k, v in in_order(document | {"frames": []}).items() if k != "frames"})
 
     return [
         Tool(
@@ -86,7 +89,8 @@ _OUTPUT: Final[dict[str, Any]] = {
             "additionalProperties": FIGURES,
         },
         "aggregate_metrics": FIGURES,
-        "acuity": {"type": "object", "description": "What was compared and how; read its notes."},
+        "notes": array({"type": "object"}, "Warnings come before the score: level, code, text."),
+        "acuity": {"type": "object", "description": "What was compared and how."},
         "mismatched_model_warning": text("Only where the model is made for another resolution."),
     },
     "required": [
