@@ -24,8 +24,8 @@ PATIENCE = 20.0
 RAW: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}
 
 
-def write(path: Path, *, worse: bool) -> Path:
-    path.write_bytes(b"".join(luma(index, worse=worse).tobytes() for index in range(FRAMES)))
+def write(path: Path, *, worse: bool, frames: int = FRAMES) -> Path:
+    path.write_bytes(b"".join(luma(index, worse=worse).tobytes() for index in range(frames)))
     return path
 
 
@@ -130,8 +130,9 @@ def test_whole_numbers_of_numpy_are_taken(clips: tuple[Path, Path]) -> None:
     assert len(acuity.score(*clips, frames=np.int64(3), **RAW).results.frames) == 3  # type: ignore[arg-type]
 
 
-def test_the_worst_stretches(clips: tuple[Path, Path]) -> None:
-    report = acuity.score(*clips)
+def test_the_worst_stretches(tmp_path: Path) -> None:
+    pair = [write(tmp_path / f"{worse}.yuv", worse=worse, frames=16) for worse in (False, True)]
+    report = acuity.score(*pair, fps=25, **RAW)
     scores = report.results.columns["vmaf"]
     length = max(len(scores) // 4, 1)
     found = report.worst_segments(2)

@@ -41,9 +41,7 @@ def test_sources() -> None:
     assert encoder_finder("auto")("a.mkv", info) == "libx265"
     assert encoder_finder("auto")("a.mkv", {"codec": "hevc"}) == "hevc"
     assert encoder_finder("auto")("a.yuv", None) is None
-    mixed = encoder_finder(
-        "auto", ["enc_x264_2000k.mp4", "other.mp4"]
-    )  # not every name says it, so no name does
+    mixed = encoder_finder("auto", ["enc_x264_2000k.mp4", "other.mp4"])
     assert mixed("enc_x264_2000k.mp4", info) == mixed("other.mp4", info) == "libx265"
 
 
