@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST: Final = 24  # encodes of a call: an answer has room for their figures
 _WORD: Final = 120  # characters of a name
 _SECONDS: Final = 6 * 3600.0  # the most that a job may take
-_AS_SCORED: Final = "As in vmaf_score_encoded."
+_AS_SCORED: Final = "As for a score."
 
 _TEXT: Final = """\
 Compare up to 24 encodes of one source: scored like vmaf_score_encoded, decoding the source once for all; \

@@ -35,7 +35,7 @@ _FRONT: Final = FRONTS[TOOL]
 _SCORED: Final = ("viewing", "display", "align", "crop")
 _BRIEF: Final[dict[str, dict[str, Any]]] = {
     **{name: {"description": "Of raw video."} for name in GEOMETRY},
-    **{name: {"description": "As in vmaf_score_encoded.", "default": None} for name in _SCORED},
+    **{name: {"description": "As for a score.", "default": None} for name in _SCORED},
 }
 
 INPUT: Final = record(
@@ -43,8 +43,8 @@ INPUT: Final = record(
         "ref": path_argument("The original, in an allowed folder."),
         "dis": path_argument("The version to judge."),
         **_FRONT.arguments(*GEOMETRY, **_BRIEF),
-        "model": model_argument("As in vmaf_score_encoded."),
-        **_FRONT.arguments("backend", backend={"description": "As in vmaf_score_encoded."}),
+        "model": model_argument("As for a score."),
+        **_FRONT.arguments("backend", backend={"description": "As for a score."}),
         "n": {**whole("How many frames."), "minimum": 1, "maximum": MAX_FRAMES, "default": DEFAULT_FRAMES},
         "apart": {
             **number("Seconds between two of them at least; 0 allows neighbours."),
@@ -52,8 +52,8 @@ INPUT: Final = record(
             "maximum": MAX_APART,
             "default": DEFAULT_APART,
         },
-        "start": {**number("Only frames from this second on."), "minimum": 0},
-        "end": {**number("Only frames up to this second."), "minimum": 0},
+        "start": {**number("From this second on."), "minimum": 0},
+        "end": {**number("Up to this second."), "minimum": 0},
         **_FRONT.arguments(*_SCORED, **_BRIEF),
         "region": {**flag("Pictures of the worst region alone, in full detail."), "default": False},
         "images": {
