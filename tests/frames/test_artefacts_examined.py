@@ -104,6 +104,36 @@ def test_no_freeze() -> None:
     assert examine(ExaminedFrame(grain[0], ref, Pair(grain[1], ref))).severity("freeze") == 0
 
 
+# Pictures at another place or of another moment ---------------------------------------------------
+
+MOVED = {
+    "the picture is shifted by 2 pixels to the right": lambda plane: np.roll(plane, 2, axis=1),
+    "the picture is mirrored left-right": np.fliplr,
+    "the picture is mirrored top-bottom": np.flipud,
+    "the picture is upside down": lambda plane: np.rot90(plane, 2),
+}
+
+
+@pytest.mark.parametrize("words", MOVED)
+def test_a_picture_at_another_place_has_no_other_artefact(words: str) -> None:
+    def moved(planes: d.Planes) -> d.Planes:
+        return tuple(MOVED[words](plane) for plane in planes)  # type: ignore[return-value, no-untyped-call]
+
+    for kind in ("city", "texture", "clouds"):
+        frame = d.made(d.synthetic(kind, 320, 224, 3), moved)
+        assert describe(examine(frame), Typical()) == f"Misaligned: {words}."
+
+
+def test_another_moment_of_a_pan_is_not_a_shift() -> None:
+    content = d.synthetic("city", 256, 224, 2)
+    around = {n: d.picture(content(n)).luma for n in (3, 4, 6, 7)}
+    frame = ExaminedFrame(d.picture(content(5)), d.picture(content(4)), index=5, neighbours=around)
+    said = "Misaligned: the picture shows another moment, frame 4 of the reference."
+    assert describe(examine(frame), Typical()) == said
+    in_place = replace(frame, dis=d.picture(d.blurred(2)(content(5))))
+    assert examine(in_place).severity("misaligned") == 0
+
+
 # One artefact isn't another -----------------------------------------------------------------------
 
 

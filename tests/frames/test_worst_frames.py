@@ -141,6 +141,25 @@ def test_a_freeze_is_named_with_its_start(tmp_path: Path, out: Path) -> None:
     assert all("frozen since frame 9" in said[number] for number in range(11, 16))
 
 
+def test_a_freeze_over_a_reference_that_holds_its_pictures_keeps_its_start(tmp_path: Path, out: Path) -> None:
+    numbers = [number // 3 for number in range(24)]  # each picture three times
+    shown = [min(number, 3) if number < 6 else number for number in numbers]
+    videos = y4m(tmp_path / "ref.y4m", clip(numbers)), y4m(tmp_path / "dis.y4m", clip(shown))
+    found = find_worst(wanted(videos, out, 24, align="off"))
+    said = {frame.index: frame.description for frame in found.frames}
+    assert "frozen since frame 11" in said[15]  # the reference holds frame 11 as well
+
+
+def test_another_moment_is_all_that_is_said(tmp_path: Path, out: Path) -> None:
+    numbers = [*range(20)]
+    shown = [*range(9), *range(11, 20), 19, 19]  # two frames are lost
+    videos = y4m(tmp_path / "ref.y4m", clip(numbers)), y4m(tmp_path / "dis.y4m", clip(shown))
+    found = find_worst(wanted(videos, out, 20, align="off"))
+    said = {frame.index: frame for frame in found.frames}
+    assert said[12].description.startswith("Misaligned: the picture shows another moment, frame 14 of the reference")
+    assert [artefact["name"] for artefact in said[12].artefacts] == ["misaligned"]
+
+
 def test_the_place_of_a_loss_that_is_named_is_said_once(tmp_path: Path, out: Path) -> None:
     frames = clip(range(2))
     damaged = clip(range(2))

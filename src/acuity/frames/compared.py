@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Generator
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,7 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.pairs.open_pair import Video, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.picture import Picture
+from acuity.video.picture import Picture, Samples
 from acuity.video.source import STDIN
 
 # Entries of a report's `input` that say how its pictures were made.
@@ -40,14 +41,19 @@ _DECIDED: Final = (
 )
 
 
+# Frames before and after a wanted one whose references it may show by mistake.
+_NEIGHBOURS: Final = 3
+
+
 class ComparedPair(NamedTuple):
-    """Two pictures that were compared, and the two before them."""
+    """Two pictures that were compared, the two before them, and the references around."""
 
     number: int
     ref: Picture
     dis: Picture
     before: Pair | None
-    frozen_since: int | None = None  # the frame that the distorted picture repeats, if it is frozen
+    frozen_since: int | None  # the frame that the distorted picture repeats, if it is frozen
+    neighbours: Mapping[int, Samples]  # luma of the references around, by number
 
 
 class Identity(NamedTuple):
@@ -110,17 +116,30 @@ def compared_pairs(
     last = max(wanted)
     before: Pair | None = None
     run = FreezeRun()
+    lumas: dict[int, Samples] = {}  # of the last references
+    waiting: deque[ComparedPair] = deque()  # for references that come after them
+
+    def complete(pair: ComparedPair) -> ComparedPair:
+        around = {n: luma for n, luma in lumas.items() if 0 < abs(n - pair.number) <= _NEIGHBOURS}
+        return pair._replace(neighbours=around)
+
     with closing(iter(pairing)) as pairs:  # type: ignore[type-var]
         for index, (ref, dis) in enumerate(pairs):
             frozen_since = run.follow(index, ref, dis)
+            lumas[index] = ref.luma
+            lumas.pop(index - 2 * _NEIGHBOURS - 1, None)
             if index in wanted:
-                yield ComparedPair(index, ref, dis, before, frozen_since)
+                waiting.append(ComparedPair(index, ref, dis, before, frozen_since, {}))
+            while waiting and waiting[0].number <= index - _NEIGHBOURS:
+                yield complete(waiting.popleft())
             if passed is not None:
                 passed(index)
-            if index == last:
+            if index == last + _NEIGHBOURS:
                 return
             before = Pair(ref, dis) if index + 1 in wanted else None
-    raise _changed(pairing, f"frame {last} was scored, and there are {pairing.pairs} now")
+    if last not in lumas:
+        raise _changed(pairing, f"frame {last} was scored, and there are {pairing.pairs} now")
+    yield from map(complete, waiting)
 
 
 def check_unchanged(request: Request, before: Identity) -> None:

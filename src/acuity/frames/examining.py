@@ -45,6 +45,7 @@ class Examiner:
                 pair.before,
                 pair.number,
                 pair.frozen_since,
+                pair.neighbours,
                 full_range=colours.full_range,
                 eotf=_CURVES.get(str(colours.transfer), "bt1886"),
             )

@@ -18,6 +18,7 @@ from acuity.frames.artefacts.frame import ExaminedFrame
 from acuity.frames.artefacts.freeze import FREEZE, FREEZE_ANCHORS, find_freeze
 from acuity.frames.artefacts.grid import Grid
 from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured
+from acuity.frames.artefacts.misaligned import MISALIGNED, find_misaligned
 from acuity.frames.artefacts.noise import Noise
 from acuity.frames.artefacts.ringing import Ringing
 from acuity.frames.artefacts.severity import Anchors
@@ -35,7 +36,7 @@ MEASURES: Final[tuple[Measure, ...]] = (
     BrightnessShift(),
 )
 
-NAMES: Final = (BLANK, FREEZE, *(measure.name for measure in MEASURES))
+NAMES: Final = (BLANK, FREEZE, MISALIGNED, *(measure.name for measure in MEASURES))
 
 
 def examine(frame: ExaminedFrame) -> Examination:
@@ -44,8 +45,7 @@ def examine(frame: ExaminedFrame) -> Examination:
     findings: dict[str, Finding] = {}
     blank = find_blank(frame)
     if blank is not None:
-        figure = 1.0 if blank else 0.0
-        findings[BLANK] = Finding(BLANK, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), blank)
+        findings[BLANK] = _whole(BLANK, blank, grid)
         if blank:  # nothing is left that could have another artefact
             return Examination(findings)
     frozen = find_freeze(frame, grid)
@@ -56,8 +56,19 @@ def examine(frame: ExaminedFrame) -> Examination:
             # The reference shows another moment: the picture is compared with the one that it repeats.
             if not frozen.repeats_last or frame.before is None:
                 return Examination(findings)
-            frame = replace(frame, ref=frame.before.ref, before=None)
+            frame = replace(frame, ref=frame.before.ref, before=None, neighbours={})
+    misaligned = find_misaligned(frame)
+    if misaligned is not None:
+        findings[MISALIGNED] = _whole(MISALIGNED, misaligned, grid)
+        if misaligned:  # measures would find blur, ringing or noise that isn't there
+            return Examination(findings)
     return Examination(findings | _measured(frame, grid))
+
+
+def _whole(name: str, words: str, grid: Grid) -> Finding:
+    """What a whole picture is, or, without words, isn't."""
+    figure = 1.0 if words else 0.0
+    return Finding(name, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), words)
 
 
 def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, Finding]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from acuity.features.extractor import Pair
-from acuity.video.picture import Picture
+from acuity.video.picture import Picture, Samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,9 @@ class ExaminedFrame:
     before: Pair | None = None  # without it a freeze can't be found
     index: int | None = None  # number of the frame, for sentences
     frozen_since: int | None = None  # number of the frame that this and those between repeat, if known
+    neighbours: Mapping[int, Samples] = field(
+        default_factory=dict
+    )  # luma of the references around, by number
     full_range: bool = False
     eotf: str = "bt1886"  # how CAMBI weighs steps; "pq" for HDR10
 
