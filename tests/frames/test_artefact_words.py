@@ -54,6 +54,31 @@ def test_what_all_have_is_said_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("severity", "score", "word"),
+    [
+        (0.7, 82.6, "visible"),
+        (0.7, 50, "severe"),
+        (0.5, 97, "slight"),
+        (0.15, 28, "severe"),
+        (0.15, 60, "visible"),
+        (0.15, 95, "slight"),
+    ],
+)
+def test_the_word_goes_with_the_score(severity: float, score: float, word: str) -> None:
+    found = _found(("blur", severity), ("noise", severity / 4)).in_keeping(score)
+    assert describe(found, Typical()).startswith(f"Blur, {word}")
+    assert found.severity("noise") == pytest.approx(found.severity("blur") / 4)
+
+
+def test_a_score_says_nothing_about_what_vmaf_does_not_see() -> None:
+    colours = _found(("colour shift", 0.7), ("blur", 0.15))
+    assert colours.in_keeping(98).severity("colour shift") == 0.7
+    assert colours.in_keeping(30) == colours  # the colours may be why it is low
+    nothing = _found(("blur", 0.01))
+    assert nothing.in_keeping(20) == nothing
+
+
 def test_boxes_meet_and_have_places() -> None:
     box = Box(0, 0, 20, 20)
     assert box.meets(Box(5, 5, 4, 4))

@@ -156,7 +156,9 @@ def test_another_moment_is_all_that_is_said(tmp_path: Path, out: Path) -> None:
     videos = y4m(tmp_path / "ref.y4m", clip(numbers)), y4m(tmp_path / "dis.y4m", clip(shown))
     found = find_worst(wanted(videos, out, 20, align="off"))
     said = {frame.index: frame for frame in found.frames}
-    assert said[12].description.startswith("Misaligned: the picture shows another moment, frame 14 of the reference")
+    assert said[12].description.startswith(
+        "Misaligned: the picture shows another moment, frame 14 of the reference"
+    )
     assert [artefact["name"] for artefact in said[12].artefacts] == ["misaligned"]
 
 

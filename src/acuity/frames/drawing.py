@@ -65,7 +65,13 @@ class Drawing:
         self._take = take
         self._tell = tell
         self._crop = crop
-        self._typical = spread(report.pairs, _sampled(report.results.width * report.results.height))
+        results = report.results
+        sampled = spread(len(results.frames), _sampled(results.width * results.height))
+        self._typical = [int(results.frames[number]) for number in sampled]
+        scores = results.columns[results.models[0]] if report.on_vmaf_scale else ()
+        self._scores = {
+            int(frame): float(score) for frame, score in zip(results.frames, scores, strict=False)
+        }
         self._examiner = Examiner(self._typical)
         self.where: dict[int, Where] = {}  # by the numbers of frames that were drawn
         self.colours = PairColours("bt709", False)
@@ -108,7 +114,7 @@ class Drawing:
 
     def _work(self, pair: ComparedPair, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
-        self._examiner.look(pair, self.colours)
+        self._examiner.look(pair, self.colours, self._scores.get(pair.number))
         if found is None:
             return
         drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)

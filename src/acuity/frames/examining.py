@@ -36,9 +36,9 @@ class Examiner:
         self._numbers = typical
         self._found: dict[int, Examination] = {}
 
-    def look(self, pair: ComparedPair, colours: PairColours) -> None:
-        """Measure the artefacts of a frame."""
-        self._found[pair.number] = examine(
+    def look(self, pair: ComparedPair, colours: PairColours, score: float | None) -> None:
+        """Measure the artefacts of a frame; `score` is that of VMAF, if it has one."""
+        found = examine(
             ExaminedFrame(
                 pair.ref,
                 pair.dis,
@@ -50,6 +50,7 @@ class Examiner:
                 eotf=_CURVES.get(str(colours.transfer), "bt1886"),
             )
         )
+        self._found[pair.number] = found if score is None else found.in_keeping(score)
 
     def described(self, number: int) -> Described:
         """What is wrong with a frame that was looked at."""

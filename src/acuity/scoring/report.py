@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from acuity.errors import MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
+from acuity.models.bootstrap import ModelCollection
 from acuity.models.choose import Choice
 from acuity.models.inputs import AnyModel as AnyModel
+from acuity.models.model import Model
 from acuity.report.plain import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline
@@ -89,6 +91,13 @@ class ScoreReport:
     def model(self) -> str | None:
         """Version or path of the first model; 'vmaf (steered)' if several contributed to its score."""
         return self.results.label(self.scores[0]) if self.models else None
+
+    @property
+    def on_vmaf_scale(self) -> bool:
+        """Whether the first model's scores go from 0 to 100, as those of VMAF do."""
+        first = self.models[0] if self.models else None
+        base = first.base if isinstance(first, ModelCollection) else first
+        return isinstance(base, Model) and base.clip == (0, 100)
 
     @property
     def scores(self) -> list[str]:

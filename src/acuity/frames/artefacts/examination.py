@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
+from typing import Final
 
 from acuity.frames.artefacts.box import Box
+from acuity.frames.artefacts.severity import in_keeping
+
+SCORED: Final = frozenset(("blocking", "blur", "ringing", "noise"))  # artefacts whose harm VMAF measures
+_FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the score
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,23 @@ class Examination:
     def severity(self, name: str) -> float:
         found = self.findings.get(name)
         return found.severity if found else 0.0
+
+    def in_keeping(self, score: float) -> Examination:
+        """The same with severities that go with the frame's score of VMAF, where VMAF can see them."""
+        seen = {name: found for name, found in self.findings.items() if name in SCORED}
+        worst = max((found.severity for found in seen.values()), default=0.0)
+        others = max(
+            (found.severity for name, found in self.findings.items() if name not in SCORED), default=0.0
+        )
+        if worst < _FAINTEST:
+            return self
+        # What VMAF can't see may be why a score is low, but never why it is high.
+        fitting = in_keeping(worst, score)
+        factor = (fitting if fitting < worst or others < fitting else worst) / worst
+        scaled = {
+            name: replace(found, severity=min(1.0, found.severity * factor)) for name, found in seen.items()
+        }
+        return Examination(self.findings | scaled)
 
 
 @dataclass(frozen=True, slots=True)
