@@ -57,6 +57,19 @@ def test_plots_of_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_pictures_of_other_videos_are_compared_with_the_score(tmp_path: Path, capsys: Capture) -> None:
+    old = tmp_path / "old.json"
+    rows = [{"frameNum": n, "metrics": {"integer_adm2": 0.69, "vmaf": 34.64}} for n in range(20)]
+    old.write_text(json.dumps({"version": "3.2.0", "frames": rows}))
+    box = {"x": 0, "y": 0, "width": 8, "height": 8}
+    files = {name: f"{name}.png" for name in ("png", "reference_png", "heat_png")}
+    frame = {"frame_index": 9, "time": None, "vmaf": 17.3, "region": box, "description": "", **files}
+    document = {"schema": "acuity.worst/1", "frames": [frame], "width": 8, "height": 8}
+    (tmp_path / "worst.json").write_text(json.dumps(document))
+    assert main(["report", str(old), "--pictures", str(tmp_path)]) == 1
+    assert "frame 9 scores 17.30 there and scores 34.64 in the report" in capsys.readouterr().err
+
+
 def test_what_cannot_be_done_is_said(tmp_path: Path, capsys: Capture) -> None:
     old = _old(tmp_path / "old.json")
     comparison = tmp_path / "compared.json"

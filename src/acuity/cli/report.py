@@ -92,11 +92,14 @@ def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format
 def _pictures(source: ReportSource, folder: str) -> list[Picture]:
     """The pictures of a folder of `acuity worst`, whose scores have to be those of a column of the report."""
     from acuity.frames.folder_pictures import folder_pictures
+    from acuity.report.page.column_names import is_score
 
     why: InputError | None = None
-    for values in source.columns.values():
+    # Scores first: if no column has those of the folder, the sentence compares with one of them.
+    for name in sorted(source.columns, key=lambda name: (name != "vmaf", not is_score(name))):
+        values = source.columns[name].tolist()
         try:
-            return folder_pictures(folder, dict(zip(map(int, source.frames), values.tolist(), strict=True)))
+            return folder_pictures(folder, dict(zip(map(int, source.frames), values, strict=True)))
         except InputError as error:
             why = why or error
     raise why or InputError(f"the report has no scores, so the pictures in '{folder}' can't be its frames")
