@@ -16,6 +16,7 @@ import pytest
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
 from cli_helpers import GEOMETRY, Ran, run_acuity, run_vmaf
+from scoring_clips import y4m
 from tiny_clip_models import full_reference, no_reference
 
 Acuity = Callable[..., Ran]
@@ -130,16 +131,18 @@ def test_acuitys_own_models_are_listed_and_score(capsys: pytest.CaptureFixture[s
 
 
 def test_every_report_says_how_far_an_estimate_can_be_trusted(
-    capsys: pytest.CaptureFixture[str], clips: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     limits = (
         "acuity_nr_v1: an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points on average and by "
         "40 on some contents"
     )
-    line = [str(clips / "dis.y4m"), "--no-reference", "--tiny-model", "acuity_nr_v1", "--strict"]
+    line = [str(y4m(tmp_path / "dis.y4m")), "--no-reference", "--tiny-model", "acuity_nr_v1", "--strict"]
     ran = run_acuity(capsys, "score", *line)
     assert ran.code == 0, ran.err  # it is no warning
     assert re.search(rf"^  acuity_nr_v1  +\d.*\n  {re.escape(limits)}", ran.out, re.M)
+    ran = run_acuity(capsys, "score", *line, "-q")
+    assert (float(ran.out) > 0, f"acuity: note: {limits}" in ran.err) == (True, True)
     document = json.loads(run_acuity(capsys, "score", *line, "--json").out)
     (note,) = [note for note in document["notes"] if note["code"] == "tiny-estimate"]
     assert (note["level"], note["text"].startswith(limits)) == ("info", True)

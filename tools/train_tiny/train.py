@@ -76,6 +76,8 @@ def _train_picture_model(clips: dict[str, list[Clip]]) -> None:
         "kind": "nr",
         "notes": _NOTES[name],
         "limits": _LIMITS[name],
+        "min_deviation": 0.008,
+        "max_roughness": 0.9,
         "min_width": _SMALLEST,
         "min_height": _SMALLEST,
         "input_name": picture_model.INPUT,

@@ -38,7 +38,7 @@ from acuity.cli.summary import summary
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.run import Source
 from acuity.text import one_line
 
@@ -69,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.output, format, arguments.precision, command=command, spell=ACUITY.spell, **shown
             )
         if quiet:  # the summary has them otherwise
-            say("acuity", report.warnings, ACUITY.spell)
+            limits = [note for note in report.notes if note.code == TINY_ESTIMATE and arguments.quiet]
+            say("acuity", [*report.warnings, *limits], ACUITY.spell)
         print("\n".join(_answer(report, arguments)))
         sys.stdout.flush()
         if arguments.output is not None and format == "json" and report.resumption():

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from acuity.errors import NotReady
+from acuity.errors import NotReady, ScoreError
 from acuity.measure.boundary import BoundarySnapshot
 from acuity.measure.measurement import Measurement
 from acuity.measure.pictures import PictureLike
@@ -129,7 +129,10 @@ class _ProgressReporter:
         while (frame := self._measurement.next_counted(self._frame)) < done:
             try:
                 self._sum += self._measurement.score_at(frame)
+                self._count += 1
             except NotReady:
                 return
-            self._count += 1
+            except ScoreError:
+                if not self._measurement.models[0].selective:
+                    raise
             self._frame = frame + 1

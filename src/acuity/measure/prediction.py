@@ -67,6 +67,8 @@ class Prediction:
         why = (
             f"its {bad[0]} is none either"
             if bad
+            else "the picture is of one colour or noise, which it can't judge"
+            if self.model.selective
             else "the model's arithmetic goes beyond all bounds, so check its file"
         )
         raise ScoreError(

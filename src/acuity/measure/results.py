@@ -36,6 +36,7 @@ class Results:
     )  # the models that steering took every frame from
     # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    selective: frozenset[str] = frozenset()  # scores that frames lack because the model can't judge them
 
     def __repr__(self) -> str:
         names = ", ".join(self.models) or "no model"
@@ -96,10 +97,11 @@ class Results:
     def pooled(self) -> dict[str, dict[str, float]]:
         """Min, max, mean and harmonic mean of each column that every frame has; NaN where pool() gives it.
 
+        Selective scores are pooled over the frames that have one.
         If results are partial, of each column that some frame has, over the frames that have it.
         """
         columns = {
-            name: values[~np.isnan(values)] if self.partial else values
+            name: values[~np.isnan(values)] if self.partial or name in self.selective else values
             for name, values in self.columns.items()
         }
         found = {}

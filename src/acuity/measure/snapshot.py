@@ -111,10 +111,14 @@ class Snapshot(NamedTuple):
         if self.over:  # drop figures that the pictures don't have, such as chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
+        selective: set[str] = set()
         firm = any(not self._is_lenient(slot) for slot in self.agenda.slots)
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
                 columns[output], labels[output] = self._scores(slot, output, rows)
+                if self._is_selective(slot) and not np.isnan(columns[output]).all():
+                    selective.add(output)  # the frames that it can't judge have no figure
+                    continue
                 if firm and self._is_lenient(slot):
                     undefined[output] = self._infinite(slot, output)[rows]
                     columns[output][undefined[output]] = np.nan
@@ -136,6 +140,7 @@ class Snapshot(NamedTuple):
             aggregate=self._aggregate(extractors, geometry),
             partial=partial,
             undefined={key: which for key, which in undefined.items() if key in columns and which.any()},
+            selective=frozenset(selective),
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
             stopped_after=stopped_after,
@@ -158,6 +163,10 @@ class Snapshot(NamedTuple):
     def _is_lenient(self, slot: Slot) -> bool:
         """Whether every model of the slot is lenient."""
         return all(holder.model.lenient for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
+
+    def _is_selective(self, slot: Slot) -> bool:
+        """Whether every model of the slot leaves out what it can't judge."""
+        return all(holder.model.selective for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
 
     def _infinite(self, slot: Slot, output: str) -> NDArray[np.bool_]:
         """Which frames have a score of the slot that is not a finite number."""

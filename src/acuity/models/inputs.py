@@ -51,6 +51,9 @@ class AnyModel(Protocol):
 
     lenient: ClassVar[bool]
 
+    @property
+    def selective(self) -> bool: ...
+
     def __hash__(self) -> int: ...
 
     @property
@@ -90,6 +93,11 @@ class ReadsFeatures:
     # Whether a score that isn't a number is left out of the results, if another model scores beside it;
     # otherwise it is an error.
     lenient: ClassVar[bool] = False
+
+    @property
+    def selective(self) -> bool:
+        """Whether it has no score of some pictures, which are then left out of the results."""
+        return False
 
     def feature_keys(self: _HasFeatures) -> list[str]:
         """The keys of the columns that predict() takes, in order; raises FeatureError if one is unknown."""

@@ -387,6 +387,14 @@ def _about_figures(results: Results, pairs: int) -> Iterator[Note]:
     yield from subsampling(results.subsample or 1, len(results.frames), pairs)
     if (text := results.steering()) is not None:
         yield notes.warning("steered", f"steered: {text}")
+    for name in sorted(results.selective):
+        missing = len(results.frames) - len(results.values(name))
+        if missing:
+            yield notes.warning(
+                "not-judged",
+                f"{name} has no score of {missing} of {len(results.frames)} frames, which are of one colour "
+                "or noise: the score is that of the others",
+            )
     for name, which in results.undefined.items():
         frame = results.frames[int(which.argmax())]
         count = int(which.sum())

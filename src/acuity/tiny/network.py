@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,8 +54,10 @@ class Network:
         return any(entry.type == np.float16 for entry in inputs)
 
     def score_frame(self, frame: Frame, colours: Colours) -> list[float]:
-        """The outputs for the pictures of a frame; NaN and infinity are handed on."""
+        """The outputs for a frame's pictures, NaN if it can't judge them; NaN and infinity are handed on."""
         feeds = {entry.name: entry.tensor(frame, colours, self.options.resize) for entry in self.pictures}
+        if not all(entry.judges(feeds[entry.name]) for entry in self.pictures):
+            return [math.nan] * len(self.outputs)
         return [float(values[0]) for values in self._run(feeds, 1)]
 
     def score_rows(self, rows: Array, at_once: int = 1) -> list[Array]:

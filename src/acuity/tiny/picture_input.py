@@ -11,6 +11,7 @@ to (x - norm_mean) / norm_std; RGB by ImageNet's numbers unless the sidecar has 
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -53,6 +54,25 @@ class PictureInput(NamedTuple):
     std: tuple[float, ...]
     min_width: int = 1
     min_height: int = 1
+    min_deviation: float = 0.0
+    max_roughness: float = math.inf
+
+    @property
+    def selective(self) -> bool:
+        """Whether it leaves out pictures that its model can't judge."""
+        return self.min_deviation > 0 or self.max_roughness < math.inf
+
+    def judges(self, tensor: NDArray[np.floating]) -> bool:
+        """Whether an input shows something: its samples deviate, and neighbours are more alike than chance.
+
+        Roughness is the mean step from a sample to the next in its row, over the standard deviation: 1.13 for
+        noise, 0.5 for a noisy picture, 0.1 for a smooth one.
+        """
+        if not self.selective:
+            return True
+        deviation = float(tensor.std(dtype=np.float64))
+        rough = float(np.abs(np.diff(tensor, axis=3)).mean(dtype=np.float64)) if tensor.shape[3] > 1 else 0.0
+        return deviation >= self.min_deviation and rough <= self.max_roughness * deviation
 
     @property
     def uses_chroma(self) -> bool:
@@ -136,6 +156,8 @@ def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sideca
                 std,
                 sidecar.min_width,
                 sidecar.min_height,
+                sidecar.min_deviation,
+                sidecar.max_roughness,
             )
         )
     return found

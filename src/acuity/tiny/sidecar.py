@@ -12,6 +12,7 @@ Two spellings of several keys are in use, and both are accepted:
     sha256, onnx, opset | onnx_opset            of the .onnx file; int8_sha256 of MODEL.int8.onnx
     limits                                      how far its scores can be trusted: a sentence for reports
     min_width, min_height                       the smallest pictures that it takes
+    min_deviation, max_roughness                what a picture must show to be judged: see PictureInput.judges
     license, license_url, notes, quant_mode, …  repeated in reports
 
 Other keys are ignored, unless they are nearly one of these that changes scores: that is a mistyped key.
@@ -80,6 +81,8 @@ class Sidecar:
     vocabulary: tuple[str, ...] | None = None
     min_width: int = 1
     min_height: int = 1
+    min_deviation: float = 0.0
+    max_roughness: float = math.inf
     limits: str | None = None  # on one line
     codec_block_size: int | None = None  # the number of entries of codec_block_layout, if it is a list
     facts: dict[str, str] = field(default_factory=dict)  # for reports
@@ -152,6 +155,8 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         vocabulary=vocabulary or None,
         min_width=_whole(document, "min_width") or 1,
         min_height=_whole(document, "min_height") or 1,
+        min_deviation=document.number("min_deviation") if document.has("min_deviation") else 0.0,
+        max_roughness=document.number("max_roughness") if document.has("max_roughness") else math.inf,
         limits=_limits(document),
         codec_block_size=_layout_size(document),
         facts={key: note(document.text(key)) for key in _FACTS if isinstance(document.values.get(key), str)},

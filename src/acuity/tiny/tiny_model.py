@@ -55,6 +55,11 @@ class TinyModel(ReadsFeatures):
         return bool(self.network.pictures) and all(p.pictures == ("dis",) for p in self.network.pictures)
 
     @property
+    def selective(self) -> bool:
+        """Whether it has no score of pictures that show nothing, or nothing but noise."""
+        return any(entry.selective for entry in self.network.pictures)
+
+    @property
     def uses_chroma(self) -> bool:
         """Whether pictures must come with chroma for it."""
         return any(extractor.uses_chroma for extractor in self.make_extractors())
