@@ -36,6 +36,13 @@ def test_compared_with_the_clip(typical: dict[str, float], words: str) -> None:
     assert describe(_found(("blocking", 0.6), where="lower left"), Typical(typical)) == words
 
 
+def test_what_some_frames_have_is_not_called_absent() -> None:
+    frames = [_found(("blocking", severity)) for severity in (0.45, 0.45, 0, 0.45, 0.45, 0, 0, 0, 0, 0)]
+    assert describe(frames[0], Typical.of(frames)).endswith("(in less than half of the clip).")
+    rarely = Typical.of([*frames, *frames[5:] * 4])
+    assert describe(frames[0], rarely).endswith("(none in most of the clip).")
+
+
 def test_close_severities_are_ordered_by_what_is_unusual() -> None:
     found = _found(("blur", 0.42), ("noise", 0.40))
     assert describe(found, Typical({"blur": 0.4, "noise": 0.1})).startswith("Noise")

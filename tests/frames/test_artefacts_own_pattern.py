@@ -41,6 +41,13 @@ def test_blocks_beside_bars_are_found() -> None:
     assert describe(examine(frame), Typical()).startswith("Blocking")
 
 
+@pytest.mark.parametrize("kind", ["texture", "foliage"])
+def test_what_a_scaler_leaves_is_no_grid_of_blocks(kind: str) -> None:
+    found = examine(d.made(d.synthetic(kind, 480, 270, 1), d.rescaled(3)))
+    assert found.severity("blocking") < 0.1
+    assert found.severity("blur") > 0.3
+
+
 def test_a_single_added_edge_is_not_a_grid() -> None:
     def line(planes: d.Planes) -> d.Planes:
         luma = planes[0].copy()

@@ -15,6 +15,9 @@ from acuity.frames.artefacts.strip import Strip
 
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
+# Of what scalers leave, whose weights come again every so many samples; steps of blocks are higher.
+_SCALED: Final = (2, 3)
+_SCALED_STEPS: Final = 3.0  # levels
 _LEAST_LINES: Final = 3
 _MASKING: Final = 6.0  # levels of fine detail around that make steps half as visible
 _UNEVEN: Final = 4.0  # levels that an area is brighter by than others: its border is a step, too
@@ -97,14 +100,20 @@ def _means_across(plane: Plane, starts: list[int]) -> Plane:
 
 def _best_grid(profile: Plane) -> Lines | None:
     """The regular lines that stand out most from a profile along one axis; None if none do for certain."""
+    best = _most_certain(profile, _PERIODS)
+    if best is None or best.certainty < _CERTAIN:
+        return None
+    if best.excess < _SCALED_STEPS:
+        finer = _most_certain(profile, _SCALED)
+        if finer is not None and finer.certainty > best.certainty:
+            return None
+    return best
+
+
+def _most_certain(profile: Plane, periods: tuple[float, ...]) -> Lines | None:
     values = profile.astype(np.float64)
-    best: Lines | None = None
-    for period in _PERIODS:
-        for phase in range(int(np.ceil(period))):
-            lines = _lines(values, period, phase)
-            if lines is not None and (best is None or lines.certainty > best.certainty):
-                best = lines
-    return best if best is not None and best.certainty >= _CERTAIN else None
+    found = (_lines(values, period, phase) for period in periods for phase in range(int(np.ceil(period))))
+    return max(filter(None, found), key=lambda lines: lines.certainty, default=None)
 
 
 def _lines(profile: NDArray[np.float64], period: float, phase: int) -> Lines | None:

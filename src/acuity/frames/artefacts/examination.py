@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from acuity.frames.artefacts.box import Box
-from acuity.frames.artefacts.severity import in_keeping
+from acuity.frames.artefacts.severity import JUST_VISIBLE, in_keeping
 
 SCORED: Final = frozenset(("blocking", "blur", "ringing", "noise"))  # artefacts whose harm VMAF measures
 _FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the score
@@ -56,9 +56,10 @@ class Examination:
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """The median severity of each artefact over frames of a clip."""
+    """The median severity of each artefact over frames of a clip, and the share of frames that have it."""
 
     medians: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, examinations: Iterable[Examination]) -> Typical:
@@ -66,4 +67,10 @@ class Typical:
         for examination in examinations:
             for name, found in examination.findings.items():
                 severities.setdefault(name, []).append(found.severity)
-        return cls({name: median(values) for name, values in severities.items()})
+        return cls(
+            {name: median(values) for name, values in severities.items()},
+            {
+                name: sum(value >= JUST_VISIBLE for value in values) / len(values)
+                for name, values in severities.items()
+            },
+        )
