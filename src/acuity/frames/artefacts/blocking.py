@@ -15,9 +15,10 @@ from acuity.frames.artefacts.strip import Strip
 
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
-# Of what scalers leave, whose weights come again every so many samples; steps of blocks are higher.
-_SCALED: Final = (2, 3)
+# Of what scaling to three times the size leaves; 6, 12 and 24 are multiples of it. Steps of blocks are higher.
+_SCALED: Final = (3,)
 _SCALED_STEPS: Final = 3.0  # levels
+_AS_HIGH: Final = 0.7  # of the steps on a coarser grid: blocks have nothing between their borders
 _LEAST_LINES: Final = 3
 _MASKING: Final = 6.0  # levels of fine detail around that make steps half as visible
 _UNEVEN: Final = 4.0  # levels that an area is brighter by than others: its border is a step, too
@@ -103,11 +104,14 @@ def _best_grid(profile: Plane) -> Lines | None:
     best = _most_certain(profile, _PERIODS)
     if best is None or best.certainty < _CERTAIN:
         return None
-    if best.excess < _SCALED_STEPS:
-        finer = _most_certain(profile, _SCALED)
-        if finer is not None and finer.certainty > best.certainty:
-            return None
-    return best
+    finer = _most_certain(profile, _SCALED)
+    scaled = (
+        finer is not None
+        and best.excess < _SCALED_STEPS
+        and finer.certainty > best.certainty
+        and finer.excess >= _AS_HIGH * best.excess
+    )
+    return None if scaled else best
 
 
 def _most_certain(profile: Plane, periods: tuple[float, ...]) -> Lines | None:

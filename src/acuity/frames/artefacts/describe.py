@@ -13,7 +13,7 @@ _MOST: Final = 3
 _CLOSE: Final = 0.05  # severities of one word that differ by less are ordered by what is unusual for the clip
 _LEAST_TYPICAL: Final = 0.02  # a median below it is none, and nothing is a multiple of it
 _USUAL: Final = 1.25  # ratios up to it, and its inverse, are as in the rest of the clip
-_SOMETIMES: Final = 0.2  # share of the frames from which it isn't rare, though the median frame has none
+_SOMETIMES: Final = 0.35  # share of the frames from which it isn't rare, though the median frame has none
 _AS_USUAL: Final = " (as in most of the clip)"
 _ALL_AS_USUAL: Final = " (all as in most of the clip)"
 

@@ -10,7 +10,9 @@ from typing import Final
 from acuity.frames.artefacts.box import Box
 from acuity.frames.artefacts.severity import JUST_VISIBLE, in_keeping
 
-SCORED: Final = frozenset(("blocking", "blur", "ringing", "noise"))  # artefacts whose harm VMAF measures
+SCORED: Final = frozenset(
+    ("blocking", "blur", "ringing", "noise", "combing")
+)  # artefacts whose harm VMAF measures
 _FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the score
 
 

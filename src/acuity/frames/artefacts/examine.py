@@ -12,6 +12,7 @@ from acuity.frames.artefacts.blank import BLANK, find_blank
 from acuity.frames.artefacts.blocking import Blocking
 from acuity.frames.artefacts.blur import Blur
 from acuity.frames.artefacts.box import WHOLE, Box, place_of
+from acuity.frames.artefacts.combing import Combing
 from acuity.frames.artefacts.examination import Examination, Finding
 from acuity.frames.artefacts.explained import explained
 from acuity.frames.artefacts.frame import ExaminedFrame
@@ -22,7 +23,7 @@ from acuity.frames.artefacts.misaligned import MISALIGNED, find_misaligned
 from acuity.frames.artefacts.noise import Noise
 from acuity.frames.artefacts.ringing import Ringing
 from acuity.frames.artefacts.severity import Anchors
-from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift
+from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift, ContrastChange
 from acuity.frames.artefacts.strip import strips
 from acuity.frames.artefacts.tone import Tone
 
@@ -32,7 +33,9 @@ MEASURES: Final[tuple[Measure, ...]] = (
     Ringing(),
     Banding(),
     Noise(),
+    Combing(),
     ColourShift(),
+    ContrastChange(),
     BrightnessShift(),
 )
 

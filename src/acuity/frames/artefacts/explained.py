@@ -8,6 +8,7 @@ import numpy as np
 
 from acuity.frames.artefacts.banding import Banding
 from acuity.frames.artefacts.blocking import Blocking
+from acuity.frames.artefacts.combing import Combing
 from acuity.frames.artefacts.grid import Plane, smoothed
 from acuity.frames.artefacts.measure import Measured
 from acuity.frames.artefacts.noise import Noise
@@ -23,6 +24,10 @@ class Explanation(NamedTuple):
 
 
 EXPLANATIONS: Final = (
+    *(
+        Explanation("combing", effect, Combing.anchors.just_visible, 1.0)  # rows of another moment
+        for effect in ("blocking", "blur", "ringing", "banding", "noise", "colour shift", "brightness shift")
+    ),
     Explanation("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
     Explanation("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
     Explanation("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from acuity.frames.artefacts.combing import is_combed
 from acuity.frames.artefacts.frame import ExaminedFrame
 from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
 
@@ -17,6 +18,8 @@ def find_misaligned(frame: ExaminedFrame) -> str | None:
     ref, dis = frame.ref.luma, frame.dis.luma
     if min(ref.shape) < _SMALLEST:
         return None
+    if is_combed(ref, dis, frame.level):  # a mean of two moments may look like a shift
+        return ""
     moved = transformation(ref, dis)
     error = squared_error(ref, dis)
     gains = {number: error / squared_error(luma, dis) for number, luma in frame.neighbours.items()}

@@ -1,4 +1,4 @@
-"""Colour shift and brightness shift: areas whose mean chroma or luma isn't the reference's."""
+"""Shifts of colour and brightness, changes of contrast: areas whose mean chroma or luma is another."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from typing import Final
 
 import numpy as np
 
-from acuity.frames.artefacts.grid import smoothed
+from acuity.frames.artefacts.grid import Plane, smoothed
 from acuity.frames.artefacts.measure import Figures, Gathered, Measured
 from acuity.frames.artefacts.severity import Anchors, worst
 from acuity.frames.artefacts.strip import Strip
 from acuity.video.picture import LAYOUTS
 
 _SMALL: Final = 0.01  # share of cells: an object of another colour
+_EVEN: Final = 36.0  # squared levels: the variance of tones below which contrast isn't known
+_CONTRASTS: Final = (0.84, 1.2)  # slopes between them are those of wrong ranges, too
+_MIDDLE: Final = (40, 215)  # levels: a fade, or light that is brighter, leaves black or white as it is
+_LEFT: Final = 0.15  # of a change of contrast: what may differ from a straight line
 _LESS: Final = 0.5  # weight of a shift of an object, beside one of a large area
 
 
@@ -41,6 +45,18 @@ class ColourShift:
         return Measured(figure, cells)
 
 
+class ContrastChange:
+    name = "contrast change"
+    anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma, by which tones are nearer to a middle one
+
+    def gather(self, strip: Strip) -> Figures | None:
+        return ()
+
+    def judge(self, gathered: Gathered) -> Measured | None:
+        cells = np.abs(_spread_change(gathered.ref_means, gathered.dis_means))
+        return Measured(worst(cells), cells)
+
+
 class BrightnessShift:
     name = "brightness shift"
     anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma
@@ -49,5 +65,20 @@ class BrightnessShift:
         return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
-        cells = np.abs(smoothed(gathered.dis_means - gathered.ref_means))
+        moved = gathered.dis_means - gathered.ref_means
+        cells = np.abs(smoothed(moved - _spread_change(gathered.ref_means, gathered.dis_means)))
         return Measured(worst(cells), cells)
+
+
+def _spread_change(ref: Plane, dis: Plane) -> Plane:
+    """How far a change of contrast moves each cell; 0 if something else changed."""
+    tones, shown = ref - ref.mean(), dis - dis.mean()
+    power = float(np.vdot(tones, tones))
+    slope = float(np.vdot(tones, shown)) / power if power > _EVEN * tones.size else 1.0
+    if _CONTRASTS[0] < slope < _CONTRASTS[1]:
+        return np.zeros_like(ref)
+    middle = (float(dis.mean()) - slope * float(ref.mean())) / (1 - slope)  # the tone that stays as it is
+    change = np.float32(slope - 1) * (ref - np.float32(middle))
+    left = dis - ref - change
+    straight = float(np.vdot(left, left)) <= _LEFT * float(np.vdot(change, change))
+    return change if straight and _MIDDLE[0] < middle < _MIDDLE[1] else np.zeros_like(ref)
