@@ -154,6 +154,30 @@ def test_lower_contrast_is_not_blur() -> None:
     assert found.severity("blur") < 0.1
 
 
+@pytest.mark.parametrize("gain", [0.7, 1.35])
+def test_contrast_is_called_contrast(gain: float) -> None:
+    frame = d.made(d.synthetic("clouds", 320, 240, 2), d.on_luma(lambda luma: 128 + gain * (luma - 128)))
+    assert describe(examine(frame), Typical()).startswith("Contrast change, ")
+
+
+@pytest.mark.parametrize("kind", ["city", "texture", "cartoon"])
+def test_rows_of_another_moment_are_combing_alone(kind: str) -> None:
+    content = d.synthetic(kind, 256, 224, 2)
+    ref, later = d.picture(content(2)), d.picture(content(3))
+    woven = [plane.copy() for plane in ref.planes]
+    for plane, other in zip(woven, later.planes, strict=True):
+        plane[1::2] = other[1::2]
+    found = describe(examine(ExaminedFrame(ref, replace(ref, planes=tuple(woven)))), Typical())
+    assert found.startswith("Combing, severe, ")
+    assert ";" not in found
+
+
+def test_coarse_bands_are_named_before_blur() -> None:
+    found = examine(d.made(d.synthetic("gradient", 320, 240, 2), d.banded(16)))
+    assert describe(found, Typical()).startswith("Banding, ")
+    assert found.severity("blur") < 0.25
+
+
 def test_both_of_two_artefacts_are_named() -> None:
     def both(planes: d.Planes) -> d.Planes:
         return d.cast(14, -10)(d.blurred(1.5)(planes))

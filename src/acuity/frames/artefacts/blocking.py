@@ -15,7 +15,7 @@ from acuity.frames.artefacts.strip import Strip
 
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
-# Of what scaling to three times the size leaves; 6, 12 and 24 are multiples of it. Steps of blocks are higher.
+# Of what scaling to three times the size leaves; 6, 12 and 24 are its multiples. Steps of blocks are higher.
 _SCALED: Final = (3,)
 _SCALED_STEPS: Final = 3.0  # levels
 _AS_HIGH: Final = 0.7  # of the steps on a coarser grid: blocks have nothing between their borders

@@ -31,7 +31,7 @@ EXPLANATIONS: Final = (
     Explanation("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
     Explanation("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
     Explanation("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside
-    Explanation("banding", "blur", Banding.anchors.visible, 0.5),  # and so are bands
+    Explanation("banding", "blur", Banding.anchors.visible, 0.8),  # and so are bands
     Explanation("noise", "ringing", Noise.anchors.visible, 0.6),  # noise beside edges
 )
 
