@@ -98,7 +98,7 @@ def transformation(ref: NDArray[Any], dis: NDArray[Any]) -> Transformation | Non
 
 def squared_error(ref: NDArray[Any], dis: NDArray[Any]) -> float:
     """The mean square of what differs besides brightness and contrast, as `transformation` measures it."""
-    return _Fit(_octaves(ref)[0], _octaves(dis)[0]).error(_UNMOVED)
+    return _Fit(_smooth(_finest(ref)), _smooth(_finest(dis))).error(_UNMOVED)
 
 
 class _Found(NamedTuple):
@@ -201,13 +201,17 @@ class _Fit:
 
 def _octaves(plane: NDArray[Any]) -> list[Plane]:
     """A picture and its halves, the finest first, smoothed a little, because points lie between samples."""
-    found = plane.astype(np.float32)
-    while found.size > _FINEST:
-        found = _halved(found)
-    octaves = [found]
+    octaves = [_finest(plane)]
     while max(octaves[-1].shape) > _COARSEST and min(octaves[-1].shape) >= _SMALLEST:
         octaves.append(_halved(octaves[-1]))
     return [_smooth(octave) for octave in octaves]
+
+
+def _finest(plane: NDArray[Any]) -> Plane:
+    found = plane.astype(np.float32)
+    while found.size > _FINEST:
+        found = _halved(found)
+    return found
 
 
 def _halved(plane: Plane) -> Plane:
