@@ -461,7 +461,7 @@ class Ssimulacra2:
 def mean_squared_errors(
     ones: list[NDArray[np.float32]], others: list[NDArray[np.float32]], band: int = 0
 ) -> NDArray[np.float64]:
-    """The mean squared error of each signature against each other; with a band, of row i against others i on."""
+    """The mean squared error of each signature against each other; with a band, of row i against i and on."""
 
 class Track:
     """The last pairs of signatures with figures of each, and the cheapest path through lags of a few frames.

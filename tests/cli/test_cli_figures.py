@@ -156,8 +156,8 @@ def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, capsys: Capture):  # t
 
 
 SWAPPED = (
-    "steered: vmaf is vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1neg in frames 2 to 4, each with its own scale, "
-    "so nothing is pooled over all frames"
+    "steered: vmaf is vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1neg in frames 2 to 4, each with its own scale,"
+    " so nothing is pooled over all frames"
 )
 
 

@@ -5,7 +5,8 @@
 
 Small made-up clips, the same on every machine, are measured with each instruction set of the processor and
 on each card. Their figures must equal the golden digits in the package to the last bit; only tiny models may
-be off, by 0.0001, and XPSNR by 1e-13. The exit code is 1 if a figure differs, or if a model that comes with Acuity is missing.
+be off, by 0.0001, and XPSNR by 1e-13. The exit code is 1 if a figure differs, or if a model that comes with
+Acuity is missing.
 
 Where libvmaf is at hand, in PyAV or as the program that VMAF_REFERENCE_BIN names, it measures the clips too.
 Its differences are shown and don't count: it prints six decimals, and its SIMD differs from its C code."""
