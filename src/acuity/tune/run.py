@@ -76,12 +76,14 @@ def _detection(request: PerShotRequest, clip: Clip) -> Detection:
 def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -> Document:
     """Choose the quality of each shot, and make the stitched video if asked to."""
     from acuity.tune.encoders import find_encoder
-    from acuity.tune.shots.commands import shell_script
+    from acuity.tune.shots.commands import check_script, shell_script
     from acuity.tune.shots.per_shot import plan_per_shot
     from acuity.tune.shots.stitch import encode_shots
 
     with workbench(request, listener) as bench:
         clip = request.clip()
+        if request.format == "shell":
+            check_script(clip)
         encoder = find_encoder(request.encoder)
         budget = request.target_bitrate
         plan = plan_per_shot(

@@ -15,6 +15,8 @@ from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_
 from acuity.video.source import open_source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from av.container import InputContainer
     from av.stream import Stream
     from av.video.stream import VideoStream
@@ -76,17 +78,24 @@ def from_start(clip: Clip) -> bool:
     return clip.parts is None or (len(clip.parts) == 1 and clip.parts[0].start == 0)
 
 
+@contextlib.contextmanager
+def opened(clip: Clip) -> Iterator[InputContainer]:
+    """The container of a clip's source, as long as it is needed."""
+    with ExitStack() as stack:
+        file = open_source(clip.path)
+        stack.callback(file.close)
+        source = open_container(file, AvFile(file))
+        stack.callback(source.close)
+        yield source
+
+
 def weight(clip: Clip, format: str) -> Weight:
     """What a file of that format will have beside the clip's video; reads the source once."""
     frames = clip.frames or 0
     alone = Weight(0, _HEAD + _OF_STREAM + _OF_PACKET * frames)
     if clip.info.kind != "container" or not from_start(clip):
         return alone
-    with ExitStack() as stack:
-        file = open_source(clip.path)
-        stack.callback(file.close)
-        source = open_container(file, AvFile(file))
-        stack.callback(source.close)
+    with opened(clip) as source:
         _, kept, _ = beside(source, clip, format)
         copied = sum(len(stream.data) for stream in kept if isinstance(stream, AttachmentStream))
         packets = 0

@@ -154,8 +154,8 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
     return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
 
 
-def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
-    """Start an encode; raises EncoderError if the encoder refuses its options."""
+def job_of(settings: Settings, quality: int, target: Target) -> Job:
+    """What the encoder is told before its first frame."""
     encoder = settings.encoder
     options = settings.encoder_options(quality)
     threads = settings.thread_count
@@ -166,7 +166,7 @@ def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
     if encoder.params is not None and (about := target.hdr10.parameters(encoder.name)):
         before = options.get(encoder.params)
         options[encoder.params] = f"{before}:{about}" if before else about
-    job = Job(
+    return Job(
         encoder.name,
         options,
         target.width,
@@ -180,5 +180,9 @@ def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
         _number(TRANSFERS, target.transfer),
         threads,
     )
-    start = PyavEncoding if encoder.in_process else ExternalEncoding
-    return start(job, encoder.codec, settings.label(quality))
+
+
+def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
+    """Start an encode; raises EncoderError if the encoder refuses its options."""
+    start = PyavEncoding if settings.encoder.in_process else ExternalEncoding
+    return start(job_of(settings, quality, target), settings.encoder.codec, settings.label(quality))

@@ -302,8 +302,8 @@ class _Pipe:
         return self._file.read(count)
 
 
-def _arguments(job: Job, format: str) -> list[str]:
-    """The program's arguments for a job."""
+def tag_filters(job: Job) -> list[str]:
+    """The filters of ffmpeg that mark frames with a job's colours and shape of samples."""
     filters = [f"setsar={job.aspect.numerator}/{job.aspect.denominator}"] if job.aspect else []
     tags = {
         "range": _RANGES.get(job.range),
@@ -314,12 +314,24 @@ def _arguments(job: Job, format: str) -> list[str]:
     said = [f"{name}={value}" for name, value in tags.items() if value is not None]
     if said:
         filters.append("setparams=" + ":".join(said))
+    return filters
+
+
+def encoder_words(job: Job) -> list[str]:
+    """The words of a command of ffmpeg that choose a job's encoder and its options."""
+    return [
+        *("-c:v", job.encoder, "-pix_fmt", job.pixel_format),
+        *(word for name, value in job.options.items() for word in (f"-{_OF_VIDEO.get(name, name)}", value)),
+        *(("-threads", str(job.threads)) if job.threads else ()),
+    ]
+
+
+def _arguments(job: Job, format: str) -> list[str]:
+    """The program's arguments for a job."""
+    filters = tag_filters(job)
     return [
         *("-hide_banner", "-loglevel", "error", "-f", "rawvideo", "-pixel_format", job.pixel_format),
         *("-video_size", f"{job.width}x{job.height}", "-framerate", str(job.rate), "-i", "pipe:0"),
         *(("-vf", ",".join(filters)) if filters else ()),
-        *("-an", "-c:v", job.encoder, "-pix_fmt", job.pixel_format),
-        *(word for name, value in job.options.items() for word in (f"-{_OF_VIDEO.get(name, name)}", value)),
-        *(("-threads", str(job.threads)) if job.threads else ()),
-        *("-f", format, "pipe:1"),
+        *("-an", *encoder_words(job), "-f", format, "pipe:1"),
     ]
