@@ -178,11 +178,11 @@ def report(
         if plan.division == "each"
         else at_equal_vmaf(bench, clip, settings, score)
     )
-    saved = 100 * (1 - plan.stitched.bytes / before)
+    saved = 100 * (1 - plan.stitched.video_bytes / before)
     qualities = " ".join(str(shot.quality) for shot in plan.shots)
     print(
         f"{settings.encoder.name:11} {plan.division:8} predicted {plan.predicted:7.3f} measured {score:7.3f} "
-        f"{plan.stitched.bytes:9,} bytes; one for all {before:11,.0f} ({where}); saved {saved:5.1f} %; "
+        f"{plan.stitched.video_bytes:9,} bytes; one for all {before:11,.0f} ({where}); saved {saved:5.1f} %; "
         f"{plan.points} points, {seconds:.0f} s; {settings.encoder.knob} {qualities}",
         flush=True,
     )

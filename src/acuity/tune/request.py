@@ -95,6 +95,8 @@ class TuneRequest:
         "mean", "string", "how frames become one figure: mean, harmonic_mean, min or a percentile as p5",
         MEASURED)
     subsample: int = setting(1, "integer", "score every Nth frame", MEASURED, minimum=1)
+    overwrite: bool = setting(
+        False, "boolean", "replace files that exist; without it they are refused", OUTPUT)
     no_cache: bool = setting(False, "boolean", "neither read nor keep measured encodes", WORK)
     no_parallel: bool = setting(False, "boolean", "make one encode at a time", WORK)
     backend: str = setting(

@@ -76,6 +76,7 @@ def _detection(request: PerShotRequest, clip: Clip) -> Detection:
 def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -> Document:
     """Choose the quality of each shot, and make the stitched video if asked to."""
     from acuity.tune.encoders import find_encoder
+    from acuity.tune.encoders.output import check_video_file
     from acuity.tune.shots.commands import check_script, shell_script
     from acuity.tune.shots.per_shot import plan_per_shot
     from acuity.tune.shots.stitch import encode_shots
@@ -85,6 +86,8 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
         if request.format == "shell":
             check_script(clip)
         encoder = find_encoder(request.encoder)
+        if request.output is not None:
+            check_video_file(request.output, clip, encoder, overwrite=request.overwrite)
         budget = request.target_bitrate
         plan = plan_per_shot(
             bench,
@@ -98,7 +101,7 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
             max_encodes=request.max_iterations,
         )
         if request.output is not None:
-            plan = encode_shots(plan, request.output)
+            plan = encode_shots(plan, request.output, overwrite=request.overwrite)
     found = plan.document()
     if request.format != "json":
         found = {

@@ -1,11 +1,12 @@
-"""Values of tuning requests from text: lists with commas, sizes, numbers of bytes, options of encoders."""
+"""Values of tuning requests from text: lists with commas, sizes, bytes, options of encoders, new files."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Final
 
-from acuity.errors import TuneError, to_give
+from acuity.errors import OutputError, TuneError, to_give, to_set
 from acuity.text import shortened
 
 MOST_ENTRIES: Final = 32  # of a list with commas: each costs encodes
@@ -77,3 +78,11 @@ def option_pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise TuneError(f"'{shortened(text)}' is no option of an encoder: write it as name=value")
     return name, value
+
+
+def check_new(path: str, overwrite: bool) -> None:
+    """Refuse a file to write that exists, unless it may be replaced; raises OutputError."""
+    if os.path.isfile(path) and not overwrite:
+        raise OutputError(
+            f"'{path}' exists already: name another file, or replace it with ", to_set("overwrite", True)
+        )

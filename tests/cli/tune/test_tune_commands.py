@@ -155,12 +155,34 @@ def test_a_plan_in_every_format(capsys: pytest.CaptureFixture[str], clip: str, t
     found = json.loads(printed)
     assert code == 0
     assert found["measured"]["frames"] == found["shots"][-1]["end_frame"] == 20
-    assert os.path.getsize(out) > 0
-    assert "predicted" in run(capsys, *asked)[1]
+    text = run(capsys, *asked, "--output", out, "--overwrite")[1]
+    assert f"20 frames, {os.path.getsize(out):,} bytes, VMAF " in text
+    assert "predicted" in text
     assert run(capsys, *asked, "--format", "shell")[1].startswith("#!/bin/sh")
     plan = tmp_path / "plan.csv"
     assert run(capsys, *asked, "--format", "csv", "--plan-out", str(plan))[:2] == (0, "")
     assert len(plan.read_text().splitlines()) == 1 + len(found["shots"])
+
+
+def test_what_is_finished_is_replaced_only_on_request(
+    capsys: pytest.CaptureFixture[str], clip: str, tmp_path: Path
+) -> None:
+    video, answer = tmp_path / "done.mp4", tmp_path / "done.json"
+    target = ("--target-vmaf", "75", *FAST)
+    asked: list[tuple[Path, tuple[str, ...]]] = [
+        (video, ("search", clip, *target, "--encode", str(video))),
+        (video, ("tune-per-shot", clip, *target, "--output", str(video))),
+        (answer, ("search", clip, *target, "-o", str(answer))),
+        (answer, ("tune-per-shot", clip, *target, "--plan-out", str(answer))),
+    ]
+    for file, words in asked:
+        file.write_bytes(b"finished")
+        code, out, err = run(capsys, *words)
+        assert (code, out) == (1, "")
+        assert f"'{file}' exists already: name another file, or replace it with --overwrite" in err
+        assert file.read_bytes() == b"finished"
+        assert run(capsys, *words, "--overwrite")[0] == 0
+        assert file.stat().st_size > 100
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None
     (tmp_path / "film.mp4").write_bytes(b"old")
     settings = Settings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
     with pytest.raises(TuneError, match="nonsense"):
-        encode_file(clip, settings, 30, tmp_path / "film.mp4")
+        encode_file(clip, settings, 30, tmp_path / "film.mp4", overwrite=True)
     assert os.listdir(tmp_path) == ["film.mp4"]
     assert (tmp_path / "film.mp4").read_bytes() == b"old"
 

@@ -43,7 +43,8 @@ def test_the_file_is_what_was_planned(
     out = tmp_path / f"out{suffix}"
     plan = encode_shots(plan_of(clip, settings_of(name), qualities, CUTS), out)
     assert plan.stitched is not None
-    assert plan.stitched.bytes == plan.bytes, "the packets are those of the probes"
+    assert plan.stitched.video_bytes == plan.bytes, "the packets are those of the probes"
+    assert plan.stitched.bytes == out.stat().st_size > plan.bytes, "the file has a container, too"
     assert plan.stitched.figure == pytest.approx(plan.predicted, abs=1e-9)
     assert score(clip.path, out).score == pytest.approx(plan.predicted, abs=1e-9), "of the file itself"
     assert set(STARTS) <= set(plan.stitched.keyframes)

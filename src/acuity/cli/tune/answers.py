@@ -13,15 +13,19 @@ from acuity.report import check_output
 from acuity.report.plain import plain
 from acuity.report.write import write_document
 from acuity.text import one_line
+from acuity.tune.request import TuneRequest
+from acuity.tune.values import check_new
 
 
-def check_answer(output: str | None, source: str) -> None:
-    """Refuse, before long work, a file that can't be written or is the source."""
+def check_answer(output: str | None, request: TuneRequest) -> None:
+    """Refuse, before long work, a file that can't be written, is the source, or exists already."""
+    source = request.src
     if output is None:
         check_output("-")
         return
     if os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
         raise OutputError(f"the answer would overwrite the source '{source}': name another file")
+    check_new(output, request.overwrite)
     check_output(output)
 
 

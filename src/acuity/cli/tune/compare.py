@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from acuity.tune.run import run_compare
 
     wanted = request(CompareRequest, arguments)
-    check_answer(arguments.output, wanted.src)
+    check_answer(arguments.output, wanted)
     with shown(sys.stderr, arguments.quiet) as listener:
         document = run_compare(wanted, listener=listener)
     if arguments.format not in ("json", "html", "both"):

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     format = arguments.format
     arguments.format = format if format in ("hls", "dash") else "json"
     wanted = request(LadderRequest, arguments)
-    check_answer(arguments.output, wanted.src)
+    check_answer(arguments.output, wanted)
     with shown(sys.stderr, arguments.quiet) as listener:
         document = run_ladder(wanted, listener=listener)
     if format not in ("json", "html"):

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     format = arguments.format
     arguments.format = format if format in ("shell", "csv") else "json"
     wanted = request(PerShotRequest, arguments)
-    check_answer(arguments.plan_out, wanted.src)
+    check_answer(arguments.plan_out, wanted)
     with shown(sys.stderr, arguments.quiet) as listener:
         document = run_per_shot(wanted, listener=listener)
     if format != "json":

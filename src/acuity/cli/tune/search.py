@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from acuity.tune.run import run_search
 
     wanted = request(SearchRequest, arguments)
-    check_answer(arguments.output, wanted.src)
+    check_answer(arguments.output, wanted)
     with shown(sys.stderr, arguments.quiet) as listener:
         document = run_search(wanted, listener=listener)
     if arguments.format != "json":

@@ -25,6 +25,7 @@ from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_sta
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
+from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
 from acuity.video.source import open_source
@@ -46,7 +47,9 @@ _SAME_TIME: Final = Fraction(1, 100_000)  # seconds: the start of a container is
 _VIDEO: Final = "video"
 
 
-def check_video_file(out: str | os.PathLike[str], encoder: Encoder) -> str:
+def check_video_file(
+    out: str | os.PathLike[str], clip: Clip, encoder: Encoder, *, overwrite: bool = False
+) -> str:
     """FFmpeg's name of the format of a file to write; raises OutputError or TuneError before the work."""
     name = os.fspath(out)
     suffix = os.path.splitext(name)[1].lower()
@@ -55,6 +58,9 @@ def check_video_file(out: str | os.PathLike[str], encoder: Encoder) -> str:
     if suffix.replace(".m4v", ".mp4") not in encoder.containers:
         fits = ", ".join(encoder.containers)
         raise TuneError(f"a {suffix} file can't hold the {encoder.codec} of {encoder.name}: use {fits}")
+    if os.path.exists(name) and os.path.samefile(name, clip.path):
+        raise OutputError(f"'{name}' is the source itself: choose another name")
+    check_new(name, overwrite)
     check_output(name, _VIDEO)
     return FORMATS[suffix]
 
@@ -75,8 +81,10 @@ class VideoFile:
     `notes` says what of the source the file can't hold.
     """
 
-    def __init__(self, out: str | os.PathLike[str], clip: Clip, encoder: Encoder) -> None:
-        self._format = check_video_file(out, encoder)
+    def __init__(
+        self, out: str | os.PathLike[str], clip: Clip, encoder: Encoder, *, overwrite: bool = False
+    ) -> None:
+        self._format = check_video_file(out, clip, encoder, overwrite=overwrite)
         self._out = os.fspath(out)
         self._clip = clip
         self._codec = encoder.codec
@@ -94,8 +102,6 @@ class VideoFile:
         self._frames = 0  # written so far
 
     def __enter__(self) -> Self:
-        if os.path.exists(self._out) and os.path.samefile(self._out, self._clip.path):
-            raise OutputError(f"'{self._out}' is the source itself: choose another name")
         # A process that serves clients writes only what doesn't exist, where it was allowed to.
         temporary = self._stack.enter_context(written_beside(self._out, _VIDEO, new=restricted()))
         try:
@@ -305,11 +311,12 @@ def encode_file(
     out: str | os.PathLike[str],
     scoring: Scoring | None = None,
     *,
+    overwrite: bool = False,
     frames: FramesCallback | None = None,
     stop: threading.Event | None = None,
 ) -> Point:
     """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
-    with VideoFile(out, clip, settings.encoder) as file:
+    with VideoFile(out, clip, settings.encoder, overwrite=overwrite) as file:
         point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=file)
     return replace(point, notes=(*point.notes, *file.notes))
 

@@ -37,7 +37,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     settings = request.settings(encoder, resolution)
     budget = None
     if request.encode is not None:
-        format = check_video_file(request.encode, encoder)
+        format = check_video_file(request.encode, source.whole, encoder, overwrite=request.overwrite)
         if asked.kind == "size":
             budget = Budget.of(asked, source.whole, format)
     target = source.target(asked if budget is None else replace(asked, value=budget.video))
@@ -62,7 +62,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
             error += f"; '{request.encode}' was not written"
     made = None
     if request.encode is not None and error is None:
-        final = _Final(bench, source.whole, settings, target, request.encode)
+        final = _Final(bench, source.whole, settings, target, request.encode, request.overwrite)
         made, point = final.made(best, budget, request.quality_range(encoder))
         if point.quality != best.quality and source.sample is None:
             best, points = point, [*(one for one in points if one.quality != point.quality), point]
@@ -113,6 +113,7 @@ class _Final(NamedTuple):
     settings: Settings
     target: Target
     path: str
+    overwrite: bool
 
     def made(
         self, best: Point, budget: Budget | None, quality_range: tuple[int, int] | None
@@ -131,7 +132,7 @@ class _Final(NamedTuple):
                 f"with {encoder.knob} {point.quality} the file had {os.path.getsize(self.path):,} bytes, more"
                 f" than the {budget.asked:,} asked for, so it was made with {encoder.knob} {worse}"
             )
-            point, said = self._written(worse)
+            point, said = self._replace(overwrite=True)._written(worse)
         if budget is not None and self._excess(budget):
             notes.append(
                 f"the file has {os.path.getsize(self.path):,} bytes, more than the {budget.asked:,} asked for"
@@ -151,7 +152,7 @@ class _Final(NamedTuple):
         return document, point
 
     def _written(self, quality: int) -> tuple[Point, list[str]]:
-        with VideoFile(self.path, self.clip, self.settings.encoder) as file:
+        with VideoFile(self.path, self.clip, self.settings.encoder, overwrite=self.overwrite) as file:
             point = self.bench.encode(self.clip, self.settings, quality, file)
         return point, file.notes
 

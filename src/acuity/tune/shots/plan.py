@@ -66,8 +66,9 @@ class Stitched:
     """The file that was made of a plan, as it was measured."""
 
     path: str
-    bytes: int  # of the video's packets
-    bitrate_kbps: float
+    bytes: int  # of the file
+    video_bytes: int  # of the video's packets in it
+    bitrate_kbps: float  # of the video
     figure: float
     frames: int
     keyframes: tuple[int, ...]  # frames that a player can seek to; every shot's first is among them
@@ -79,6 +80,7 @@ class Stitched:
             "score": round(self.figure, 6),
             "bitrate_kbps": round(self.bitrate_kbps, 3),
             "bytes": self.bytes,
+            "video_bytes": self.video_bytes,
             "frames": self.frames,
             "keyframes": list(self.keyframes),
             "notes": list(self.notes),

@@ -31,15 +31,17 @@ def encode_shots(
     plan: ShotPlan,
     out: str | os.PathLike[str],
     *,
+    overwrite: bool = False,
     frames: FramesCallback | None = None,
     stop: threading.Event | None = None,
 ) -> ShotPlan:
     """Make the file of a plan, with sound and subtitles of the source; returns it with what was measured.
 
-    The file is written beside and renamed when it is complete. `frames` gets the frames scored and their
+    The file is written beside and renamed when it is complete; one that exists is replaced only if
+    `overwrite` says so. `frames` gets the frames scored and their
     number. `stop` ends it within a second with Stopped.
     """
-    with VideoFile(out, plan.clip, plan.settings.encoder) as file:
+    with VideoFile(out, plan.clip, plan.settings.encoder, overwrite=overwrite) as file:
         reader = StitchedReader(plan, sink=file, stop=stop)
         report = score_encode(plan.clip, reader, plan.scoring, frames=frames, stop=stop)
     notes = [*(note.text for note in report.warnings), *file.notes]
@@ -50,6 +52,7 @@ def encode_shots(
         )
     stitched = Stitched(
         os.fspath(out),
+        os.path.getsize(out),
         reader.bytes,
         float(reader.bytes * 8 * plan.clip.rate / plan.frames / 1000),
         pool(scores_of(report)[plan.target.column], plan.target.pool),
