@@ -43,11 +43,17 @@ class Material:
             "bitrate_kbps": self.sample.bitrate_kbps(point).document(),
         }
 
+    def range(self, point: Point) -> dict[str, Any]:
+        """Which frames of the source the answer is about; what was sampled of them is said apart."""
+        return covered(self.whole, point.frames if self.sample is None else self.sample.total_frames)
+
     def notes(self, point: Point, target: Target) -> list[str]:
         """The same as sentences."""
+        said = part_notes(self.whole)
         if self.sample is None:
-            return []
+            return said
         return [
+            *said,
             self.sample.note(self._score(point, target)),
             self.sample.note(self.sample.bitrate_kbps(point), "kbit/s", 0),
         ]
@@ -57,6 +63,30 @@ class Material:
         if target.kind != "quality":
             return self.sample.score(point)
         return self.sample.score(point, target.column, target.pool)
+
+
+def covered(clip: Clip, frames: int) -> dict[str, Any]:
+    """The frames that an answer is about, up to but without `end_frame`, and their times."""
+    end = frames if clip.parts is None else clip.parts[-1].end
+    return {
+        "start_frame": 0,
+        "end_frame": end,
+        "start_seconds": 0.0,
+        "end_seconds": round(float(end / clip.rate), 6),
+        "whole": clip.parts is None,
+    }
+
+
+def part_notes(clip: Clip) -> list[str]:
+    """What people must know if only the first frames of a source were looked at."""
+    if clip.parts is None:
+        return []
+    end, total = clip.parts[-1].end, clip.info.frames
+    of = "" if total is None else f" of {'' if clip.info.frames_exact else 'about '}{total}"
+    return [
+        f"only the first {float(end / clip.rate):.4g} s of '{clip.path}' were encoded and scored, "
+        f"frames 0 to {end - 1}{of}: figures of the whole may differ"
+    ]
 
 
 def material(request: TuneRequest, bench: Workbench) -> Material:

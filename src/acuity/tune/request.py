@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from acuity.errors import TuneError, to_give, to_set
+from acuity.errors import TuneError, to_give, to_omit, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
@@ -434,3 +434,5 @@ class PerShotRequest(TuneRequest):
     def check(self) -> None:
         super(PerShotRequest, self).check()
         self.the_target()
+        if self.sample is not None:
+            raise TuneError("every shot is probed, and all of it: ", to_omit("sample"))

@@ -125,18 +125,20 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
         check_folder(request.encode)
     with workbench(request, listener) as bench:
         source = material(request, bench)
+        encoder = find_encoder(request.encoder)
         if request.encode is not None:
             check_rate(source.whole)
         ladder = build_ladder(
             bench,
             source.clip,
-            request.settings(find_encoder(request.encoder)),
+            request.settings(encoder),
             wanted,
             targets,
             quality_tiers=request.quality_tiers,
             spacing=request.spacing,
             min_step=request.min_step,
             crf_sweep=sweep,
+            quality_range=request.quality_range(encoder),
             segment_seconds=request.segment,
             pool=request.pool,
         )
@@ -144,6 +146,8 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
         top = ladder.renditions[-1].point
         assert top is not None  # a rendition was measured
         found["notes"] = [*source.notes(top, request.target_at(0)), *found["notes"]]
+        found["range"] = source.range(top)
+        found["sampling"] = source.document(top, request.target_at(0))
         if request.encode is not None:
             made = package_ladder(bench, ladder, request.encode, clip=source.whole, pool=request.pool)
             found["package"] = made.document()
@@ -156,7 +160,14 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
 def _as_manifest(request: LadderRequest, *, listener: Listener | None = None) -> Document:
     """The ladder as the tool answers it."""
     found = run_ladder(request, listener=listener)
-    return {"manifest": found.get("playlist", found), "format": request.format}
+    if "playlist" not in found:
+        return {"manifest": found, "format": request.format}
+    beside = ("ok", "error", "range", "sampling", "notes")
+    return {
+        "manifest": found["playlist"],
+        "format": request.format,
+        **{name: found[name] for name in beside},
+    }
 
 
 def _brief_rows(request: CompareRequest, *, listener: Listener | None = None) -> Document:

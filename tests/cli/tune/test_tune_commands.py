@@ -143,6 +143,10 @@ def test_a_ladder_in_every_format(capsys: pytest.CaptureFixture[str], clip: str)
     page = run(capsys, "ladder", clip, *LADDER, "--format", "html")[1]
     assert 'aria-label="VMAF over bitrate. ' in page
     assert 'data-kind="tune"' in page
+    code, _, err = run(capsys, "ladder", clip, *LADDER, "--target-vmafs", "99.99", "--crf-min", "30")
+    assert code == 1
+    assert "no sample reaches VMAF 99.99" in err
+    assert "pass --display 1080p to score both videos" in err
     code, _, err = run(capsys, "ladder", clip, "--target-vmafs", "75,40")
     assert code == 1
     assert "--resolutions is missing" in err
@@ -208,6 +212,10 @@ def test_what_is_finished_is_replaced_only_on_request(
         (("compare", "{clip}", "--target-vmafs", "95,x"), "give numbers with --target-vmafs"),
         (("ladder", "{clip}", "--resolutions", "big", "--target-vmafs", "90"), "'big' is no size"),
         (("tune-per-shot", "{clip}", "--scene-threshold", "2"), "'2' should be 1 or less"),
+        (
+            ("tune-per-shot", "{clip}", "--sample", "2"),
+            "every shot is probed, and all of it: leave out --sample",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -105,6 +105,29 @@ def test_a_size_of_another_shape_is_noted(clip: Clip, bench: Workbench) -> None:
     assert found.variants[0].aspect > 1
 
 
+def test_a_target_that_no_sample_reaches_is_no_success(clip: Clip, bench: Workbench) -> None:
+    found = build_ladder(bench, clip, FAST, [(96, 56)], [99.9, 60.0], segment_seconds=0.4).document()
+    assert not found["ok"]
+    assert found["error"].startswith("no sample reaches VMAF 99.9: the top rung is the best of them")
+
+
+def test_a_lowest_rung_above_its_target_is_noted(clip: Clip, bench: Workbench) -> None:
+    found = build_ladder(
+        bench, clip, FAST, [SIZES[0]], [90.0, 10.0], segment_seconds=0.4, quality_range=(0, 32)
+    )
+    assert found.document()["ok"]
+    said = (
+        f"the lowest rung has VMAF {found.renditions[0].vmaf:.2f}, and 10 was asked for: crf 32 is the worst"
+    )
+    assert [note for note in found.notes if note.startswith(said)]
+
+
+def test_a_size_without_a_rung_is_noted(clip: Clip, bench: Workbench) -> None:
+    found = build_ladder(bench, clip, FAST, [SIZES[0], (32, 20)], TARGETS, segment_seconds=0.4)
+    assert {rung.width for rung in found.renditions} == {192}
+    assert [note for note in found.notes if note.startswith("no rung is 32x20: its encodes that are worth")]
+
+
 @pytest.mark.parametrize(("name", "best", "worst"), [("libx264", 20, 40), ("libvpx-vp9", 25, 49)])
 def test_the_grid_is_stretched_to_the_encoder(name: str, best: int, worst: int) -> None:
     grid = default_grid(find_encoder(name))

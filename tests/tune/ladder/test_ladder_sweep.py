@@ -126,6 +126,18 @@ def test_a_worse_quality_than_the_grids_is_tried_for_a_low_target() -> None:
     assert max(sample.step for sample in sweep.measured) == 30
 
 
+@pytest.mark.parametrize("targets", [[90.0, 50.0], [90.0, 30.0], [99.0, 80.0]])
+@pytest.mark.parametrize("grid", [GRID, [20, 30, 40, 50]])
+def test_both_ends_come_to_their_targets_whatever_the_grid(grid: list[int], targets: list[float]) -> None:
+    content = Content(4000, 6)
+    sweep = Sweep([SIZES[0]], grid, targets, last_step=63)
+    run(sweep, content)
+    rungs = select_rungs(convex_hull(sweep.measured), targets).rungs
+    for rung, target in ((rungs[0], targets[-1]), (rungs[-1], targets[0])):
+        assert rung.vmaf >= target
+        assert content.sample(rung.size, rung.step + 1)[1] < target or rung.vmaf < target + 0.5
+
+
 @pytest.mark.parametrize("spacing", ["log_bitrate", "vmaf"])
 def test_rungs_are_more_even_than_those_of_the_grid(spacing: str) -> None:
     content, targets = Content(6000, 6), [96.0, 60.0]

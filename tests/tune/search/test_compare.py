@@ -61,7 +61,7 @@ def test_one_target_has_the_oldest_document(clip: Path) -> None:
     assert all(row["ok"] and row["vmaf_score"] >= 75 for row in rows)
     assert [row["bitrate_kbps"] for row in rows] == sorted(row["bitrate_kbps"] for row in rows)
     for row in rows:
-        assert set(row) == ROW | {"bisect_samples", "encodes"}
+        assert set(row) == ROW | {"bisect_samples", "encodes", "nearest"}
         assert row["codec"] in row["encoder_version"]
         assert row["best_crf"] in [sample["crf"] for sample in row["bisect_samples"]]
     again = compared(clip, target_vmaf=75.0)
@@ -79,8 +79,9 @@ def test_several_targets_and_rows_that_fail(clip: Path) -> None:
     assert [row["target_vmaf"] for row in good] == [75, 60]
     unreachable = next(row for row in bad if row["codec"] == "libx264")
     assert unreachable["target_vmaf"] == 100
-    assert unreachable["best_crf"] == 20  # the best that it reached
-    assert unreachable["vmaf_score"] < 100
+    assert unreachable["best_crf"] is unreachable["vmaf_score"] is None, "nothing was chosen"
+    assert unreachable["nearest"]["crf"] == 20
+    assert unreachable["nearest"]["vmaf_score"] < 100
     assert "100" in unreachable["error"]
     assert [row["target_vmaf"] for row in bad if row["codec"] == "nope"] == [100, 75, 60]
     assert all("there is no encoder 'nope'" in row["error"] for row in bad if row["codec"] == "nope")

@@ -40,6 +40,8 @@ def test_a_target_out_of_reach_says_that_no_file_was_written(clip: Path, tmp_pat
     out = tmp_path / "out.mkv"
     found = searched(clip, target_vmaf=99.9999, crf_min=30, crf_max=40, encode=str(out))
     assert not found["ok"]
+    assert [found[name] for name in ("crf", "bitrate_kbps", "bytes", "vmaf_score", "figure")] == [None] * 5
+    assert found["nearest"]["crf"] == 30
     assert found["encode"] is None
     assert "can't reach VMAF 99.9999 of" in found["error"]
     assert found["error"].endswith(f"'{out}' was not written")
@@ -58,4 +60,26 @@ def test_scores_that_rise_no_further_name_the_cheapest(tmp_path: Path) -> None:
     found = searched(path, target_vmaf=99.0)
     assert not found["ok"]
     assert found["error"].endswith(", and better quality doesn't raise it")
-    assert found["crf"] == max(point["crf"] for point in found["points"])
+    assert found["nearest"]["crf"] == max(point["crf"] for point in found["points"])
+
+
+def test_a_part_of_the_source_is_said(clip: Path) -> None:
+    part = searched(clip, target_vmaf=60.0, duration=0.2)
+    assert part["range"] == {
+        "start_frame": 0,
+        "end_frame": 5,
+        "start_seconds": 0.0,
+        "end_seconds": 0.2,
+        "whole": False,
+    }
+    said = f"only the first 0.2 s of '{clip}' were encoded and scored, frames 0 to 4 of 12: figures of the"
+    assert [note for note in part["notes"] if note.startswith(said)]
+    whole = searched(clip, target_vmaf=60.0)
+    assert (whole["range"]["end_frame"], whole["range"]["whole"]) == (12, True)
+    assert not [note for note in whole["notes"] if "only the first" in note]
+
+
+def test_a_size_that_does_not_suit_the_model_is_said(clip: Path) -> None:
+    found = searched(clip, target_vmaf=60.0)
+    assert [note for note in found["notes"] if "vmaf_v0.6.1 is made for a 1080p display" in note]
+    assert not [note for note in searched(clip, display="1080p")["notes"] if "display" in note]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from acuity.errors import OutputError
 from acuity.report import check_output
@@ -15,6 +16,8 @@ from acuity.report.write import write_document
 from acuity.text import one_line
 from acuity.tune.request import TuneRequest
 from acuity.tune.values import check_new
+
+_SETTING: Final = re.compile(r"\b(display|out_pix_fmt|max_iterations)(?:=([\w.]+)|(?<=_iterations))")
 
 
 def check_answer(output: str | None, request: TuneRequest) -> None:
@@ -43,6 +46,12 @@ def as_json(document: dict[str, Any]) -> str:
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr, one a line."""
+    """Print notes on stderr, one a line, with settings as options."""
     for note in notes:
-        print(f"vmaf-tune: note: {one_line(note)}", file=sys.stderr)
+        print(f"vmaf-tune: note: {one_line(_SETTING.sub(_option, note))}", file=sys.stderr)
+
+
+def _option(setting: re.Match[str]) -> str:
+    """A setting as documents write it (display=1080p) as an option."""
+    name, value = setting.groups()
+    return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")

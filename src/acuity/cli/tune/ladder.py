@@ -17,7 +17,7 @@ import os
 import sys
 from typing import Any, Final
 
-from acuity.cli.exits import OK
+from acuity.cli.exits import FAILED, OK
 from acuity.cli.getopt import UsageError
 from acuity.cli.style import Style
 from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if format not in ("json", "html"):
         say_notes(document["notes"])
     deliver(_answer(document, format, arguments), arguments.output)
-    return OK
+    return OK if document["ok"] else FAILED
 
 
 def _answer(document: dict[str, Any], format: str, arguments: argparse.Namespace) -> str:

@@ -65,9 +65,10 @@ def _text(document: dict[str, Any]) -> list[str]:
     style = Style(sys.stdout)
     made = document["encodes"]
     other = _other(document["target"])
+    best = document if document["ok"] else document["nearest"]
     rows = [
         [
-            "*" if point["crf"] == document["crf"] else "",
+            "*" if point["crf"] == best["crf"] else "",
             str(point["crf"]),
             *([f"{point['figure']:.6g}"] if other else []),
             f"{point['vmaf_score']:.2f}",
@@ -92,10 +93,9 @@ def _text(document: dict[str, Any]) -> list[str]:
     ]
     spare = ("bytes", "CPU time", "min", "p5")
     table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False], spare)
-    shown = document["target"]["shown"] if other else f"VMAF {document['vmaf_score']:.2f}"
+    shown = document["target"]["shown"] if other else f"VMAF {best['vmaf_score']:.2f}"
     answer = (
-        f"{document['codec']} {document['knob']} {document['crf']}: {shown} "
-        f"at {document['bitrate_kbps']:,.0f} kbit/s"
+        f"{document['codec']} {document['knob']} {best['crf']}: {shown} at {best['bitrate_kbps']:,.0f} kbit/s"
     )
     lines = [style("bold", answer), *table.text(width=style.columns if style.terminal else None)]
     if document["error"]:

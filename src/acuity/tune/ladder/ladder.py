@@ -7,7 +7,7 @@ will need, so a rung's final encode is the sample that it was chosen for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,9 +23,9 @@ from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.codec_string import codec_string
 from acuity.tune.ladder.hull import convex_hull
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
-from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs
+from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs, unreached
 from acuity.tune.ladder.stream_head import colour_numbers, stream_head
-from acuity.tune.ladder.sweep import Size, Sweep
+from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
 
 if TYPE_CHECKING:
@@ -108,6 +108,11 @@ class Ladder:
     encodes: int  # that were made; points from the cache aren't counted
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def error(self) -> str | None:
+        """Why the highest target is missed; None if it is met, and the lower ones with it."""
+        return unreached(self.renditions[-1].vmaf, max(self.targets))
+
     @cached_property
     def variants(self) -> list[Variant]:
         """The rungs as playlists describe them; raises TuneError for a codec that they have no name for."""
@@ -158,6 +163,8 @@ class Ladder:
         return {
             "schema": SCHEMA,
             "src": self.clip.path,
+            "ok": self.error is None,
+            "error": self.error,
             "encoder": self.encoder.name,
             "encoder_version": point.encoder_version,
             "model": point.model,
@@ -188,13 +195,15 @@ def build_ladder(
     spacing: str = "log_bitrate",
     min_step: float = MIN_STEP,
     crf_sweep: Sequence[int] | None = None,
+    quality_range: tuple[int, int] | None = None,
     segment_seconds: float = SEGMENT_SECONDS,
     pool: str = "mean",
     whole: bool = False,
 ) -> Ladder:
     """Build a ladder; raises TuneError if it can't have a single rung. `whole` encodes all of the grid.
 
-    A size or sample that fails is kept, with its error, and the others go on.
+    `quality_range` limits the values of the quality setting that are tried. A size or sample that fails is
+    kept, with its error, and the others go on.
     """
     check_targets(target_vmafs)
     check_spacing(spacing)
@@ -204,16 +213,18 @@ def build_ladder(
     grid = list(crf_sweep or default_grid(encoder))
     for quality in grid:
         encoder.check_quality(quality)
+    low, high = sorted(map(encoder.step, quality_range or (encoder.best, encoder.worst)))
     settings, segment = _segmented(settings, clip, segment_seconds)
     sizes, samples, notes = _sizes(clip, settings, segment, resolutions)
     sweep = Sweep(
         list(sizes),
-        [encoder.step(quality) for quality in grid],
+        [min(max(encoder.step(quality), low), high) for quality in grid],
         target_vmafs,
         count=quality_tiers,
         spacing=spacing,
         min_step=min_step,
-        last_step=encoder.last_step,
+        first_step=low,
+        last_step=high,
         whole=whole,
     )
     before = bench.encodes
@@ -227,6 +238,7 @@ def build_ladder(
         for sample in samples
         if sample.error is not None
     ]
+    said += _above(rungs[0], target_vmafs, measured, encoder, high) + _without_rung(sizes, rungs, measured)
     told = [note for sample in rungs if sample.point is not None for note in sample.point.notes]
     return Ladder(
         clip=clip,
@@ -241,6 +253,42 @@ def build_ladder(
         encodes=bench.encodes - before,
         notes=list(dict.fromkeys([*said, *notes, *failed, *told])),
     )
+
+
+def _above(
+    bottom: Sample, targets: Sequence[float], measured: Sequence[Sample], encoder: Encoder, last: int
+) -> list[str]:
+    """Why the lowest rung is clearly above the lowest target, if it is."""
+    low = min(targets)
+    if len(set(targets)) == 1 or bottom.crf is None or bottom.vmaf - low <= CLOSE:
+        return []
+    step = encoder.step(bottom.crf)
+    size = bottom.width, bottom.height
+    tried = {(one.width, one.height, one.crf): one.vmaf for one in measured}
+    if step < last and tried.get((*size, encoder.quality(step + 1)), low) < low:
+        return []  # as near as its steps allow
+    why = (
+        f"{encoder.knob} {bottom.crf} is the worst quality that may be tried, so ask for a smaller size"
+        if step == last
+        else "what was tried below it costs more bits for its score"
+    )
+    return [f"the lowest rung has VMAF {bottom.vmaf:.2f}, and {low:g} was asked for: {why}"]
+
+
+def _without_rung(sizes: Iterable[Size], rungs: Sequence[Sample], measured: Sequence[Sample]) -> list[str]:
+    """Which of the sizes asked for have no rung, and why."""
+    used = {(sample.width, sample.height) for sample in rungs}
+    hull = {(sample.width, sample.height) for sample in convex_hull(measured)}
+    found = []
+    for size in sizes:
+        if size not in used:
+            why = (
+                "its encodes that are worth their bits are beyond the targets, or too near to other rungs"
+                if size in hull
+                else "at its bitrates other sizes have higher scores"
+            )
+            found.append(f"no rung is {size[0]}x{size[1]}: {why}")
+    return found
 
 
 def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[Settings, int]:

@@ -80,7 +80,7 @@ def select_rungs(
     if not hull:
         raise TuneError("no sample of the ladder could be made, so there are no rungs")
     bottom, top = ends(hull, targets)
-    notes = _reached(hull[top].vmaf, max(targets))
+    notes = [missed] if (missed := unreached(hull[top].vmaf, max(targets))) else []
     candidates = hull[bottom : top + 1]
     for number in range(min(count, len(candidates)), 1, -1):
         chosen = _most_even(candidates, number, SPACINGS[spacing], min_step)
@@ -147,10 +147,11 @@ def _most_even(
     return None if last is None else [candidates[i] for i in last[1]]
 
 
-def _reached(best: float, target: float) -> list[str]:
+def unreached(best: float, target: float) -> str | None:
+    """The sentence about a target that no sample reaches; None if one does."""
     if best >= target:
-        return []
-    return [f"no sample reaches VMAF {target:g}: the top rung is the best of them, with {best:.2f}"]
+        return None
+    return f"no sample reaches VMAF {target:g}: the top rung is the best of them, with {best:.2f}"
 
 
 def _fewer(number: int, count: int, candidates: Sequence[Rated], min_step: float) -> list[str]:

@@ -10,14 +10,16 @@ each rules out samples once a neighbour is measured:
                  all higher ones, and where a smaller size is better, it is at all lower ones
     saturation   a step in quality gains less the better the quality is already
 
-After the grid, a few more qualities between its values bring samples to where rungs are wanted. Nothing
-here encodes. Qualities are steps: 0 is the encoder's best.
+After the grid, samples between and beyond its values are made until both ends of the ladder are at their
+targets, as near as the encoder's steps allow, or nothing is left that could come nearer. Then a few more
+bring samples to where rungs are wanted between the ends. Nothing here encodes. Qualities are steps: 0 is the
+encoder's best.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -34,7 +36,7 @@ _OFF: Final = 0.25  # part of the distance of two rungs by which a sample may be
 _FALLING: Final = 1.5  # steps for each that a curve would need if it kept its slope, which falls
 _REACH: Final = 2  # times the distance of the last two samples, as far as it makes sense to go beyond them
 _PART: Final = 0.6  # of the encodes of a sweep for each target: the most that are made
-_ROUNDS: Final = 4  # of samples between those of the grid
+_ROUNDS: Final = 4  # of samples between those of the grid; those towards a target are halved after so many
 
 
 class Measured(NamedTuple):
@@ -65,16 +67,18 @@ class Sweep:
         count: int = 5,
         spacing: str = "log_bitrate",
         min_step: float = MIN_STEP,
+        first_step: int = 0,
         last_step: int | None = None,
         budget: int | None = None,
         whole: bool = False,
     ) -> None:
         """`last_step` is the encoder's worst, unless it is the grid's; `whole` is the whole grid and no more.
 
-        `budget` is the most samples in all, if those of the grid leave some of it.
+        `budget` is the most samples in all, if those of the grid and of the ends leave some of it.
         """
         self._sizes = sorted(set(sizes), key=lambda size: (size[0] * size[1], size))
         self._grid = sorted(set(grid))
+        self._first_step = first_step
         self._last_step = self._grid[-1] if last_step is None else last_step
         self._targets = targets
         self._count = count
@@ -84,7 +88,7 @@ class Sweep:
         usual = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
         self._budget = usual if budget is None else budget
         self._whole = whole
-        self._rounds = 0
+        self._rounds = {"ends": 0, "places": 0}
         self._known: dict[Size, dict[int, Measured]] = {size: {} for size in self._sizes}
         self._tried: set[Wish] = set()
 
@@ -100,10 +104,14 @@ class Sweep:
     def next(self) -> list[Wish]:
         """The samples to make now, side by side; none when there is nothing more to learn."""
         wishes = self._of_grid()
-        if not wishes and not self._whole and self._rounds < _ROUNDS:
-            self._rounds += 1
-            wishes = self._between()
-            wishes = wishes[: max(self._budget - len(self._tried), 0)]
+        hull = convex_hull(self.measured)
+        if not wishes and hull and not self._whole:
+            self._rounds["ends"] += 1
+            wishes = self._new(self._towards_target(hull, target) for target in self._end_targets())
+            if not wishes and self._rounds["places"] < _ROUNDS:
+                self._rounds["places"] += 1
+                left = max(self._budget - len(self._tried), 0)
+                wishes = self._new(self._towards_places(hull))[:left]
         self._tried.update(wishes)
         return wishes
 
@@ -168,17 +176,9 @@ class Sweep:
 
     # Between the values of the grid -----------------------------------------------------------------------
 
-    def _between(self) -> list[Wish]:
-        """Samples near the places where rungs are wanted and the hull has none."""
-        hull = convex_hull(self.measured)
-        if not hull:
-            return []
-        wishes = [self._towards_target(hull, target) for target in self._end_targets()]
-        # Places between the ends make sense only once the ends are where they will be.
-        if not any(wishes) or self._rounds > 1:
-            wishes += self._towards_places(hull)
-        found = dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried)
-        return list(found)
+    def _new(self, wishes: Iterable[Wish | None]) -> list[Wish]:
+        """The wishes that were not tried yet, each once."""
+        return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
     def _end_targets(self) -> list[float]:
         return sorted({max(self._targets), min(self._targets)}, reverse=True)
@@ -197,31 +197,38 @@ class Sweep:
         if short.vmaf >= target:  # cheaper and good enough, but under the hull
             return None
         part = (reaching.vmaf - target) / (reaching.vmaf - short.vmaf)
+        if self._rounds["ends"] > _ROUNDS:
+            part = 0.5
         step = reaching.step + math.floor(part * (short.step - reaching.step))
         return self._unless_known(reaching.size, step, reaching.step, short.step)
 
     def _beyond(self, best: Measured, target: float) -> Wish | None:
         """A better sample than any of the grid, if the target may be within its reach."""
         known = sorted(self._known[best.size].values(), key=lambda sample: sample.step)
-        if len(known) < 2 or known[0] != best:
+        if known[0] != best:
             return None
-        span = known[1].step - known[0].step
-        needed = (target - best.vmaf) / max((known[0].vmaf - known[1].vmaf) / span, 1e-9)
-        if needed > _REACH * span:  # saturated: even at this slope, which falls, it would be far
-            return None
-        step = max(0, best.step - max(1, math.ceil(_FALLING * needed)))
+        span, slope = self._slope(known)
+        needed = span if slope is None else (target - best.vmaf) / max(slope, 1e-9)
+        if needed > best.step - self._first_step and best.vmaf >= _SATURATES:
+            return None  # even at this slope, which falls, there aren't enough steps
+        steps = math.ceil(min(_FALLING * needed, _REACH * span))
+        step = max(self._first_step, best.step - max(1, steps))
         return Wish(best.size, step) if step < best.step else None
 
     def _below(self, reaching: Measured, target: float) -> Wish | None:
         """A worse sample than any of the grid, for a target that all of them of a size reach."""
         known = sorted(self._known[reaching.size].values(), key=lambda sample: -sample.step)
-        if len(known) < 2:
-            return None
-        span = known[0].step - known[1].step
-        slope = (known[1].vmaf - known[0].vmaf) / span
-        steps = _REACH * span if slope <= 0 else min((reaching.vmaf - target) / slope, _REACH * span)
+        span, slope = self._slope(known)
+        steps = min((reaching.vmaf - target) / slope, _REACH * span) if slope and slope > 0 else _REACH * span
         step = min(self._last_step, reaching.step + max(1, math.floor(steps)))
         return Wish(reaching.size, step) if step > reaching.step else None
+
+    def _slope(self, known: Sequence[Measured]) -> tuple[int, float | None]:
+        """The steps between the first two of a size's samples, and what a step gains there if it is known."""
+        if len(known) < 2:
+            return max(1, (self._grid[-1] - self._grid[0]) // max(1, len(self._grid) - 1)), None
+        span = abs(known[1].step - known[0].step)
+        return span, abs(known[0].vmaf - known[1].vmaf) / span
 
     def _towards_places(self, hull: Sequence[Measured]) -> list[Wish | None]:
         """Samples at the even places between the ends that no sample of the hull is near to."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import InputError
+from acuity.errors import InputError, Remedy
 from acuity.features import get_extractor
 from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
@@ -27,6 +27,7 @@ from acuity.tune.encoders.settings import Settings
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.points.lead_in import LedReader, before
 from acuity.tune.progress import Stopped
+from acuity.video.notes import Note
 from acuity.video.readers.reader import BaseReader
 
 # Called with the frames scored, and the number of all if known.
@@ -132,7 +133,7 @@ def measure(
         encoder_version=encoder_version(settings.encoder),
         encode_seconds=encoded.encode_seconds,
         wall_seconds=seconds,
-        notes=tuple(note.text for note in report.warnings if note.code not in _EXPECTED),
+        notes=tuple(note.spelled(Remedy.plain) for note in report.notes if _worth_saying(note)),
     )
 
 
@@ -174,6 +175,11 @@ def score_encode(
         watch=watch,
         share=scoring.share,
     )
+
+
+def _worth_saying(note: Note) -> bool:
+    """Whether a note of the engine is told with a point: doubts, and that the size doesn't suit the model."""
+    return note.code not in _EXPECTED and (note.level == "warning" or note.code == "display")
 
 
 def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:

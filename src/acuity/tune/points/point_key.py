@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity import __version__
 from acuity.models.digests import model_digests
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders.settings import Settings
     from acuity.tune.points.point import Scoring
+
+_NOTES: Final = 2  # which notes points are kept with: a point without those of today is measured anew
 
 
 def point_key(clip: Clip, settings: Settings, quality: int, scoring: Scoring) -> str:
@@ -44,6 +46,7 @@ def _common(clip: Clip, settings: Settings, scoring: Scoring) -> dict[str, Any]:
 def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
     return {
         "engine": __version__,
+        "notes": _NOTES,
         "clip": clip.digest(),
         "scoring": scoring.document(),
         "models": _models(scoring),

@@ -16,7 +16,7 @@ from acuity.scoring.bd_rate import compare_curves
 from acuity.text import shortened
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.material import Material, material
+from acuity.tune.material import Material, material, part_notes
 from acuity.tune.request import CompareRequest
 from acuity.tune.search.searching import Found, search_rows
 
@@ -52,6 +52,7 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     else:
         about = _searched(request, bench, clip, contenders)
     rows = [row for contender in contenders for row in contender.rows]
+    points = [point for contender in contenders for point in contender.points.values()]
     return {
         **about,
         "tool_version": f"acuity {__version__}",
@@ -65,6 +66,7 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
         "encodes": bench.encodes,
         "metric": request.metric,
         "pool": request.pool,
+        "range": source.range(points[0]) if points else None,
         "sampling": None if source.sample is None else source.sample.document(),
         "notes": _notes(request, source, contenders),
     }
@@ -113,8 +115,8 @@ def _answered(request: CompareRequest, contender: _Contender, found: Found | Acu
     """What a search adds to its row."""
     if isinstance(found, UnreachableError):
         contender.points |= {point.quality: point for point in found.points}
-        best = {} if found.best is None else _figures(request, found.best)
-        return {**best, **_samples(request, found.points), "error": _said(found)}
+        nearest = None if found.best is None else _sample(request, found.best)
+        return {"nearest": nearest, **_samples(request, found.points), "error": _said(found)}
     if isinstance(found, AcuityError):
         return {"error": _said(found)}
     contender.points |= {point.quality: point for point in found.points}
@@ -182,6 +184,7 @@ def _row(contender: _Contender, target: float | None) -> dict[str, Any]:
         "bitrate_kbps": None,
         "encode_time_ms": None,
         "vmaf_score": None,
+        "nearest": None,
         "target_vmaf": target,
         "ok": False,
         "error": contender.error,
@@ -261,7 +264,7 @@ def _savings(request: CompareRequest, contenders: Sequence[_Contender]) -> list[
 
 def _notes(request: CompareRequest, source: Material, contenders: Sequence[_Contender]) -> list[str]:
     """What was sampled, and what was noticed while encoding and scoring."""
-    said: list[str] = []
+    said = part_notes(source.whole)
     for contender in contenders:
         said += contender.notes
         for point in _curve(contender):
@@ -270,5 +273,5 @@ def _notes(request: CompareRequest, source: Material, contenders: Sequence[_Cont
             row = next((row for row in contender.rows if row["ok"]), None)
             if row is not None:
                 sampled = source.notes(contender.points[row["best_crf"]], request.target_at(0))
-                said += [f"{contender.name}: {note}" for note in sampled]
+                said += [f"{contender.name}: {note}" for note in sampled if note not in said]
     return list(dict.fromkeys(said))

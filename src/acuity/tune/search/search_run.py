@@ -66,6 +66,13 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         made, point = final.made(best, budget, request.quality_range(encoder))
         if point.quality != best.quality and source.sample is None:
             best, points = point, [*(one for one in points if one.quality != point.quality), point]
+    chosen = {
+        "crf": best.quality,
+        "bitrate_kbps": round(best.bitrate_kbps, 3),
+        "bytes": best.bytes,
+        "vmaf_score": round(best.pool(), 6),
+        "figure": round(target.figure(best), 6),
+    }
     return {
         "schema": SCHEMA,
         "src": request.src,
@@ -74,11 +81,9 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "codec": encoder.name,
         "encoder_version": best.encoder_version,
         "knob": encoder.knob,
-        "crf": best.quality,
-        "bitrate_kbps": round(best.bitrate_kbps, 3),
-        "bytes": best.bytes,
-        "vmaf_score": round(best.pool(), 6),
-        "figure": round(target.figure(best), 6),
+        **(chosen if error is None else dict.fromkeys(chosen)),
+        "nearest": None if error is None else chosen,
+        "range": source.range(best),
         "target": {
             **_target(request, asked),
             **({} if budget is None else {"video_bytes": budget.video}),

@@ -21,6 +21,7 @@ from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.settings import Settings
+from acuity.tune.material import part_notes
 from acuity.tune.points.point import FramesCallback, Point
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
@@ -107,7 +108,11 @@ def plan_per_shot(
         bench.encodes - before,
         job.measured,
         met,
-        tuple(notes),
+        (
+            *part_notes(clip),
+            *notes,
+            *_gathered({n: point.notes for n, point in enumerate(points)}, len(points)),
+        ),
     )
     bench.tally.set_best(
         f"{len(parts)} shot{'s' * (len(parts) > 1)}: {target.shown(plan.predicted)} "
@@ -137,13 +142,16 @@ def _parts(
     return [Part(low, high) for low, high in pairwise(bounds)]
 
 
-def _gathered(notes: Mapping[int, Sequence[str]]) -> list[str]:
-    """Notes of shots, each once, with the numbers of the shots that it is about."""
+def _gathered(notes: Mapping[int, Sequence[str]], shots: int) -> list[str]:
+    """Notes of shots, each once, with the numbers of the shots that it is about unless these are all."""
     about: dict[str, list[str]] = {}
     for number in sorted(notes):
         for note in notes[number]:
             about.setdefault(note, []).append(str(number + 1))
-    return [f"shot{'s' * (len(shots) > 1)} {', '.join(shots)}: {note}" for note, shots in about.items()]
+    return [
+        note if len(which) == shots else f"shot{'s' * (len(which) > 1)} {', '.join(which)}: {note}"
+        for note, which in about.items()
+    ]
 
 
 @dataclass(slots=True)
@@ -209,7 +217,7 @@ class _Job:
             f"{self.target.shown(self.target.figure(results[number][0]))}"
             for number in sorted(missed)
         ]
-        return [point for point, _ in results], not missed, notes + _gathered(unfinished)
+        return [point for point, _ in results], not missed, notes + _gathered(unfinished, len(self.parts))
 
     def divided(self, bitrate_kbps: float | None) -> tuple[list[Point], bool, list[str]]:
         """A point for each shot, at equal slopes.

@@ -12,6 +12,7 @@ import numpy as np
 from acuity.measure.pooling import pool
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.settings import Settings
+from acuity.tune.material import covered
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.search.target import Target
 
@@ -161,6 +162,7 @@ class ShotPlan:
             "model": self.shots[0].point.model,
             "encodes": self.encodes,
             "points": self.points,
+            "range": covered(self.clip, self.frames),
             "notes": list(self.notes),
         }
 
