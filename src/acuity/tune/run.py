@@ -103,13 +103,12 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
         if request.output is not None:
             plan = encode_shots(plan, request.output, overwrite=request.overwrite)
     found = plan.document()
-    if request.format != "json":
-        found = {
-            "format": request.format,
-            "plan": plan.csv() if request.format == "csv" else shell_script(plan),
-            **found,
-        }
-    return found
+    if request.format == "json":
+        return found
+    text = plan.csv() if request.format == "csv" else shell_script(plan)
+    said_in_text = ("shots", "segment_commands", "concat_command")
+    rest = {name: value for name, value in found.items() if name not in said_in_text}
+    return {"format": request.format, "plan": text, **rest}
 
 
 def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> Document:

@@ -68,6 +68,42 @@ def test_a_search_and_its_file(folder: Path) -> None:
     assert (again["crf"], again["bitrate_kbps"]) == (found["crf"], found["bitrate_kbps"])
 
 
+def test_a_target_that_is_missed_is_no_choice(folder: Path) -> None:
+    asked = {"src": str(folder / "clip.y4m"), "target_vmaf": 100, **FAST}
+    found = ask(folder, "run_search", **asked, duration=0.4)
+    assert (found["ok"], found["crf"], found["vmaf_score"]) == (False, None, None)
+    assert found["nearest"]["vmaf_score"] < 100
+
+
+def test_a_part_of_the_film_is_said_by_every_tool(folder: Path) -> None:
+    asked = {"src": str(folder / "clip.y4m"), "duration": 0.4, **FAST}
+    ladder = {"resolutions": "160x96,80x48", "target_vmafs": "80,60"}
+    answers = [
+        ask(folder, "run_search", target_vmaf=80, **asked),
+        ask(folder, "run_compare", target_vmaf=80, encoders="libx264", **asked),
+        ask(folder, "run_ladder", **ladder, **asked)["manifest"],
+        ask(folder, "run_ladder", format="hls", **ladder, **asked),
+        ask(folder, "run_tune_per_shot", target_vmaf=80, **asked),
+    ]
+    for found in answers:
+        assert (found["range"]["end_frame"], found["range"]["end_seconds"]) == (10, 0.4)
+        assert not found["range"]["whole"]
+        assert found["notes"][0].startswith("only the first 0.4 s of ")
+        assert [note for note in found["notes"] if "is made for a 1080p display" in note]
+
+
+def test_how_it_is_watched_and_other_metrics_can_be_asked_for(folder: Path) -> None:
+    source = str(folder / "clip.y4m")
+    phone = ask(folder, "run_search", src=source, target_vmaf=60, viewing="phone", **FAST)
+    assert phone["model"] == "vmaf_v1.0.16_5d0h"
+    for tool in ("run_search", "run_compare", "run_tune_per_shot"):
+        extra = {"encoders": "libx264"} if tool == "run_compare" else {}
+        found = ask(folder, tool, src=source, metric="psnr", target=30, **extra, **FAST)
+        assert "error" not in found or found["error"] is None
+    displayed = ask(folder, "run_search", src=source, target_vmaf=60, display="1080p", **FAST)
+    assert not [note for note in displayed["notes"] if "display" in note]
+
+
 def test_a_bitrate_as_target(folder: Path) -> None:
     found = ask(folder, "run_search", src=str(folder / "clip.y4m"), target_bitrate=150, **FAST)
     assert found["bitrate_kbps"] <= 150
@@ -122,6 +158,8 @@ def test_plans_by_shot(folder: Path) -> None:
     table = ask(folder, "run_tune_per_shot", src=source, target_vmaf=80, format="csv", **FAST)
     rows = list(csv.DictReader(io.StringIO(table["plan"])))
     assert [int(row["crf"]) for row in rows] == [shot["crf"] for shot in found["shots"]]
+    assert not {"shots", "segment_commands", "concat_command"} & set(table), "they are in the plan's text"
+    assert ["x264-params", "cpu-independent=1:stitchable=1"] in found["settings"]["options"]
     script = ask(folder, "run_tune_per_shot", src=source, target_vmaf=80, format="shell", **FAST)
     assert script["plan"].startswith("#!/bin/sh")
 

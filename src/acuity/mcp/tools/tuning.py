@@ -34,32 +34,46 @@ _ROWS: Final = 40  # of a comparison: what an answer has room for
 _SECONDS: Final = 6 * 3600.0  # the most that a job of tuning may take
 # What all four take is explained in few words, because every client reads the list of tools.
 _BRIEF: Final = {
-    "encoder": "h264, hevc, av1, vp9, or its name.",
-    "encoders": "Separated by commas.",
-    "preset": "ultrafast to placebo, or its own.",
+    "encoder": "h264, hevc, av1, vp9 or a name.",
+    "encoders": "With commas.",
+    "preset": "ultrafast to placebo.",
     "vmaf_model": "As in vmaf_score.",
+    "viewing": "tv, phone, 4k-tv.",
+    "display": "1080p, 2160p.",
+    "metric": "Of `target`, as psnr.",
+    "target": "For `metric`.",
+    "target_vmaf": "Score to reach.",
+    "target_bitrate": "Instead: at most so many kbit/s.",
+    "resolutions": "As 1280x720,640x360.",
+    "quality_tiers": "Most rungs.",
+    "allocation": "each (default) or mean.",
+    "spacing": "By log_bitrate (default) or vmaf.",
     "duration": "Only the first seconds.",
-    "width": "Of raw video.",
-    "height": "Of raw video.",
-    "pix_fmt": "Of raw video, as yuv420p10le.",
-    "framerate": "Of raw video.",
-    "pool": "mean, harmonic_mean, min, p5 …",
-    "scene_threshold": "Change of luma at a cut, to 1.",
-    "target_vmafs": "Scores, separated by commas.",
+    "width": "Raw video's.",
+    "height": "Raw video's.",
+    "pix_fmt": "As yuv420p10le.",
+    "framerate": "Raw video's.",
+    "pool": "mean, min, p5 …",
+    "scene_threshold": "Luma change, to 1.",
+    "target_vmafs": "As 95,90.",
     "no_parallel": "One encode at a time.",
 }
-_SOURCE: Final = ("preset", "vmaf_model", "duration", "width", "height", "pix_fmt", "framerate")
+_SOURCE: Final = (
+    *("preset", "vmaf_model", "viewing", "display"),
+    *("duration", "width", "height", "pix_fmt", "framerate"),
+)
+_METRIC: Final = ("metric", "target")
 
 _SEARCH: Final = """\
-Find the cheapest encode of one encoder that reaches a target, in about three trial encodes: `crf`, \
-`bitrate_kbps` and `vmaf_score`; where `ok` is false they are the best it did. `points` has every encode \
-known. `output` makes the file. Takes minutes: use submit_job, as for all encodes."""
+Find the cheapest encode of one encoder that reaches a target: `crf`, `bitrate_kbps`, `vmaf_score`; where \
+`ok` is false they are null, and `nearest` is the best it did. `points` has every encode, `range` the \
+frames. `output` makes the file. Takes minutes: use submit_job."""
 _COMPARE: Final = """\
-Compare encoders at target scores: quality setting, bitrate and score of each, ranked by bitrate, failures \
-last with their reason; bd_rate is the bits saved against the first encoder."""
+Compare encoders at target scores: quality setting, bitrate and score of each, by bitrate, failures \
+last; bd_rate is the bits saved against the first encoder."""
 _LADDER: Final = """\
 Build a bitrate ladder: sizes are encoded, scored at the source's size, and rungs taken from their convex \
-hull. format json gives rungs and samples, hls or dash a playlist."""
+hull."""
 _PER_SHOT: Final = """\
 Choose a quality setting for each shot, so that every shot reaches the target, or, with allocation mean, \
 the clip's mean does with the fewest bits. `output` makes the stitched video."""
@@ -84,7 +98,7 @@ _KINDS: Final = {
         SearchRequest,
         "Find the quality setting",
         _SEARCH,
-        ("encoder", "target_vmaf", "target_bitrate", "pool", *_SOURCE),
+        ("encoder", "target_vmaf", "target_bitrate", *_METRIC, "pool", *_SOURCE),
         output="encode",
     ),
     "run_compare": _Kind(
@@ -92,7 +106,7 @@ _KINDS: Final = {
         CompareRequest,
         "Compare encoders",
         _COMPARE,
-        ("target_vmaf", "target_vmafs", "encoders", *_SOURCE, "no_parallel"),
+        ("target_vmaf", "target_vmafs", *_METRIC, "encoders", *_SOURCE, "no_parallel"),
         defaults={"target_vmafs": "94,96,97,98"},
     ),
     "run_ladder": _Kind(
@@ -110,6 +124,7 @@ _KINDS: Final = {
         _PER_SHOT,
         (
             "target_vmaf",
+            *_METRIC,
             "allocation",
             "encoder",
             "scene_threshold",
@@ -121,14 +136,15 @@ _KINDS: Final = {
     ),
 }
 
+_FIGURE: Final = ["number", "null"]
 _OUTPUTS: Final = {
     "run_search": outline(
-        {"ok": "boolean", "error": ["string", "null"], "crf": "integer", "vmaf_score": "number"},
-        {"bitrate_kbps": "number", "points": "array", "notes": "array", "encode": ["object", "null"]},
+        {"ok": "boolean", "error": ["string", "null"], "crf": _FIGURE, "vmaf_score": _FIGURE},
+        {"bitrate_kbps": _FIGURE, "nearest": ["object", "null"], "points": "array", "notes": "array"},
     ),
-    "run_compare": outline({"rows": "array"}, {"bd_rate": "array", "schema_version": "integer"}),
+    "run_compare": outline({"rows": "array"}, {"bd_rate": "array"}),
     "run_ladder": outline({"manifest": ["object", "string"], "format": "string"}),
-    "run_tune_per_shot": outline({"shots": "array"}, {"plan": "string", "format": "string"}),
+    "run_tune_per_shot": outline({"met": "boolean"}, {"shots": "array", "plan": "string"}),
 }
 
 
@@ -153,10 +169,10 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
 
 def _schema(kind: _Kind) -> dict[str, Any]:
     table = kind.request.settings_table()
-    properties = {"src": path_argument("The video to encode, in an allowed folder.")}
+    properties = {"src": path_argument("The video to encode.")}
     properties |= {name: _argument(name, table[name], kind) for name in kind.arguments}
     if kind.output is not None:
-        properties["output"] = path_argument("New file to write; without it nothing is written.")
+        properties["output"] = path_argument("New file to write.")
     return record(properties, optional=[name for name in properties if name not in ("src", *kind.required)])
 
 
@@ -164,6 +180,8 @@ def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:
     entry: dict[str, Any] = {"type": about.kind}
     if name == "framerate":
         entry["type"] = ["number", "string"]
+    if name in _BRIEF and about.choices:
+        return {**entry, "description": _BRIEF[name]}  # a wrong word is refused with the right ones
     if about.choices:
         entry["enum"] = list(about.choices)
     default = kind.defaults.get(name, kind.request.__dataclass_fields__[name].default)
@@ -179,8 +197,9 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
         fields = {field: given[field] for field in kind.arguments if given.get(field) is not None}
         if "framerate" in fields:
             fields["framerate"] = str(fields["framerate"])
-        if name == "run_compare" and "target_vmaf" in fields and "target_vmafs" not in given.given:
-            del fields["target_vmafs"]  # one target, in the older of the two documents
+        if given.given & {"target_vmaf", "target"}:  # a target by default gives way
+            for field in kind.defaults.keys() - given.given:
+                fields.pop(field, None)
         if kind.output is not None and given.get("output") is not None:
             fields[kind.output] = str(services.paths.check_output(given["output"]))
         if fields.get("vmaf_model", AUTO) != AUTO:
@@ -193,7 +212,8 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
             and (many := len(request.names()) * len(request.targets())) > _ROWS
         ):
             raise TuneError(f"{many} rows are too many for one answer: ask for at most {_ROWS} in a call")
-        title = f"{kind.command} of {os.path.basename(source)}"
+        part = "" if request.duration is None else f", first {request.duration:g} s"
+        title = f"{kind.command} of {os.path.basename(source)}{part}"
         return JobSpec("tune", tune_payload(kind.command, request), name, title, _SECONDS)
 
     return plan

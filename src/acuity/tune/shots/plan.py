@@ -157,7 +157,7 @@ class ShotPlan:
             },
             "measured": None if self.stitched is None else self.stitched.document(),
             "knob": self.settings.encoder.knob,
-            "settings": self.settings.document(),
+            "settings": {**self.settings.document(), "options": self._options()},
             "encoder_version": self.shots[0].point.encoder_version,
             "model": self.shots[0].point.model,
             "encodes": self.encodes,
@@ -165,6 +165,13 @@ class ShotPlan:
             "range": covered(self.clip, self.frames),
             "notes": list(self.notes),
         }
+
+    def _options(self) -> list[list[str]]:
+        """The options that all shots' encoders get, those that they always get included."""
+        encoder = self.settings.encoder
+        options = self.settings.encoder_options(self.shots[0].quality)
+        apart = (encoder.knob, *encoder.also, encoder.preset_option)
+        return [[name, value] for name, value in options.items() if name not in apart]
 
     def csv(self) -> str:
         """A line for each shot, numbered from 1."""
