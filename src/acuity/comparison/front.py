@@ -11,7 +11,7 @@ from acuity.comparison.report import CompareReport, CompareRow
 from acuity.comparison.request import CompareRequest
 from acuity.comparison.run import WatchCallback, compare_videos
 from acuity.devices import open_backend, open_decoder
-from acuity.errors import InputError
+from acuity.errors import InputError, listed
 from acuity.features import make_extractor
 from acuity.models import load_model
 from acuity.models.choose import AUTO as CHOSEN
@@ -52,10 +52,10 @@ def run_comparison(
     notes = [*encodes.notes, *report.notes]
     known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))
     if against is not None and against not in known:
-        there = ", ".join(known) or "none"
-        notes.append(
-            f"no encode is of the encoder {quoted(against)}, so BD-rates are against the first: {there}"
+        instead = (
+            f"BD-rates are against {known[0]}, the first of {listed(known)}" if known else "none is known"
         )
+        notes.append(f"no encode is of the encoder {quoted(against)}: {instead}")
     return replace(report, rows=rows, notes=notes, against=against)
 
 

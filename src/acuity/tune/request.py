@@ -25,7 +25,17 @@ from acuity.tune.setting import (
     check_value,
     setting,
 )
-from acuity.tune.values import byte_count, entries, numbers, option_pair, scores, size, sizes
+from acuity.tune.values import (
+    as_whole,
+    byte_count,
+    entries,
+    numbers,
+    option_pair,
+    qualities,
+    scores,
+    size,
+    sizes,
+)
 from acuity.video.display import DISPLAYS
 from acuity.video.picture import split_format
 
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
     from acuity.tune.search.target import Target
 
 DEFAULT_TARGET: Final = 92.0
+_STRIDES: Final = (0.25, 0.5, 1.0)  # between values of a quality setting
 ALL_ENCODERS: Final = "libx264,libx265,libsvtav1,libvpx-vp9"
 
 
@@ -75,10 +86,13 @@ class TuneRequest:
         metavar="FORMAT")
     keyint: int | None = setting(
         None, "integer", "most frames from one keyframe to the next", ENCODING, minimum=1)
-    crf_min: int | None = setting(
-        None, "integer", "least value of the quality setting that is tried", ENCODING, minimum=0)
-    crf_max: int | None = setting(
-        None, "integer", "greatest value of the quality setting that is tried", ENCODING, minimum=0)
+    crf_min: float | None = setting(
+        None, "number", "least value of the quality setting that is tried", ENCODING, minimum=0)
+    crf_max: float | None = setting(
+        None, "number", "greatest value of the quality setting that is tried", ENCODING, minimum=0)
+    crf_step: float | None = setting(
+        None, "number", "0.25, 0.5 or 1: between values of the quality setting, of encoders that take "
+        "decimals (default: 1, or 0.25 if a value has decimals)", ENCODING, minimum=0)
     vmaf_model: str = setting(
         "auto", "string", "model, as for 'acuity score'; auto goes by the source's size", MEASURED,
         metavar="MODEL")
@@ -119,12 +133,22 @@ class TuneRequest:
             frame_rate(self.framerate)
         for text in self.encoder_options:
             option_pair(text)
+        if self.crf_step not in (None, *_STRIDES):
+            raise TuneError(to_set("crf_step", f"{self.crf_step:g}"), " should be 0.25, 0.5 or 1")
         self.scoring()
         for name in self.encoder_names():
             if (entry := encoder_of(name)) is not None:
                 entry.preset(self.preset)
+                self.stepped(entry)
             else:
                 find_encoder(name)  # raises, with those that there are
+
+    def stepped(self, encoder: Encoder) -> Encoder:
+        """The encoder with the steps of its quality that are asked for; raises EncoderError."""
+        swept = getattr(self, "crf_sweep", None)
+        values = [self.crf_min or 0, self.crf_max or 0, *(numbers(swept, "crf_sweep") if swept else ())]
+        whole = all(value == int(value) for value in values)
+        return encoder.stepped(self.crf_step or (1 if whole else _STRIDES[0]))
 
     def encoder_names(self) -> list[str]:
         """The encoders that have to be there."""
@@ -229,16 +253,16 @@ class TuneRequest:
 
         return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)
 
-    def quality_range(self, encoder: Encoder) -> tuple[int, int] | None:
+    def quality_range(self, encoder: Encoder) -> tuple[float, float] | None:
         """The values of the quality setting that may be tried; None: all."""
         if self.crf_min is None and self.crf_max is None:
             return None
         least, most = sorted((encoder.best, encoder.worst))
-        low = least if self.crf_min is None else self.crf_min
-        high = most if self.crf_max is None else self.crf_max
+        low: float = least if self.crf_min is None else as_whole(self.crf_min)
+        high: float = most if self.crf_max is None else as_whole(self.crf_max)
         if not least <= low <= high <= most:
             raise TuneError(
-                f"the quality of {encoder.name} can't be {low} to {high}: "
+                f"the quality of {encoder.name} can't be {low:g} to {high:g}: "
                 f"its {encoder.knob} goes from {least} to {most}"
             )
         return low, high
@@ -328,7 +352,7 @@ class CompareRequest(TuneRequest):
         one = self.target_vmaf if self.target is None else self.target
         return [DEFAULT_TARGET if one is None else one]
 
-    def sweep(self) -> list[int]:
+    def sweep(self) -> list[float]:
         """The values of the quality setting for a sweep."""
         if not self.crf_sweep:
             raise TuneError(
@@ -337,7 +361,7 @@ class CompareRequest(TuneRequest):
                 to_give("crf_sweep"),
                 ", as 20,25,30,35",
             )
-        return numbers(self.crf_sweep, "crf_sweep", int)
+        return qualities(self.crf_sweep)
 
     def check(self) -> None:
         super(CompareRequest, self).check()
@@ -395,7 +419,7 @@ class LadderRequest(TuneRequest):
         sizes(self.resolutions)
         scores(self.target_vmafs)
         if self.crf_sweep is not None:
-            numbers(self.crf_sweep, "crf_sweep", int)
+            qualities(self.crf_sweep)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

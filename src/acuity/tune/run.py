@@ -16,7 +16,7 @@ from acuity.tune.request import (
     SearchRequest,
     TuneRequest,
 )
-from acuity.tune.values import numbers, scores, sizes
+from acuity.tune.values import qualities, scores, sizes
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -85,7 +85,7 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
         clip = request.clip()
         if request.format == "shell":
             check_script(clip)
-        encoder = find_encoder(request.encoder)
+        encoder = request.stepped(find_encoder(request.encoder))
         if request.output is not None:
             check_video_file(request.output, clip, encoder, overwrite=request.overwrite)
         budget = request.target_bitrate
@@ -119,12 +119,12 @@ def run_ladder(request: LadderRequest, *, listener: Listener | None = None) -> D
     from acuity.tune.material import material
 
     targets, wanted = scores(request.target_vmafs), sizes(request.resolutions)
-    sweep = None if request.crf_sweep is None else numbers(request.crf_sweep, "crf_sweep", int)
+    sweep = None if request.crf_sweep is None else qualities(request.crf_sweep)
     if request.encode is not None:
         check_folder(request.encode)
     with workbench(request, listener) as bench:
         source = material(request, bench)
-        encoder = find_encoder(request.encoder)
+        encoder = request.stepped(find_encoder(request.encoder))
         if request.encode is not None:
             check_rate(source.whole)
         ladder = build_ladder(

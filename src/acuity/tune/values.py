@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Final
+from typing import Final
 
 from acuity.errors import OutputError, TuneError, to_give, to_set
 from acuity.text import shortened
@@ -24,12 +24,12 @@ def entries(text: str, what: str) -> list[str]:
     return found
 
 
-def numbers(text: str, what: str, kind: type[float] | type[int] = float) -> list[Any]:
+def numbers(text: str, what: str) -> list[float]:
     """The numbers of a list with commas; raises TuneError."""
-    found: list[Any] = []
+    found: list[float] = []
     for part in entries(text, what):
         try:
-            found.append(kind(part))
+            found.append(float(part))
         except ValueError:
             raise TuneError(
                 f"'{shortened(part)}' is no number: ",
@@ -37,6 +37,16 @@ def numbers(text: str, what: str, kind: type[float] | type[int] = float) -> list
                 ", as 95,90,85",
             ) from None
     return list(dict.fromkeys(found))
+
+
+def as_whole(value: float) -> float:
+    """The value, as an int where it is whole: so encoders and documents write it without a point."""
+    return int(value) if value == int(value) else value
+
+
+def qualities(text: str) -> list[float]:
+    """The values of a quality setting in a list with commas; raises TuneError."""
+    return [as_whole(value) for value in numbers(text, "crf_sweep")]
 
 
 def scores(text: str) -> list[float]:

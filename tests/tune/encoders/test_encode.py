@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -88,12 +89,22 @@ def test_ten_bit_and_hdr10_are_carried_over(name: str, hdr: Clip, tmp_path: Path
 
 
 def test_a_format_that_the_encoder_does_not_take_is_refused_unless_it_may_convert(hdr: Clip) -> None:
+    sdr = replace(hdr, info=replace(hdr.info, transfer="bt709"))
     with pytest.raises(EncoderError, match=r"libvpx-vp9 doesn't take yuv420p10le.*out_pix_fmt='yuv420p'"):
+        measure(sdr, fast("libvpx-vp9"), 30)
+    with pytest.raises(EncoderError, match="show bands in HDR: use libx264, libx265 and libsvtav1"):
         measure(hdr, fast("libvpx-vp9"), 30)
     point = measure(hdr, fast("libvpx-vp9", pixel_format="yuv420p"), 30)
     assert any("no place for the HDR10 metadata" in note for note in point.notes)
+    assert any("is HDR, and 8 bits a sample are too few for it" in note for note in point.notes)
     with pytest.raises(EncoderError, match="libsvtav1 doesn't take the pixel format yuv444p: use one of"):
         measure(hdr, fast("libsvtav1", pixel_format="yuv444p"), 30)
+
+
+def test_grain_that_an_encoder_makes_up_is_noted(clip: Clip) -> None:
+    for grain, expected in (("film-grain=30", True), ("film-grain=0", False)):
+        point = measure(clip, fast("libsvtav1", options=(("svtav1-params", f"tune=1:{grain}"),)), 40)
+        assert any("makes up grain of its own (film-grain=30)" in note for note in point.notes) == expected
 
 
 @pytest.mark.parametrize("layout", ["422", "444"])
@@ -122,7 +133,7 @@ def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
     ("size", "said"),
     [
         ((320, 192), "320x192 is larger than"),
-        ((81, 48), "the size 81x48 has an odd side, .* pass resolution='80x48'"),
+        ((81, 48), "the size 81x48 has an odd side, .* encode it at 80x48"),
     ],
 )
 def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: str, clip: Clip) -> None:
@@ -132,7 +143,7 @@ def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: s
 
 def test_a_source_of_odd_size_is_refused_with_a_remedy(tmp_path: Path) -> None:
     clip = open_clip(write_y4m(tmp_path / "odd.y4m", 3, 97, 64))
-    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*pass resolution='96x64'"):
+    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*encode it at 96x64"):
         measure(clip, fast("libx264"), 30)
 
 

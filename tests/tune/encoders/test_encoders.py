@@ -52,10 +52,13 @@ def test_encoders_are_found_by_any_name() -> None:
         assert find_encoder(alias).name == name
 
 
-def test_an_unknown_encoder_is_refused_with_those_that_exist() -> None:
+def test_an_unknown_encoder_is_refused_with_those_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     said = "there is no encoder 'xvid': use libx264, libx265, libsvtav1 and libvpx-vp9; an ffmpeg that"
     with pytest.raises(EncoderError, match=said):
         find_encoder("xvid")
+    monkeypatch.setenv("ACUITY_FFMPEG", "/nowhere/ffmpeg")
+    with pytest.raises(EncoderError, match="those of other names aren't known here"):
+        find_encoder("librav1e")
 
 
 @pytest.mark.parametrize(("name", "preset", "own"), [

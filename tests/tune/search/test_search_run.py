@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.errors import TuneError
 from acuity.tune.request import SearchRequest
 from acuity.tune.run import run_search
 from tune_clips import write_y4m
@@ -83,3 +84,37 @@ def test_a_size_that_does_not_suit_the_model_is_said(clip: Path) -> None:
     found = searched(clip, target_vmaf=60.0)
     assert [note for note in found["notes"] if "vmaf_v0.6.1 is made for a 1080p display" in note]
     assert not [note for note in searched(clip, display="1080p")["notes"] if "display" in note]
+
+
+def test_a_quality_may_have_decimals_where_the_encoder_takes_them(clip: Path) -> None:
+    whole = searched(clip, target_vmaf=70.0, tolerance=0.0, crf_max=51)
+    finer = searched(clip, target_vmaf=70.0, tolerance=0.0, crf_step=0.25, max_iterations=16)
+    assert isinstance(whole["crf"], int)
+    assert finer["crf"] * 4 == int(finer["crf"] * 4)
+    assert whole["crf"] <= finer["crf"] < whole["crf"] + 1
+    assert any(point["crf"] != int(point["crf"]) for point in finer["points"])
+    between = searched(clip, target_vmaf=1.0, crf_min=23.5, crf_max=23.75)
+    assert (between["ok"], between["crf"]) == (True, 23.75)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"crf_min": 23.5, "encoder": "libsvtav1"}, "libsvtav1 takes whole values of crf only"),
+        ({"crf_min": 23.6}, "crf 23.6 of libx264 is not in steps of 0.25"),
+        ({"crf_min": 23.25, "crf_step": 0.5}, "crf 23.25 of libx264 is not in steps of 0.5"),
+        ({"crf_step": 0.3}, "crf_step='0.3' should be 0.25, 0.5 or 1"),
+    ],
+)
+def test_decimals_that_an_encoder_does_not_take_are_refused(
+    clip: Path, fields: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TuneError, match=said):
+        run_search(SearchRequest(src=str(clip), target_vmaf=60.0, **fields))
+
+
+def test_a_target_that_the_worst_quality_meets_is_noted(clip: Path) -> None:
+    found = searched(clip, metric="psnr", target=5.0)
+    assert found["crf"] == 51
+    said = "even the worst quality, crf 51, meets PSNR 5 dB: that says little of how it looks (VMAF "
+    assert [note for note in found["notes"] if note.startswith(said)]

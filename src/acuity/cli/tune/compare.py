@@ -78,7 +78,7 @@ def table(document: dict[str, Any]) -> Table:
         [
             row["codec"],
             _number(row["target_vmaf"], "g"),
-            _number(row["best_crf"], "d"),
+            _number(row["best_crf"], "g"),
             _number(row["vmaf_score"], f".{METRICS[document['metric']].decimals}f"),
             _number(row["bitrate_kbps"], ",.0f"),
             _more(row, least.get(row["target_vmaf"])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 from acuity.errors import EncoderError, listed
@@ -43,9 +44,12 @@ def find_encoder(name: str) -> Encoder:
         return encoder
     here = listed([known.name for known in usable_encoders()])
     if encoder is None:
-        raise EncoderError(
-            f"there is no encoder {quoted(name)}: use {here}; an ffmpeg that ACUITY_FFMPEG names brings more"
+        more = (
+            "those of other names aren't known here, whatever ffmpeg ACUITY_FFMPEG names"
+            if os.environ.get("ACUITY_FFMPEG")
+            else "an ffmpeg that ACUITY_FFMPEG names brings more"
         )
+        raise EncoderError(f"there is no encoder {quoted(name)}: use {here}; {more}")
     why = "is not in this build of PyAV" if encoder.in_process else _why_unusable(encoder)
     raise EncoderError(f"{encoder.name} {why}: use {here}")
 

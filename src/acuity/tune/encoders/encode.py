@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -9,13 +11,14 @@ from typing import Final
 
 import av
 
-from acuity.errors import EncoderError, TuneError, to_set
+from acuity.errors import EncoderError, TuneError, listed, to_set
 from acuity.tune.clip import Clip
-from acuity.tune.encoders import Encoder
+from acuity.tune.encoders import Encoder, usable_encoders
 from acuity.tune.encoders.encoding import Encoding, Job, PyavEncoding
 from acuity.tune.encoders.external import ExternalEncoding
 from acuity.tune.encoders.hdr10 import Hdr10
 from acuity.tune.encoders.settings import Settings
+from acuity.video.notes import Note, warning
 from acuity.video.pairs.convert import Fit, Resample, Step
 from acuity.video.picture import LAYOUTS, PixelFormat
 from acuity.video.readers.avframes import DIRECT, av_name
@@ -24,6 +27,8 @@ from acuity.video.readers.reader import RgbTarget, VideoInfo
 
 _UNSPECIFIED: Final = 2
 _RANGES: Final = {None: 0, False: 1, True: 2}  # FFmpeg's numbers
+_HDR_DEPTH: Final = 10  # bits, at least, of PQ and HLG
+_GRAIN: Final = re.compile(r"\b(?:film-grain|denoise-noise-level)=[1-9]\d*")  # of SVT-AV1 and libaom
 _SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
 
 
@@ -114,6 +119,12 @@ def _format(clip: Clip, settings: Settings) -> PixelFormat:
     if av_name(source) in known:
         return source
     nearest = _nearest(source, known)
+    if clip.info.hdr and DIRECT[nearest].depth < _HDR_DEPTH:
+        fit = [one.name for one in usable_encoders() if av_name(source) in pixel_formats(one)]
+        raise EncoderError(
+            f"{name} as it is built here doesn't take {av_name(source)}, the format of '{clip.path}', "
+            f"and fewer than {_HDR_DEPTH} bits show bands in HDR: use {listed(fit)}"
+        )
     raise EncoderError(
         f"{name} doesn't take {av_name(source)}, the format of '{clip.path}': pass ",
         to_set("out_pix_fmt", nearest),
@@ -140,9 +151,8 @@ def _check_even(clip: Clip, settings: Settings, width: int, height: int, format:
     even = f"{width - width % across}x{height - height % down}"
     what = f"the size {width}x{height}" if settings.size else f"'{clip.path}' ({width}x{height})"
     raise TuneError(
-        f"{what} has an odd side, which {':'.join(format.layout)} chroma can't have: pass ",
-        to_set("resolution", even),
-        ", or crop the source to it",
+        f"{what} has an odd side, which {':'.join(format.layout)} chroma can't have: encode it at {even}, "
+        "or crop the source to that"
     )
 
 
@@ -154,7 +164,7 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
     return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
 
 
-def job_of(settings: Settings, quality: int, target: Target) -> Job:
+def job_of(settings: Settings, quality: float, target: Target) -> Job:
     """What the encoder is told before its first frame."""
     encoder = settings.encoder
     options = settings.encoder_options(quality)
@@ -182,7 +192,23 @@ def job_of(settings: Settings, quality: int, target: Target) -> Job:
     )
 
 
-def open_encoding(settings: Settings, quality: int, target: Target) -> Encoding:
+def encode_notes(clip: Clip, settings: Settings, target: Target) -> Iterator[Note]:
+    """What people must know of an encode before they trust its score or its look."""
+    name = settings.encoder.name
+    if clip.hdr10 and not clip.hdr10.parameters(name):
+        yield warning("hdr10", f"{name} has no place for the HDR10 metadata of '{clip.path}'")
+    if clip.info.hdr and target.format.depth < _HDR_DEPTH:
+        bits = f"{target.format.depth} bits a sample"
+        yield warning("hdr-depth", f"'{clip.path}' is HDR, and {bits} are too few for it: bands will be seen")
+    if grain := _GRAIN.search(":".join(f"{option}={value}" for option, value in settings.options)):
+        yield warning(
+            "film-grain",
+            f"{name} makes up grain of its own ({grain[0]}), which metrics take for an error: scores are "
+            "lower than what is seen, and a target costs more bits than it should",
+        )
+
+
+def open_encoding(settings: Settings, quality: float, target: Target) -> Encoding:
     """Start an encode; raises EncoderError if the encoder refuses its options."""
     start = PyavEncoding if settings.encoder.in_process else ExternalEncoding
     return start(job_of(settings, quality, target), settings.encoder.codec, settings.label(quality))

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
-from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encode import Target, encode_notes, open_encoding
 from acuity.tune.encoders.encoding import Encoding, Packet
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.progress import Stopped
-from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason
 from acuity.video.readers.avframes import ToPlanar
@@ -55,7 +54,7 @@ class EncodedReader(BaseReader):
         self,
         clip: Clip,
         settings: Settings,
-        quality: int,
+        quality: float,
         *,
         luma_only: bool = False,
         sink: Sink | None = None,
@@ -85,9 +84,7 @@ class EncodedReader(BaseReader):
             self._decoded.appendleft(first)
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = self._describe(first)
-            if clip.hdr10 and not clip.hdr10.parameters(settings.encoder.name):
-                text = f"{settings.encoder.name} has no place for the HDR10 metadata of '{clip.path}'"
-                self.notes.append(warning("hdr10", text))
+            self.notes += encode_notes(clip, settings, self._target)
         except BaseException:
             self.close()
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from acuity.errors import EncoderError
@@ -52,6 +52,8 @@ class Encoder:
     least_threads: int = 1  # fewer would change the bytes
     containers: tuple[str, ...] = (".mp4", ".mkv", ".mov")  # suffixes of files that can hold it
     trials: tuple[int, ...] = ()  # quality values from good to poor, to try first
+    decimals: bool = False  # whether its quality may have them
+    stride: float = 1  # from one quality value to the next that is tried
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoder) and other.name == self.name
@@ -62,15 +64,22 @@ class Encoder:
     @property
     def last_step(self) -> int:
         """Steps go from 0, the best quality, to this, the worst."""
-        return abs(self.worst - self.best)
+        return round(abs(self.worst - self.best) / self.stride)
 
-    def quality(self, step: int) -> int:
-        """The knob's value at a step."""
-        return self.best + step if self.worst >= self.best else self.best - step
+    def quality(self, step: int) -> float:
+        """The knob's value at a step: an int where it is whole."""
+        value = self.best + step * self.stride * (1 if self.worst >= self.best else -1)
+        return int(value) if value == int(value) else value
 
-    def step(self, quality: int) -> int:
-        """The step of a knob's value."""
-        return quality - self.best if self.worst >= self.best else self.best - quality
+    def step(self, quality: float) -> int:
+        """The step of a knob's value, or the nearest."""
+        return round((quality - self.best) / self.stride * (1 if self.worst >= self.best else -1))
+
+    def stepped(self, stride: float) -> Encoder:
+        """The encoder with other steps of its quality; EncoderError if it takes whole values only."""
+        if stride != 1 and not self.decimals:
+            raise EncoderError(f"{self.name} takes whole values of {self.knob} only: give no decimals")
+        return replace(self, stride=stride)
 
     def preset(self, word: str | None) -> str:
         """The encoder's own word for a preset; EncoderError if it has none such."""
@@ -86,10 +95,12 @@ class Encoder:
         known = ", ".join([*words, *(own if len(own) < 8 else [f"{own[0]} to {own[-1]}"])])
         raise EncoderError(f"{self.name} has no preset {quoted(word)}: use one of {known}")
 
-    def check_quality(self, quality: int) -> None:
-        """Raise EncoderError for a value outside the range."""
+    def check_quality(self, quality: float) -> None:
+        """Raise EncoderError for a value outside the range, or between its steps."""
+        if self.quality(self.step(quality)) != quality:
+            raise EncoderError(f"{self.knob} {quality:g} of {self.name} is not in steps of {self.stride:g}")
         if not 0 <= self.step(quality) <= self.last_step:
             raise EncoderError(
-                f"{self.knob} {quality} is outside the range of {self.name}:"
+                f"{self.knob} {quality:g} is outside the range of {self.name}:"
                 f" {self.best} is its best quality and {self.worst} its worst"
             )

@@ -262,7 +262,6 @@ class VideoFile:
                 continue
             left = end - (packet.dts * packet.time_base - self._offset)
             if left > 0:
-                packet.duration = min(packet.duration or 0, math.ceil(left / packet.time_base))
                 self._write_copy(packet)
             elif left < -INTERLEAVED:
                 return
@@ -270,6 +269,9 @@ class VideoFile:
     def _write_copy(self, packet: av.Packet[Stream]) -> None:
         assert self._container is not None
         assert packet.dts is not None
+        if self._clip.parts is not None and packet.duration:  # what begins before the end ends there, too
+            left = self._time(self._clip.frames or 0) + self._offset - packet.dts * packet.time_base
+            packet.duration = max(min(packet.duration, math.ceil(left / packet.time_base)), 1)
         shift = round(self._offset / packet.time_base)
         packet.dts -= shift
         if packet.pts is not None:
@@ -307,7 +309,7 @@ class VideoFile:
 def encode_file(
     clip: Clip,
     settings: Settings,
-    quality: int,
+    quality: float,
     out: str | os.PathLike[str],
     scoring: Scoring | None = None,
     *,

@@ -84,7 +84,7 @@ class Settings:
             about["threads"] = self.thread_count
         return about
 
-    def encoder_options(self, quality: int) -> dict[str, str]:
+    def encoder_options(self, quality: float) -> dict[str, str]:
         """The options for the encoder, by FFmpeg's names; parameters of its library are joined into one."""
         encoder = self.encoder
         encoder.check_quality(quality)
@@ -105,6 +105,6 @@ class Settings:
             options[name] = f"{options[name]}:{value}" if joined else value
         return options
 
-    def label(self, quality: int) -> str:
+    def label(self, quality: float) -> str:
         """`libx265 crf 28`, for people."""
         return f"{self.encoder.name} {self.encoder.knob} {quality}"

@@ -41,6 +41,7 @@ IN_PROCESS: Final = (
         ),
         threads=4,
         trials=(18, 23, 28, 33),
+        decimals=True,
     ),
     Encoder(
         "libx265",
@@ -57,6 +58,7 @@ IN_PROCESS: Final = (
         fixed_keyframes=(("x265-params", "keyint={interval}:min-keyint={interval}:scenecut=0:open-gop=0"),),
         least_threads=2,
         trials=(20, 25, 30, 35),
+        decimals=True,
     ),
     Encoder(
         "libsvtav1",

@@ -47,7 +47,7 @@ class Sample:
     segment: int  # frames of a segment
     width: int
     height: int
-    crf: int | None  # the value of the quality setting; None: a size that can't be encoded at all
+    crf: float | None  # the value of the quality setting; None: a size that can't be encoded at all
     point: Point | None
     vmaf: float  # not a number if it failed
     error: str | None = None
@@ -179,7 +179,7 @@ class Ladder:
         }
 
 
-def default_grid(encoder: Encoder) -> list[int]:
+def default_grid(encoder: Encoder) -> list[float]:
     """The qualities that are tried first: those of x264's scale, stretched to the encoder's."""
     return [encoder.quality(round(value / _GRID_END * encoder.last_step)) for value in GRID]
 
@@ -194,8 +194,8 @@ def build_ladder(
     quality_tiers: int = 5,
     spacing: str = "log_bitrate",
     min_step: float = MIN_STEP,
-    crf_sweep: Sequence[int] | None = None,
-    quality_range: tuple[int, int] | None = None,
+    crf_sweep: Sequence[float] | None = None,
+    quality_range: tuple[float, float] | None = None,
     segment_seconds: float = SEGMENT_SECONDS,
     pool: str = "mean",
     whole: bool = False,

@@ -28,7 +28,7 @@ class StreamHead(NamedTuple):
     template: VideoStream  # for muxers
 
 
-def stream_head(clip: Clip, settings: Settings, quality: int, bitrate_kbps: float) -> StreamHead:
+def stream_head(clip: Clip, settings: Settings, quality: float, bitrate_kbps: float) -> StreamHead:
     """The head of the stream that these settings make of a clip."""
     target = Target.of(clip, settings)
     with clip.reader() as reader:

@@ -65,7 +65,7 @@ class Scoring:
 class Point:
     """One encode of a clip, and its scores."""
 
-    quality: int
+    quality: float
     bytes: int  # of the video's packets, without a container
     sizes: NDArray[np.int64]  # bytes of each frame, in the order they are shown
     rate: Fraction  # frames a second, on average
@@ -99,7 +99,7 @@ class Point:
 def measure(
     clip: Clip,
     settings: Settings,
-    quality: int,
+    quality: float,
     scoring: Scoring | None = None,
     *,
     frames: FramesCallback | None = None,

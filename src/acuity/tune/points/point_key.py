@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _NOTES: Final = 2  # which notes points are kept with: a point without those of today is measured anew
 
 
-def point_key(clip: Clip, settings: Settings, quality: int, scoring: Scoring) -> str:
+def point_key(clip: Clip, settings: Settings, quality: float, scoring: Scoring) -> str:
     """The key of one encode of a clip and its scores, whatever the file's name and the number of threads."""
     return _digest({**_common(clip, settings, scoring), "quality": quality})
 
 
-def point_keys(clip: Clip, settings: Settings, qualities: list[int], scoring: Scoring) -> list[str]:
+def point_keys(clip: Clip, settings: Settings, qualities: list[float], scoring: Scoring) -> list[str]:
     """The keys of several qualities: what they have in common is looked up once."""
     common = _common(clip, settings, scoring)
     return [_digest({**common, "quality": quality}) for quality in qualities]

@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
 
     clip: Clip
     settings: Settings
-    quality: int
+    quality: float
 
     @property
     def title(self) -> str:
@@ -103,12 +103,12 @@ class Workbench:
                 event.set()
         self._shares.wake()
 
-    def point(self, clip: Clip, settings: Settings, quality: int) -> Point:
+    def point(self, clip: Clip, settings: Settings, quality: float) -> Point:
         """The point, from the cache or made now; raises AcuityError, and Stopped after stop()."""
         with self._stoppable() as stop:
             return self._point(Wanted(clip, settings, quality), stop)
 
-    def points(self, wanted: Iterable[tuple[Clip, Settings, int]]) -> Iterator[Point | AcuityError]:
+    def points(self, wanted: Iterable[tuple[Clip, Settings, float]]) -> Iterator[Point | AcuityError]:
         """The points in order, made side by side as cores allow; a failed one is its error.
 
         A stop or an interrupt ends those under way; the finished ones are in the cache.
@@ -129,7 +129,7 @@ class Workbench:
                 for future in futures:
                     future.cancel()
 
-    def encode(self, clip: Clip, settings: Settings, quality: int, sink: Sink) -> Point:
+    def encode(self, clip: Clip, settings: Settings, quality: float, sink: Sink) -> Point:
         """Encode now, whatever the cache has, and hand the packets to `sink`, in decoding order."""
         wanted = Wanted(clip, settings, quality)
         with self._stoppable() as stop:
@@ -137,7 +137,7 @@ class Workbench:
         self._keep(wanted, point_key(*wanted, self.scoring), point)
         return point
 
-    def known(self, clip: Clip, settings: Settings, qualities: Iterable[int]) -> Mapping[int, Point]:
+    def known(self, clip: Clip, settings: Settings, qualities: Iterable[float]) -> Mapping[float, Point]:
         """The points among these that need no encode."""
         asked = list(qualities)
         found = {}

@@ -36,7 +36,7 @@ class _Contender:
     encoder: Encoder | None = None
     version: str | None = None
     error: str | None = None  # why it can't be used at all
-    points: dict[int, Point] = field(default_factory=dict)  # by quality
+    points: dict[float, Point] = field(default_factory=dict)  # by quality
     rows: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # of its searches
 
@@ -46,7 +46,7 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     began = time.monotonic()
     source = material(request, bench)
     clip = source.clip
-    contenders = [_contender(name) for name in request.names()]
+    contenders = [_contender(name, request) for name in request.names()]
     if request.no_bisect:
         about = _swept(request, bench, clip, contenders)
     else:
@@ -72,9 +72,9 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     }
 
 
-def _contender(name: str) -> _Contender:
+def _contender(name: str, request: CompareRequest) -> _Contender:
     try:
-        encoder = find_encoder(name)
+        encoder = request.stepped(find_encoder(name))
         return _Contender(encoder.name, encoder, encoder_version(encoder))
     except EncoderError as error:
         return _Contender(shortened(name), error=_said(error))

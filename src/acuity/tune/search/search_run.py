@@ -32,7 +32,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     began = time.monotonic()
     asked = request.the_target()
     source = material(request, bench)
-    encoder = find_encoder(request.encoder)
+    encoder = request.stepped(find_encoder(request.encoder))
     resolution = None if request.resolution is None else size(request.resolution)
     settings = request.settings(encoder, resolution)
     budget = None
@@ -121,7 +121,7 @@ class _Final(NamedTuple):
     overwrite: bool
 
     def made(
-        self, best: Point, budget: Budget | None, quality_range: tuple[int, int] | None
+        self, best: Point, budget: Budget | None, quality_range: tuple[float, float] | None
     ) -> tuple[dict[str, Any], Point]:
         """Make the file, and say what it measured and what was predicted; and its point.
 
@@ -156,7 +156,7 @@ class _Final(NamedTuple):
         }
         return document, point
 
-    def _written(self, quality: int) -> tuple[Point, list[str]]:
+    def _written(self, quality: float) -> tuple[Point, list[str]]:
         with VideoFile(self.path, self.clip, self.settings.encoder, overwrite=self.overwrite) as file:
             point = self.bench.encode(self.clip, self.settings, quality, file)
         return point, file.notes

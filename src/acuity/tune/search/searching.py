@@ -43,7 +43,7 @@ class Found:
     sampling: Uncertainty | None = None  # how far the whole source's figure may be, if it was sampled
 
     @property
-    def quality(self) -> int:
+    def quality(self) -> float:
         return self.point.quality
 
     @property
@@ -58,11 +58,18 @@ class Found:
     @property
     def notes(self) -> list[str]:
         """What people must know of the answer: that there may be a better one."""
+        said = []
+        last = self.settings.encoder.last_step
+        if self.target.kind == "quality" and self.settings.encoder.step(self.quality) == last:
+            said.append(
+                f"even the worst quality, {self.settings.encoder.knob} {self.quality:g}, meets "
+                f"{self.target}: that says little of how it looks ({shown(_ANY_VMAF, self.point)})"
+            )
         if self.complete:
-            return []
+            return said
         better = "cheaper" if self.target.kind == "quality" else "better"
         made = "1 encode wasn't" if self.allowed == 1 else f"{self.allowed} encodes weren't"
-        return [f"{made} enough to rule out a {better} value: raise max_iterations"]
+        return [*said, f"{made} enough to rule out a {better} value: raise max_iterations"]
 
     def __str__(self) -> str:
         return f"{self.settings.label(self.quality)}: {shown(self.target, self.point)}"
@@ -87,7 +94,7 @@ def search(
     settings: Settings,
     target: Target,
     *,
-    quality_range: tuple[int, int] | None = None,
+    quality_range: tuple[float, float] | None = None,
     tolerance: float | None = None,
     max_encodes: int = MOST_ENCODES,
     sample: Sample | None = None,
@@ -130,7 +137,7 @@ def search_rows(
     clip: Clip,
     rows: Sequence[tuple[Settings, Target]],
     *,
-    ranges: Callable[[Encoder], tuple[int, int] | None] | None = None,
+    ranges: Callable[[Encoder], tuple[float, float] | None] | None = None,
     **options: Any,
 ) -> Iterator[Found | AcuityError]:
     """Search for each of several settings and targets, in order; a row that fails is its error.
@@ -224,7 +231,7 @@ class _Run:
         return None if self.search.found is None else self._points[self.search.found]
 
     def unreachable(
-        self, clip: Clip, target: Target, quality_range: tuple[int, int] | None, most: int
+        self, clip: Clip, target: Target, quality_range: tuple[float, float] | None, most: int
     ) -> UnreachableError:
         """The sentence that says what was the best instead."""
         nearest = self.search.nearest

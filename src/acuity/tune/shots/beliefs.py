@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.shots.shot_curve import Choice, Curve
 
-_REACH: Final = 8  # steps that a curve is believed beyond what was measured of it
-_HALVES: Final = 6.0  # steps in which an encoder's bits halve, as long as one point is all that is known
+_REACH: Final = 8  # whole values that a curve is believed beyond what was measured of it
+_HALVES: Final = (
+    6.0  # whole values in which an encoder's bits halve, as long as one point is all that is known
+)
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +31,7 @@ class Measured(NamedTuple):
     score: float  # more is better
 
 
-def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable[[int], int]) -> Curve:
+def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable[[int], float]) -> Curve:
     """The curve of what was measured, by step."""
     return Curve(frames, tuple(Choice(quality(step), *known[step]) for step in sorted(known)))
 
@@ -37,18 +39,22 @@ def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable
 def believed_curve(
     frames: int,
     known: Mapping[int, Measured],
-    quality: Callable[[int], int],
+    quality: Callable[[int], float],
     limits: tuple[int, int],
     hope: float = 0.0,
+    fineness: int = 1,
 ) -> Curve:
-    """The curve of every step near those measured, within the limits.
+    """The curve of every step near those measured, within the limits; `fineness` steps are a whole value.
 
     With `hope` the score in the middle between two measured steps is believed to be better by that part of
     the difference between them: curves are round, and what was not looked at may be worth a look.
     """
     steps = np.array(sorted(known), dtype=np.float64)
-    asked = np.arange(max(limits[0], steps[0] - _REACH), min(limits[1], steps[-1] + _REACH) + 1)
-    logs = _line(asked, steps, np.log([known[int(step)].bits for step in steps]), -math.log(2) / _HALVES)
+    reach = _REACH * fineness
+    asked = np.arange(max(limits[0], steps[0] - reach), min(limits[1], steps[-1] + reach) + 1)
+    logs = _line(
+        asked, steps, np.log([known[int(step)].bits for step in steps]), -math.log(2) / _HALVES / fineness
+    )
     values = np.array([known[int(step)].score for step in steps])
     scores = _line(asked, steps, values, 0.0) + hope * _room(asked, steps, values)
     believed = {

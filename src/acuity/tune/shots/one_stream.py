@@ -41,7 +41,7 @@ def for_stitching(settings: Settings) -> Settings:
     return replace(settings, options=settings.options + tuple(o for o in wanted if o not in settings.options))
 
 
-def stitchable_range(encoder: Encoder, asked: tuple[int, int] | None) -> tuple[int, int]:
+def stitchable_range(encoder: Encoder, asked: tuple[float, float] | None) -> tuple[float, float]:
     """The range of qualities without those that need a configuration of their own."""
     low, high = asked or (encoder.best, encoder.worst)
     for value in (low, high):
@@ -51,9 +51,9 @@ def stitchable_range(encoder: Encoder, asked: tuple[int, int] | None) -> tuple[i
     return encoder.quality(steps[0]), encoder.quality(steps[1])
 
 
-def check_one_configuration(settings: Settings, configurations: Mapping[int, bytes]) -> None:
+def check_one_configuration(settings: Settings, configurations: Mapping[float, bytes]) -> None:
     """Raise TuneError if the encodes of these qualities have unlike configurations."""
-    kinds: dict[bytes, int] = {}
+    kinds: dict[bytes, float] = {}
     for quality, extradata in configurations.items():
         kinds.setdefault(essential(settings.encoder.codec, extradata), quality)
     if len(kinds) > 1:

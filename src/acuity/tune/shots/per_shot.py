@@ -55,7 +55,7 @@ def plan_per_shot(
     division: Division | None = None,
     detection: Detection | None = None,
     cuts: Sequence[int] | None = None,
-    quality_range: tuple[int, int] | None = None,
+    quality_range: tuple[float, float] | None = None,
     tolerance: float | None = None,
     max_encodes: int = 8,
     surveyed: FramesCallback | None = None,
@@ -163,7 +163,7 @@ class _Job:
     settings: Settings
     target: Target
     parts: list[Part]
-    quality_range: tuple[int, int]
+    quality_range: tuple[float, float]
     tolerance: float | None
     max_encodes: int
     known: list[dict[int, Point]] = field(default_factory=list)  # of each shot, by step
@@ -238,6 +238,7 @@ class _Job:
             return least_bits(curves, self._goal()) if budget is None else best_score(curves, budget)
 
         low, high = self._range()
+        fineness = round(1 / self.encoder.stride)
         first = sorted({min(max(self.encoder.step(value), low), high) for value in self._trials()})
         self.known = [{} for _ in self.parts]
         self._measure([(number, step) for number in range(len(self.parts)) for step in first])
@@ -250,7 +251,7 @@ class _Job:
             for hope in _HOPES:
                 believed = divide(
                     [
-                        believed_curve(*one, self.encoder.quality, (low, high), hope)
+                        believed_curve(*one, self.encoder.quality, (low, high), hope, fineness)
                         for one in zip(lengths, known, strict=True)
                     ]
                 )

@@ -47,7 +47,7 @@ class PlannedShot:
     met: bool  # whether this shot alone meets the target
 
     @property
-    def quality(self) -> int:
+    def quality(self) -> float:
         return self.point.quality
 
     def document(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from acuity.errors import TuneError
 class Choice(NamedTuple):
     """One quality that a shot may be encoded with."""
 
-    quality: int
+    quality: float
     bits: float  # of the whole shot
     score: float  # the mean of its frames; more is better
 

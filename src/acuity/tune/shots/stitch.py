@@ -81,7 +81,7 @@ class StitchedReader(BaseReader):
         self._start = 0  # of the shot under way, in frames of the stream
         self._given = 0
         self._times = _StitchedTimes(plan.clip.rate)
-        self._configuration: tuple[int, bytes] | None = None  # of the first shot, with its quality
+        self._configuration: tuple[float, bytes] | None = None  # of the first shot, with its quality
         self.bytes = 0
         self.packets = 0
         self.keyframes: list[int] = []
