@@ -220,6 +220,12 @@ def test_what_is_wrong_with_all_is_one_sentence(capsys: Capture) -> None:
     ran = compare(capsys, "ref.y4m", "good_1000k.mkv", "bad_500k.mkv", "-q", "--against", "x266")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "acuity: no encode is of the encoder 'x266': there are good, bad\n"
+    ran = compare(
+        capsys, "ref.y4m", "good_1000k.mkv", "bad_500k.mkv", "broken.mkv", "-q", "--against", "x266"
+    )
+    assert (
+        "no encode is of the encoder 'x266': BD-rates are against good, the first of good and bad" in ran.err
+    )
     assert compare(capsys, "ref.y4m", "broken.mkv", "-q").out == ""
 
 

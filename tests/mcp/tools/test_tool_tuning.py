@@ -199,7 +199,7 @@ def test_bad_arguments(folder: Path, tool: str, arguments: dict[str, Any], sente
     assert "\n" not in answer["error"]
 
 
-def test_wrong_options_are_refused_before_they_wait(folder: Path) -> None:
+def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Path) -> None:
     """A tool's plan raises them, so that submit_job refuses at once."""
 
     async def main() -> None:
@@ -215,6 +215,10 @@ def test_wrong_options_are_refused_before_they_wait(folder: Path) -> None:
             assert plan is not None
             with pytest.raises(TuneError):
                 await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
+        plan = plans["run_search"]
+        assert plan is not None
+        spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
+        assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"
 
     anyio.run(main)
 
