@@ -18,7 +18,7 @@ from acuity.tune.request import (
     SearchRequest,
     TuneRequest,
 )
-from acuity.tune.values import byte_count, numbers, scores, size, sizes
+from acuity.tune.values import byte_count, qualities, scores, size, sizes
 
 KINDS: tuple[type[TuneRequest], ...] = (SearchRequest, CompareRequest, LadderRequest, PerShotRequest)
 
@@ -63,7 +63,7 @@ def test_what_is_no_number_of_bytes(text: str) -> None:
 
 def test_lists() -> None:
     assert sizes("1920x1080, 1280X720,1920x1080") == [(1920, 1080), (1280, 720)]
-    assert numbers("20, 25,20", "crf_sweep", int) == [20, 25]
+    assert qualities("20, 25,20,30.5") == [20, 25, 30.5]
     assert scores("95,90.5") == [95, 90.5]
     for wrong in ("1920", "0x5", "1920x1080x3", ""):
         with pytest.raises(TuneError, match="is no size"):

@@ -91,7 +91,7 @@ class TuneRequest:
     crf_max: float | None = setting(
         None, "number", "greatest value of the quality setting that is tried", ENCODING, minimum=0)
     crf_step: float | None = setting(
-        None, "number", "0.25, 0.5 or 1: between values of the quality setting, of encoders that take "
+        None, "number", "distance of values of the quality setting, 0.25, 0.5 or 1, for encoders that take "
         "decimals (default: 1, or 0.25 if a value has decimals)", ENCODING, minimum=0)
     vmaf_model: str = setting(
         "auto", "string", "model, as for 'acuity score'; auto goes by the source's size", MEASURED,

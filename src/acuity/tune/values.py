@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import Final
@@ -30,6 +31,8 @@ def numbers(text: str, what: str) -> list[float]:
     for part in entries(text, what):
         try:
             found.append(float(part))
+            if not math.isfinite(found[-1]):
+                raise ValueError
         except ValueError:
             raise TuneError(
                 f"'{shortened(part)}' is no number: ",

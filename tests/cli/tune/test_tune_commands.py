@@ -209,6 +209,8 @@ def test_what_is_finished_is_replaced_only_on_request(
         (("search", "{clip}", "-o", "{clip}"), "would overwrite the source"),
         (("search", "{clip}", "--duration", "0.001"), "less than one frame"),
         (("compare", "{clip}", "--no-bisect"), "pass --crf-sweep, as 20,25,30,35"),
+        (("compare", "{clip}", "--no-bisect", "--crf-sweep", "20,inf"), "'inf' is no number"),
+        (("search", "{clip}", "--crf-min", "23.5", "-e", "vp9"), "libvpx-vp9 takes whole values of crf only"),
         (("compare", "{clip}", "--target-vmafs", "95,x"), "give numbers with --target-vmafs"),
         (("ladder", "{clip}", "--resolutions", "big", "--target-vmafs", "90"), "'big' is no size"),
         (("tune-per-shot", "{clip}", "--scene-threshold", "2"), "'2' should be 1 or less"),
