@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
+from acuity.video.picture import ColourTags
 
 if TYPE_CHECKING:
     from acuity._native import Workspace
@@ -39,13 +40,14 @@ class Feature(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The size and depth of all pictures of a measurement."""
+    """The size and depth of all pictures of a measurement, and what their samples stand for."""
 
     width: int
     height: int
     depth: int
     # Columns and rows of each chroma plane; None: luma alone, which extractors without chroma accept too.
     chroma: tuple[int, int] | None = field(default=None, compare=False)
+    colour: ColourTags = field(default=ColourTags(), compare=False)  # as both videos are compared
 
 
 class Pair(NamedTuple):
@@ -214,6 +216,10 @@ class Extractor(ABC):
                 f"{self.name} needs pictures of at least {self.min_size}x{self.min_size} samples, because "
                 f"{self.min_size_reason}, and these are {geometry.width}x{geometry.height}"
             )
+
+    def reading(self, geometry: Geometry) -> str | None:
+        """How it reads the colours of these pictures, if its figures depend on that."""
+        return None
 
     @property
     def lookback(self) -> int:

@@ -1,10 +1,10 @@
 """SSIMULACRA 2: errors of structure and of edges, at six scales, in a space of perceived colour.
 
-It is made for RGB pictures, so options say what the samples of a video mean. The defaults are limited range,
-BT.709 from 1280 columns or 577 rows on and BT.601 below, and a display of gamma 2.4 (BT.1886). The matrix
-bt2020 implies the primaries of that name, all others BT.709's. Chroma is upsampled bilinearly, sited on the
-left column and between two rows; colours that no display can show are clipped. Pictures without chroma are
-grey. 100 is no difference; there is no lower end.
+It is made for RGB pictures, so the samples of a video have to be read. Options say how; by default the tags
+of the videos do. Where those say nothing, the range is limited, the matrix BT.709 from 1280 columns or 577
+rows on and BT.601 below, and the light that of a display of gamma 2.4 (BT.1886). Chroma is upsampled
+bilinearly, sited on the left column and between two rows; colours that no display can show are clipped.
+Pictures without chroma are grey. 100 is no difference; there is no lower end.
 """
 
 from __future__ import annotations
@@ -15,21 +15,14 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
+from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, WEIGHTS, usual_matrix
 
-_LUMA_WEIGHTS: Final = {  # of red and of blue
-    "bt601": (0.299, 0.114),
-    "bt709": (0.2126, 0.0722),
-    "bt2020": (0.2627, 0.0593),
-}
-_BT2020_IN_BT709: Final = np.array(
-    [
-        [1.6604910021, -0.5876411388, -0.0728498633],
-        [-0.1245504745, 1.1328998971, -0.0083494226],
-        [-0.0181507634, -0.1005788980, 1.1187296614],
-    ]
-)
+AUTO: Final = "auto"
+_MATRICES: Final = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}  # that options name
+_WIDE: Final = {"bt2020": "BT.2020", "smpte432": "P3"}  # primaries that are told from BT.709's
 # How light of the BT.709 primaries excites three kinds of cones.
 _CONES: Final = np.array(
     [
@@ -40,7 +33,7 @@ _CONES: Final = np.array(
     np.float32,
 )
 _SDR_WHITE: Final = 255.0  # candela per square metre, as the reference takes it
-_PQ_WHITE: Final = 10000.0
+_PEAKS: Final = {"pq": 10000.0, "hlg": 1000.0}  # of light that isn't relative to SDR's white
 
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -56,13 +49,53 @@ def _pq(v: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(lifted ** (8192 / 1305))
 
 
+def _hlg(v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """BT.2100's light of a scene, with the gamma 1.2 of a display applied to each colour by itself."""
+    bright = (np.exp((v - 0.55991073) / 0.17883277) + 0.28466892) / 12
+    return np.asarray(np.where(v > 0.5, bright, v * v / 3) ** 1.2)
+
+
 _CURVES: Final[dict[str, Curve]] = {
     "bt1886": lambda v: v**2.4,
     "srgb": _srgb,
     "gamma22": lambda v: v**2.2,
+    "gamma28": lambda v: v**2.8,
     "linear": lambda v: v,
     "pq": _pq,
+    "hlg": _hlg,
 }
+# The curve of a display for each tag. Cameras' curves, as BT.709's, are shown with BT.1886.
+_TRANSFERS: Final = {
+    **dict.fromkeys(("bt709", "smpte170m", "smpte240m", "iec61966-2-4", "bt1361e"), "bt1886"),
+    **dict.fromkeys(("bt2020-10", "bt2020-12"), "bt1886"),
+    "iec61966-2-1": "srgb",
+    "bt470m": "gamma22",
+    "bt470bg": "gamma28",
+    "linear": "linear",
+    "smpte2084": "pq",
+    "arib-std-b67": "hlg",
+}
+
+
+class Reading(NamedTuple):
+    """How samples are read as light."""
+
+    matrix: str  # a key of WEIGHTS
+    full_range: bool
+    transfer: str  # a key of _CURVES
+    primaries: str | None = None  # of _WIDE; None: BT.709's
+    assumed: tuple[str, ...] = ()  # what neither an option nor a video says
+
+    def __str__(self) -> str:
+        said = [
+            f"the matrix {MATRIX_NAMES[self.matrix]}",
+            f"{'full' if self.full_range else 'limited'} range",
+            f"the transfer {self.transfer}",
+        ]
+        if self.primaries is not None:
+            said.append(f"the primaries {_WIDE[self.primaries]}")
+        assumed = f" ({' and '.join(self.assumed)} assumed)" if self.assumed else ""
+        return f"{', '.join(said[:-1])} and {said[-1]}{assumed}"
 
 
 class Ssimulacra2(Extractor):
@@ -73,28 +106,29 @@ class Ssimulacra2(Extractor):
             "matrix",
             "",
             "text",
-            "auto",
+            AUTO,
             named=False,
-            choices=("auto", *_LUMA_WEIGHTS),
-            help="how colour was coded; auto: bt709 for HD and larger, bt601 below",
+            choices=(AUTO, *_MATRICES),
+            help="how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
         ),
         Option(
             "range",
             "",
             "text",
-            "limited",
+            AUTO,
             named=False,
-            choices=("limited", "full"),
-            help="whether luma of 8 bits goes from 16 to 235, or uses all values",
+            choices=(AUTO, "limited", "full"),
+            help="whether luma of 8 bits goes from 16 to 235, or uses all values; auto: as the videos say, "
+            "or limited",
         ),
         Option(
             "transfer",
             "",
             "text",
-            "bt1886",
+            AUTO,
             named=False,
-            choices=tuple(_CURVES),
-            help="how values become light; srgb: as the reference program takes images",
+            choices=(AUTO, *_CURVES),
+            help="how values become light; auto: as the videos say, srgb for images, or bt1886",
         ),
     )
     features = (Feature("ssimulacra2", "ssimulacra2"),)
@@ -110,21 +144,63 @@ class Ssimulacra2(Extractor):
         (member,) = members  # exactly one, because no option is part of a name
         return Ssimulacra2Runner(member.colour(geometry), geometry, cpu)
 
+    def check_size(self, geometry: Geometry) -> None:
+        super().check_size(geometry)
+        self._read(geometry)
+
+    def reading(self, geometry: Geometry) -> str:
+        return f"ssimulacra2 reads the samples with {self._read(geometry)}"
+
+    def _read(self, geometry: Geometry) -> Reading:
+        """The meaning of the samples; raises UnfitPictureError for tags that it can't read."""
+        tags, assumed = geometry.colour, []
+        matrix, primaries = _MATRICES.get(self.text("matrix")), None
+        if matrix is None:
+            matrix, primaries = tags.matrix, tags.primaries
+            grey = geometry.chroma is None  # any matrix reads it alike
+            if matrix is None or (grey and matrix not in WEIGHTS):
+                matrix = usual_matrix(geometry.width, geometry.height)
+                assumed += [] if grey else ["matrix"]
+        if matrix == "bt2020nc" and primaries is None:
+            primaries = "bt2020"
+        full_range = self.text("range") == "full"
+        if self.text("range") == AUTO:
+            full_range = bool(tags.full_range)
+            assumed += ["range"] if tags.full_range is None else []
+        transfer = self.text("transfer")
+        if transfer == AUTO:
+            transfer = _TRANSFERS.get(tags.transfer or "bt709", "")
+            assumed += [] if tags.transfer else ["transfer"]
+        if matrix not in WEIGHTS:
+            raise _unread("matrix", matrix, "matrix=bt709")
+        if primaries is not None and primaries not in NARROW_PRIMARIES | _WIDE.keys():
+            raise _unread("primaries", primaries, "matrix=bt709")
+        if not transfer:
+            raise _unread("transfer", str(tags.transfer), "transfer=bt1886")
+        return Reading(
+            matrix, full_range, transfer, primaries if primaries in _WIDE else None, tuple(assumed)
+        )
+
     def colour(self, geometry: Geometry) -> Colour:
         """The meaning of the samples of these pictures."""
-        matrix = self.text("matrix")
-        if matrix == "auto":
-            matrix = "bt709" if geometry.width >= 1280 or geometry.height > 576 else "bt601"
-        black, luma, chroma = _levels(geometry.depth, self.text("range") == "limited")
-        red, blue = _LUMA_WEIGHTS[matrix]
+        reading = self._read(geometry)
+        black, luma, chroma = _levels(geometry.depth, not reading.full_range)
+        red, blue = WEIGHTS[reading.matrix]
         by_v, by_u = 2 * (1 - red) / chroma, 2 * (1 - blue) / chroma
         green = 1 - red - blue
         return Colour(
             black,
             [1 / luma, by_v, -by_u * blue / green, -by_v * red / green, by_u],
-            _curve(self.text("transfer")),
-            _mix(matrix == "bt2020", self.text("transfer") == "pq"),
+            _curve(reading.transfer),
+            _mix(reading.primaries, _PEAKS.get(reading.transfer)),
         )
+
+
+def _unread(what: str, tag: str, option: str) -> UnfitPictureError:
+    return UnfitPictureError(
+        f"ssimulacra2 can't read video with the {what} {tag}: convert it, or say how its samples are to be "
+        f"read, as in ssimulacra2={option}"
+    )
 
 
 class Colour(NamedTuple):
@@ -150,13 +226,15 @@ def _curve(transfer: str) -> NDArray[np.float32]:
     return _CURVES[transfer](values).astype(np.float32)
 
 
-def _mix(wide: bool, absolute: bool) -> NDArray[np.float32]:
-    """For light of BT.709's primaries or BT.2020's, relative to SDR white or absolute as PQ has it."""
+def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
+    """For light of BT.709's primaries or others, relative to SDR white or to a peak of its own."""
     mix = _CONES.copy()
-    if absolute:
-        mix *= np.float32(_PQ_WHITE) / np.float32(_SDR_WHITE)
-    if wide:
-        mix = (mix.astype(np.float64) @ _BT2020_IN_BT709).astype(np.float32)
+    if peak is not None:
+        mix *= np.float32(peak) / np.float32(_SDR_WHITE)
+    if primaries is not None:
+        from acuity.video.pairs.recolour import gamut_matrix
+
+        mix = (mix.astype(np.float64) @ gamut_matrix(primaries, "bt709")).astype(np.float32)
     return mix
 
 

@@ -13,6 +13,7 @@ from acuity.frames.artefacts.box import Box
 from acuity.frames.tone_map import TONE_MAPS, in_srgb_gamut, tone_mapped
 from acuity.video import notes
 from acuity.video.notes import Note
+from acuity.video.pairs.colour import colour_tags
 from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import LAYOUTS, Picture
 from acuity.video.rgb import WEIGHTS, to_rgb, usual_matrix
@@ -21,7 +22,6 @@ Rgb8 = NDArray[np.uint8]
 
 # Primaries that an sRGB screen can't show as they are; others differ from its own by less than screens do.
 _WIDE: Final = frozenset(("bt2020", "smpte432"))
-_IMPLIED: Final = {"bt2020nc": "bt2020"}  # what a matrix says about primaries that nobody names
 _ROWS: Final = 128  # converted at once: bounds the scratch memory of large pictures
 _MARGIN: Final = 4  # rows around them that chroma is interpolated from
 
@@ -65,8 +65,9 @@ def colours_of(pairing: Pairing) -> PairColours:
     Both are shown alike even where their tags differ, because their samples are compared with each other.
     """
     ref, dis = pairing.info_ref, pairing.info_dis
+    tags = colour_tags(pairing)
     found: list[Note] = []
-    matrix = pairing.matrix or usual_matrix(ref.width, ref.height)
+    matrix = tags.matrix or usual_matrix(ref.width, ref.height)
     if matrix not in WEIGHTS and pairing.format.layout != "400":
         taken = usual_matrix(ref.width, ref.height)
         found.append(
@@ -97,16 +98,7 @@ def colours_of(pairing: Pairing) -> PairColours:
                 "narrower or wider than in a player",
             )
         )
-    primaries = ref.primaries or dis.primaries or _IMPLIED.get(matrix)
-    return PairColours(matrix, _full_range(pairing), transfer, primaries, aspect, tuple(found))
-
-
-def _full_range(pairing: Pairing) -> bool:
-    """The reference's range; the other video's where the reference can't say it, as raw video can't."""
-    ref, dis = pairing.info_ref, pairing.info_dis
-    if ref.full_range is not None or ref.tagged or dis.full_range is None or dis.rgb:
-        return pairing.full_range
-    return dis.full_range
+    return PairColours(matrix, bool(tags.full_range), transfer, tags.primaries, aspect, tuple(found))
 
 
 def _rows(picture: Picture, top: int, bottom: int) -> Picture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from acuity.errors import InputError, PairingError
 from acuity.features.extractor import REACH, Frame, Geometry, Pair
 from acuity.measure.pictures import PictureLike, Terms, as_pair, geometry_of
 from acuity.video.card_picture import CardPicture
-from acuity.video.picture import Picture
+from acuity.video.picture import ColourTags, Picture
 
 if TYPE_CHECKING:
     from acuity.devices.device import Device, Port
@@ -25,6 +26,7 @@ class Intake:
     def __init__(self, devices: Sequence[Device]) -> None:
         self._devices = devices
         self._port: Port | None = None  # of the first device that has one, when it is needed
+        self.colour = ColourTags()  # of all pairs, told before the first one
         self.geometry: Geometry | None = None  # of all pairs
         self.planes = 0  # of the last pair
         self._form: _Form | None = None  # of both pictures of the last pair, which were checked
@@ -52,7 +54,7 @@ class Intake:
                 f"the reference is {_describe(ours)} and the distorted picture {_describe(theirs)}"
             )
         if self.geometry is None:
-            self.geometry = ours
+            self.geometry = replace(ours, colour=self.colour)
         elif ours != self.geometry:
             raise InputError(
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"

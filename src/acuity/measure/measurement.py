@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Geometry, Pair
     from acuity.measure.crew import Crew
     from acuity.models.inputs import AnyModel
+    from acuity.video.picture import ColourTags
 
 
 class Measurement:
@@ -134,6 +135,18 @@ class Measurement:
     def _check_alone(self, extractors: Iterable[Extractor]) -> None:
         if self._alone:
             check_alone(extractors)
+
+    def tell_colour(self, colour: ColourTags) -> None:
+        """Say what the samples of all pictures stand for, for the extractors whose figures depend on it."""
+        self._check_unstarted("the meaning of the samples")
+        self._intake.colour = colour
+
+    @property
+    def readings(self) -> list[str]:
+        """How extractors read the colours of the pictures: a sentence for each whose figures depend on it."""
+        geometry = self._intake.geometry
+        said = [] if geometry is None else [entry.reading(geometry) for entry in self._agenda.measured]
+        return [text for text in said if text is not None]
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take the figures of the first frames from an earlier measurement of the same models and features.

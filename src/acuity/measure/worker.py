@@ -44,7 +44,8 @@ class Share:
 def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
     # The measurements of a comparison choose alike: one name is one device with one setting.
-    place = share.device.name, tuple(share.device.describe().items()), geometry, geometry.chroma
+    device = share.device.name, tuple(share.device.describe().items())
+    place = device, geometry, geometry.chroma, geometry.colour
 
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING

@@ -22,6 +22,7 @@ from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.watched import Watched
 from acuity.video import notes
+from acuity.video.pairs.colour import colour_tags
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.open_pair import open_alone, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
@@ -188,6 +189,7 @@ def _run(
         if tiny is not None:  # the last, because the first model's score is the headline
             tiny = tiny.in_colours(pairing.matrix, pairing.full_range)
             measurement.add_model(tiny)
+        measurement.tell_colour(colour_tags(pairing))
         if checkpoint is not None:
             measurement.restore(checkpoint)
         if telling.started is not None:
@@ -351,6 +353,8 @@ def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
             f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
             "samples, so compare figures of one depth only",
         )
+    for text in measurement.readings:
+        yield notes.info("colour-scored", text)
 
 
 def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,15 @@ class PixelFormat:
 
     def __str__(self) -> str:
         return f"{self.layout}p{self.depth}"
+
+
+class ColourTags(NamedTuple):
+    """What the samples of compared pictures stand for, by FFmpeg's names; None: nobody says it."""
+
+    matrix: str | None = None
+    full_range: bool | None = None
+    transfer: str | None = None
+    primaries: str | None = None
 
 
 def split_format(name: str) -> tuple[str, int | None]:

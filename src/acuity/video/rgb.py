@@ -26,6 +26,17 @@ WEIGHTS: Final = {
     "smpte240m": (0.212, 0.087),
     "bt2020nc": (0.2627, 0.0593),
 }
+# Matrices as people write them: the same arithmetic under several names.
+MATRIX_NAMES: Final = {
+    "bt709": "BT.709",
+    "fcc": "FCC",
+    "bt470bg": "BT.601",
+    "smpte170m": "BT.601",
+    "smpte240m": "SMPTE 240M",
+    "bt2020nc": "BT.2020",
+}
+# Primaries that players show alike: they differ by less than displays do.
+NARROW_PRIMARIES: Final = frozenset(("bt709", "bt470bg", "smpte170m", "smpte240m", "ebu3213"))
 _HD: Final = (1280, 576)  # at least so wide, or more than so high
 
 

@@ -6,28 +6,46 @@ Where RGB meets video without a matrix, the size decides, as in players: BT.709 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
-from acuity.video.picture import PixelFormat
+from acuity.video.picture import ColourTags, PixelFormat
 from acuity.video.readers.reader import RgbTarget, VideoInfo
+from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, WEIGHTS, usual_matrix
 
-# The same arithmetic under several names.
-_MATRICES: Final = {
-    "bt709": "BT.709",
-    "fcc": "FCC",
-    "bt470bg": "BT.601",
-    "smpte170m": "BT.601",
-    "smpte240m": "SMPTE 240M",
-    "bt2020nc": "BT.2020",
-}
-# Primaries that players show alike: they differ by less than displays do.
-_NARROW: Final = frozenset(("bt709", "bt470bg", "smpte170m", "smpte240m", "ebu3213"))
+if TYPE_CHECKING:
+    from acuity.video.pairs.lone_video import LoneVideo
+    from acuity.video.pairs.pairing import Pairing
+
 # What a matrix says about primaries that nobody names.
 _IMPLIED: Final = {"bt2020nc": "bt2020", "bt709": "bt709", "bt470bg": "bt709", "smpte170m": "bt709"}
 _RANGES: Final = ("limited", "full")
+SRGB: Final = "iec61966-2-1"
+
+
+def colour_tags(source: Pairing | LoneVideo) -> ColourTags:
+    """What the samples stand for as they are compared: the reference's tags, or else the other video's.
+
+    Images, and RGB in general, are sRGB unless they say something else.
+    """
+    videos = [video for video in (source.info_ref, source.info_dis) if video is not None]
+    ref, dis = videos[0], videos[-1]
+    transfer = ref.transfer or dis.transfer
+    if transfer is None and any(video.rgb or video.image for video in videos):
+        transfer = SRGB
+    # The range that raw video can't say is the other's, whose samples it is compared with as they are.
+    mute = ref.full_range is None and not ref.tagged
+    full_range = dis.full_range if mute and not dis.rgb else source.full_range
+    said = any(video.full_range is not None for video in videos)
+    primaries = ref.primaries or (dis.primaries if dis.matrix in (None, source.matrix) else None)
+    return ColourTags(
+        source.matrix,
+        full_range if said else None,
+        transfer,
+        primaries or _IMPLIED.get(str(source.matrix)),
+    )
 
 
 def match_transfer(plan: PairPlan, options: PairOptions) -> None:
@@ -66,10 +84,10 @@ def match_rgb(plan: PairPlan, _: PairOptions) -> None:
         if matrix is None:
             matrix = _guessed_matrix(other)
             if other.format.layout != "400":  # the luma of gray is gray with any matrix
-                name = _MATRICES[matrix]
+                name = MATRIX_NAMES[matrix]
                 text = f"{other.name} ({other.size}) does not say its matrix: taken for {name}, as in players"
                 plan.warn("matrix", text)
-        if matrix not in _MATRICES:
+        if matrix not in MATRIX_NAMES:
             raise PairingError(
                 f"{rgb[0].name} is RGB and {other.name} has the matrix {matrix}, which it cannot be taken to"
                 " here: convert one of them"
@@ -82,7 +100,7 @@ def match_rgb(plan: PairPlan, _: PairOptions) -> None:
 
 
 def _target_name(target: RgbTarget) -> str:
-    return f"{_MATRICES[target.matrix]} in {_RANGES[target.full_range]} range"
+    return f"{MATRIX_NAMES[target.matrix]} in {_RANGES[target.full_range]} range"
 
 
 def _assume_matrix(plan: PairPlan, matrix: str) -> None:
@@ -91,10 +109,10 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
     Encoders keep the samples and may lose the tag. But an encode that says more than its reference was
     probably converted, so there is a warning if players would take the reference for something else.
     """
-    name = _MATRICES.get(matrix, matrix)
+    name = MATRIX_NAMES.get(matrix, matrix)
     for side in plan.sides:
         if side.matrix is None:
-            guess = _MATRICES[_guessed_matrix(side)]
+            guess = MATRIX_NAMES[_guessed_matrix(side)]
             text = f"{side.name} does not say its matrix: it is taken for {name}, the other video's"
             if guess == name or side is plan.dis:
                 plan.inform("matrix", text)
@@ -104,8 +122,6 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
 
 def _guessed_matrix(side: Side) -> str:
     """The matrix that players take a video for which doesn't say it."""
-    from acuity.video.rgb import usual_matrix
-
     return usual_matrix(side.width, side.height)
 
 
@@ -118,7 +134,7 @@ def match_matrix(plan: PairPlan, options: PairOptions) -> None:
     if one is not None and not any(side.info.rgb for side in plan.sides):
         _assume_matrix(plan, one)
     wide = _gamuts(plan, one, other)
-    if one == other or _MATRICES.get(str(one), one) == _MATRICES.get(str(other), other):
+    if one == other or MATRIX_NAMES.get(str(one), one) == MATRIX_NAMES.get(str(other), other):
         said = f"{ref.name} has the primaries {wide[0]} and {dis.name} {wide[1]}" if wide else ""
     else:
         said = f"{ref.name} has the matrix {one} and {dis.name} {other}"
@@ -157,14 +173,13 @@ def _gamuts(plan: PairPlan, one: str | None, other: str | None) -> tuple[str, st
     if None in said and one != other:  # a player goes by the matrix then
         said = (said[0] or _IMPLIED.get(str(one)), said[1] or _IMPLIED.get(str(other)))
     ref, dis = said
-    if ref is None or dis is None or ref == dis or _NARROW.issuperset((ref, dis)):
+    if ref is None or dis is None or ref == dis or NARROW_PRIMARIES.issuperset((ref, dis)):
         return None
     return ref, dis
 
 
 def _convertible(plan: PairPlan, one: str | None, other: str | None, wide: tuple[str, str] | None) -> bool:
     from acuity.video.pairs.recolour import CHROMATICITIES
-    from acuity.video.rgb import WEIGHTS
 
     # Linear light is known of SDR only.
     gamuts = wide is None or (CHROMATICITIES.keys() >= set(wide) and not _hdr(plan))
@@ -177,7 +192,7 @@ def _recolour(plan: PairPlan, one: str, other: str, wide: tuple[str, str] | None
     from acuity.video.pairs.recolour import ColourSpace, Recolour
 
     ref, dis = plan.sides
-    if one not in _MATRICES:  # neither video says it, and primaries need one
+    if one not in MATRIX_NAMES:  # neither video says it, and primaries need one
         one = other = "bt709"
     if dis.format.layout != "444":
         dis.steps.append(Resample(PixelFormat("444", dis.format.depth), dis.full_range))

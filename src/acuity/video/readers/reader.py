@@ -52,6 +52,12 @@ class VideoInfo:
         return self.matrix == "gbr"
 
     @property
+    def image(self) -> bool:
+        """Whether it is made of still images, one file or several."""
+        container = self.extra.get("container", "")
+        return self.kind == "images" or container == "image2" or container.endswith("_pipe")
+
+    @property
     def hdr(self) -> bool:
         return self.transfer in {"smpte2084", "arib-std-b67"}
 
