@@ -1,7 +1,7 @@
 """SSIMULACRA 2 of sRGB images in numpy and double precision, written from its description.
 
-It differs from the reference program by what that rounds: a few hundredths. The last step, from sums of errors
-to a score, is the kernel's, which figures of the program itself hold.
+It differs from the reference program by what that rounds: a few hundredths. The last step, from sums of
+errors to a score, is the kernel's, which figures of the program itself hold.
 """
 
 from __future__ import annotations

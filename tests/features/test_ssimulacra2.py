@@ -7,6 +7,7 @@ its AVX2 and AVX-512 code, which agree.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from acuity.errors import FeatureError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.measure import Measurement
-from acuity.video.picture import Picture
+from acuity.video.picture import ColourTags, Picture
 from formula_pictures import damage, measure, pair, pattern, picture, plane
 
 # The program was given linear light as floats, made from tests/formula_pictures.py in single precision by the
@@ -199,23 +200,60 @@ def test_chooses_the_matrix_by_size(width: int, height: int, matrix: str) -> Non
 
 def test_curves_go_from_black_to_white() -> None:
     geometry = Geometry(64, 64, 8, None)
-    for transfer in ("bt1886", "srgb", "gamma22", "linear", "pq"):
+    for transfer in ("bt1886", "srgb", "gamma22", "gamma28", "linear", "pq", "hlg"):
         curve = Ssimulacra2({"transfer": transfer}).colour(geometry).curve
         assert curve[0] == 0.0
         assert curve[-1] == pytest.approx(1.0, abs=1e-6)
         assert (np.diff(curve) >= 0).all()
     pq = Ssimulacra2({"transfer": "pq"}).colour(geometry).curve
     assert pq[1024] * 10000 == pytest.approx(92.2457, abs=1e-3)  # half of the range, by ST 2084
+    hlg = Ssimulacra2({"transfer": "hlg"}).colour(geometry).curve
+    assert hlg[1024] == pytest.approx((1 / 12) ** 1.2, abs=1e-6)  # half of the range, by BT.2100
+
+
+@pytest.mark.parametrize(
+    ("tags", "options"),
+    [
+        (ColourTags(), {"matrix": "bt601", "range": "limited", "transfer": "bt1886"}),
+        (ColourTags("bt709", True, "bt709"), {"matrix": "bt709", "range": "full", "transfer": "bt1886"}),
+        (ColourTags("bt470bg", True, "iec61966-2-1"), {"range": "full", "transfer": "srgb"}),
+        (ColourTags("bt2020nc", None, "smpte2084", "bt2020"), {"matrix": "bt2020", "transfer": "pq"}),
+        (ColourTags("bt2020nc", False, "arib-std-b67"), {"matrix": "bt2020", "transfer": "hlg"}),
+        (ColourTags("smpte170m", False, "bt470m", "smpte170m"), {"transfer": "gamma22"}),
+    ],
+)
+def test_reads_samples_as_the_pair_says(tags: ColourTags, options: dict[str, Any]) -> None:
+    silent = Geometry(96, 64, 10, (48, 32))
+    told = replace(silent, colour=tags)
+    assert repr(Ssimulacra2().colour(told)) == repr(Ssimulacra2(options).colour(silent))
+    named = {"matrix": "bt709", "range": "full", "transfer": "linear"}
+    assert repr(Ssimulacra2(named).colour(told)) == repr(Ssimulacra2(named).colour(silent))
+
+
+@pytest.mark.parametrize(
+    ("tags", "option"),
+    [
+        (ColourTags(matrix="ictcp"), "matrix=bt709"),
+        (ColourTags(transfer="log100"), "transfer=bt1886"),
+        (ColourTags("bt709", primaries="film"), "matrix=bt709"),
+    ],
+)
+def test_refuses_tags_that_it_cannot_read(tags: ColourTags, option: str) -> None:
+    geometry = Geometry(96, 64, 8, (48, 32), tags)
+    with pytest.raises(FeatureError, match=f"convert it, or .* as in ssimulacra2={option}"):
+        Ssimulacra2().check_size(geometry)
+    name, _, value = option.partition("=")
+    Ssimulacra2({name: value}).check_size(geometry)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"matrix": "bt470"}, "matrix cannot be 'bt470': it must be one of auto, bt601, bt709, bt2020"),
-        ({"range": "tv"}, "range cannot be 'tv': it must be one of limited, full"),
+        ({"range": "tv"}, "range cannot be 'tv': it must be one of auto, limited, full"),
         (
-            {"transfer": "hlg"},
-            "transfer cannot be 'hlg': it must be one of bt1886, srgb, gamma22, linear, pq",
+            {"transfer": "log"},
+            "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28",
         ),
         ({"gamma": 2.2}, "ssimulacra2 has no option 'gamma': it has matrix, range, transfer"),
     ],

@@ -190,6 +190,8 @@ class Signs(NamedTuple):
     problem: BackendError | None  # why it certainly can't be used
 
 
-def device_for(devices: Sequence[Device], kind: type[Extractor]) -> Device:
+def device_for(devices: Sequence[Device], kind: type[Extractor], pictures: Geometry | None) -> Device:
     """The first device that computes this kind of extractor; the last one computes everything."""
+    if pictures is not None and kind.reads_finer(pictures):
+        return devices[-1]
     return next((device for device in devices if device.computes(kind)), devices[-1])

@@ -22,6 +22,20 @@ class Ciede(Extractor):
     min_size_reason = "it needs a pixel"
     needs_chroma = True
 
+    def reading(self, geometry: Geometry) -> str | None:
+        matrix, full_range, transfer, _ = geometry.colour
+        said = [
+            *([f"the matrix {matrix}"] if matrix not in (None, "bt709") else []),
+            *(["full range"] if full_range else []),
+            *([f"the transfer {transfer}"] if transfer in ("smpte2084", "arib-std-b67") else []),
+        ]
+        if not said:
+            return None
+        return (
+            f"ciede reads all samples as BT.709 in limited range, as libvmaf's does, though these have "
+            f"{' and '.join(said)}: compare its figures with those of such videos only"
+        )
+
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> CiedeRunner:
         return CiedeRunner(geometry, cpu)

@@ -48,6 +48,7 @@ class Geometry:
     # Columns and rows of each chroma plane; None: luma alone, which extractors without chroma accept too.
     chroma: tuple[int, int] | None = field(default=None, compare=False)
     colour: ColourTags = field(default=ColourTags(), compare=False)  # as both videos are compared
+    finer: bool = field(default=False, compare=False)  # whether pictures come with what they were as RGB
 
 
 class Pair(NamedTuple):
@@ -220,6 +221,11 @@ class Extractor(ABC):
     def reading(self, geometry: Geometry) -> str | None:
         """How it reads the colours of these pictures, if its figures depend on that."""
         return None
+
+    @classmethod
+    def reads_finer(cls, geometry: Geometry) -> bool:
+        """Whether it reads what these pictures were as RGB, which no card has."""
+        return False
 
     @property
     def lookback(self) -> int:

@@ -10,6 +10,7 @@ Pictures without chroma are grey. 100 is no difference; there is no lower end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
-from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, WEIGHTS, usual_matrix
+from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
 
 AUTO: Final = "auto"
 _MATRICES: Final = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}  # that options name
@@ -68,7 +69,7 @@ _CURVES: Final[dict[str, Curve]] = {
 _TRANSFERS: Final = {
     **dict.fromkeys(("bt709", "smpte170m", "smpte240m", "iec61966-2-4", "bt1361e"), "bt1886"),
     **dict.fromkeys(("bt2020-10", "bt2020-12"), "bt1886"),
-    "iec61966-2-1": "srgb",
+    SRGB: "srgb",
     "bt470m": "gamma22",
     "bt470bg": "gamma28",
     "linear": "linear",
@@ -94,7 +95,7 @@ class Reading(NamedTuple):
         ]
         if self.primaries is not None:
             said.append(f"the primaries {_WIDE[self.primaries]}")
-        assumed = f" ({' and '.join(self.assumed)} assumed)" if self.assumed else ""
+        assumed = f" ({', '.join(self.assumed)} assumed)" if self.assumed else ""
         return f"{', '.join(said[:-1])} and {said[-1]}{assumed}"
 
 
@@ -142,25 +143,37 @@ class Ssimulacra2(Extractor):
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Ssimulacra2Runner:
         (member,) = members  # exactly one, because no option is part of a name
+        if cls.reads_finer(geometry):
+            geometry = replace(geometry, depth=16, chroma=(geometry.width, geometry.height))
         return Ssimulacra2Runner(member.colour(geometry), geometry, cpu)
+
+    @classmethod
+    def reads_finer(cls, geometry: Geometry) -> bool:
+        return geometry.finer
 
     def check_size(self, geometry: Geometry) -> None:
         super().check_size(geometry)
         self._read(geometry)
 
     def reading(self, geometry: Geometry) -> str:
-        return f"ssimulacra2 reads the samples with {self._read(geometry)}"
+        found = self._read(geometry)
+        if geometry.finer:
+            wide = f" and the primaries {_WIDE[found.primaries]}" if found.primaries else ""
+            return f"ssimulacra2 reads red, green and blue with the transfer {found.transfer}{wide}"
+        return f"ssimulacra2 reads the samples with {found}"
 
     def _read(self, geometry: Geometry) -> Reading:
         """The meaning of the samples; raises UnfitPictureError for tags that it can't read."""
         tags, assumed = geometry.colour, []
+        if geometry.finer:
+            tags = tags._replace(full_range=True, transfer=tags.transfer or SRGB)
         matrix, primaries = _MATRICES.get(self.text("matrix")), None
         if matrix is None:
             matrix, primaries = tags.matrix, tags.primaries
-            grey = geometry.chroma is None  # any matrix reads it alike
-            if matrix is None or (grey and matrix not in WEIGHTS):
+            any_will_do = geometry.chroma is None or geometry.finer
+            if matrix is None or (any_will_do and matrix not in WEIGHTS):
                 matrix = usual_matrix(geometry.width, geometry.height)
-                assumed += [] if grey else ["matrix"]
+                assumed += [] if any_will_do else ["matrix"]
         if matrix == "bt2020nc" and primaries is None:
             primaries = "bt2020"
         full_range = self.text("range") == "full"
@@ -177,9 +190,10 @@ class Ssimulacra2(Extractor):
             raise _unread("primaries", primaries, "matrix=bt709")
         if not transfer:
             raise _unread("transfer", str(tags.transfer), "transfer=bt1886")
-        return Reading(
-            matrix, full_range, transfer, primaries if primaries in _WIDE else None, tuple(assumed)
-        )
+        wide = primaries if primaries in _WIDE else None
+        if geometry.finer:  # RGB has neither, and this is what it comes as
+            matrix, full_range = "bt709", True
+        return Reading(matrix, full_range, transfer, wide, tuple(assumed))
 
     def colour(self, geometry: Geometry) -> Colour:
         """The meaning of the samples of these pictures."""
@@ -255,5 +269,10 @@ class Ssimulacra2Runner:
             instruction_set=cpu.instruction_set,
         )
 
+        self._finer = geometry.finer
+
     def run(self, frame: Frame) -> dict[str, float]:
-        return {"ssimulacra2": self.native.run(list(frame.ref.planes), list(frame.dis.planes))}
+        ref, dis = frame.ref, frame.dis
+        if self._finer and ref.finer is not None and dis.finer is not None:
+            return {"ssimulacra2": self.native.run(list(ref.finer()), list(dis.finer()))}
+        return {"ssimulacra2": self.native.run(list(ref.planes), list(dis.planes))}

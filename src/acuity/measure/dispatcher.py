@@ -80,7 +80,7 @@ def dispatch(
     parts: list[tuple[Share, AnyScheduler]] = []
     try:
         for device in devices:
-            share = Share(device, devices)
+            share = Share(device, devices, geometry)
             parts.append((share, _scheduler(geometry, first, collector, share, threads, crew)))
     except BaseException:
         Dispatcher(parts).close()

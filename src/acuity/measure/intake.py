@@ -54,7 +54,8 @@ class Intake:
                 f"the reference is {_describe(ours)} and the distorted picture {_describe(theirs)}"
             )
         if self.geometry is None:
-            self.geometry = replace(ours, colour=self.colour)
+            finer = all(picture.finer is not None for picture in pictures)
+            self.geometry = replace(ours, colour=self.colour, finer=finer)
         elif ours != self.geometry:
             raise InputError(
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"

@@ -454,7 +454,8 @@ class Measurement:
     def computed_by(self) -> dict[str, str]:
         """The name of the device that computes each extractor that is or was measured."""
         measured = self._agenda.measured
-        return {entry.identity: device_for(self._devices, type(entry)).name for entry in measured}
+        pictures = self._intake.geometry
+        return {entry.identity: device_for(self._devices, type(entry), pictures).name for entry in measured}
 
     @property
     def uses_chroma(self) -> bool:

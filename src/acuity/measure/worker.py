@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
 from acuity.errors import CardMemoryError
-from acuity.features.extractor import Frame, Geometry
+from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
 
@@ -33,19 +33,23 @@ MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 class Share:
     """What one of a measurement's devices computes."""
 
-    def __init__(self, device: Device, devices: Sequence[Device]) -> None:
+    def __init__(self, device: Device, devices: Sequence[Device], geometry: Geometry) -> None:
         self.device = device
         self._devices = devices
+        self._geometry = geometry
 
     def groups(self, plan: Plan) -> list[Group]:
-        return [group for group in plan.groups if device_for(self._devices, group.kind) is self.device]
+        def mine(kind: type[Extractor]) -> bool:
+            return device_for(self._devices, kind, self._geometry) is self.device
+
+        return [group for group in plan.groups if mine(group.kind)]
 
 
 def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
     # The measurements of a comparison choose alike: one name is one device with one setting.
     device = share.device.name, tuple(share.device.describe().items())
-    place = device, geometry, geometry.chroma, geometry.colour
+    place = device, geometry, geometry.chroma, geometry.colour, geometry.finer
 
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -131,6 +132,10 @@ class Picture:
     kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
     # What lives as long as the picture is needed: it tells the owner of the samples when that is over.
     loan: object = field(default=None, init=False, repr=False, compare=False)
+    # Of an image or RGB: makes BT.709 4:4:4 of 16 bits in full range of it, from its red, green and blue.
+    finer: Callable[[], tuple[Samples, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

@@ -37,6 +37,7 @@ MATRIX_NAMES: Final = {
 }
 # Primaries that players show alike: they differ by less than displays do.
 NARROW_PRIMARIES: Final = frozenset(("bt709", "bt470bg", "smpte170m", "smpte240m", "ebu3213"))
+SRGB: Final = "iec61966-2-1"  # the transfer of images that don't say theirs
 _HD: Final = (1280, 576)  # at least so wide, or more than so high
 
 
@@ -54,15 +55,22 @@ def to_rgb(picture: Picture, matrix: str | None = None, full_range: bool = False
     return np.ascontiguousarray(rgb_planes(picture, matrix, full_range).transpose(1, 2, 0))
 
 
-def to_rgb8(picture: Picture, matrix: str | None = None, full_range: bool = False) -> NDArray[np.uint8]:
-    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb()."""
-    planes = rgb_planes(picture, matrix, full_range)
+def to_rgb8(
+    picture: Picture, matrix: str | None = None, full_range: bool = False, *, centred: bool = False
+) -> NDArray[np.uint8]:
+    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb().
+
+    Chroma that is `centred` lies between two columns, as JPEG images have it.
+    """
+    planes = rgb_planes(picture, matrix, full_range, centred=centred)
     planes *= np.float32(255)
     return np.ascontiguousarray(np.rint(planes, out=planes).astype(np.uint8).transpose(1, 2, 0))
 
 
-def rgb_planes(picture: Picture, matrix: str | None = None, full_range: bool = False) -> Floats:
-    """Red, green and blue of 0 to 1, as 3 x rows x columns; otherwise as to_rgb()."""
+def rgb_planes(
+    picture: Picture, matrix: str | None = None, full_range: bool = False, *, centred: bool = False
+) -> Floats:
+    """Red, green and blue of 0 to 1, as 3 x rows x columns; otherwise as to_rgb8()."""
     name = matrix or usual_matrix(picture.width, picture.height)
     if name not in WEIGHTS:
         raise InputError(
@@ -91,18 +99,20 @@ def rgb_planes(picture: Picture, matrix: str | None = None, full_range: bool = F
         difference = plane.astype(np.float32)
         difference -= middle
         difference *= np.float32(2 * (1 - weight) / chroma_size)
-        difference = _enlarged(difference, picture)
+        difference = _enlarged(difference, picture, centred=centred)
         np.add(luma, difference, out=rgb[colour])
         difference *= np.float32(weight / green)
         rgb[1] -= difference
     return cast("Floats", np.clip(rgb, 0, 1, out=rgb))
 
 
-def _enlarged(plane: Floats, picture: Picture) -> Floats:
+def _enlarged(plane: Floats, picture: Picture, *, centred: bool) -> Floats:
     """A chroma plane with a sample for each one of luma."""
     across, down = LAYOUTS[picture.format.layout] or (0, 0)
     rows, columns = picture.height, picture.width
-    if across:
+    if across and centred:
+        plane = _doubled(plane.T, columns).T
+    elif across:
         wide = np.empty((plane.shape[0], 2 * plane.shape[1]), np.float32)
         wide[:, ::2] = plane
         np.add(plane[:, :-1], plane[:, 1:], out=wide[:, 1:-1:2])
@@ -110,12 +120,15 @@ def _enlarged(plane: Floats, picture: Picture) -> Floats:
         wide[:, -1] = plane[:, -1]  # the edge is repeated
         plane = wide[:, :columns]
         plane = plane if plane.shape[1] == columns else np.pad(plane, ((0, 0), (0, 1)), "edge")
-    if down:
-        high = np.empty((2 * plane.shape[0], columns), np.float32)
-        near, far = plane * np.float32(0.75), plane * np.float32(0.25)
-        np.add(near[1:], far[:-1], out=high[2::2])
-        np.add(near[:-1], far[1:], out=high[1:-1:2])
-        high[0], high[-1] = plane[0], plane[-1]
-        plane = high[:rows]
-        plane = plane if plane.shape[0] == rows else np.pad(plane, ((0, 1), (0, 0)), "edge")
-    return plane
+    return _doubled(plane, rows) if down else plane
+
+
+def _doubled(plane: Floats, rows: int) -> Floats:
+    """Twice as many rows, which each old one lies in the middle of."""
+    high = np.empty((2 * plane.shape[0], plane.shape[1]), np.float32)
+    near, far = plane * np.float32(0.75), plane * np.float32(0.25)
+    np.add(near[1:], far[:-1], out=high[2::2])
+    np.add(near[:-1], far[1:], out=high[1:-1:2])
+    high[0], high[-1] = plane[0], plane[-1]
+    plane = high[:rows]
+    return plane if plane.shape[0] == rows else np.pad(plane, ((0, 1), (0, 0)), "edge")

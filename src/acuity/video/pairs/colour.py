@@ -13,7 +13,7 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.picture import ColourTags, PixelFormat
 from acuity.video.readers.reader import RgbTarget, VideoInfo
-from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, WEIGHTS, usual_matrix
+from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
 
 if TYPE_CHECKING:
     from acuity.video.pairs.lone_video import LoneVideo
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # What a matrix says about primaries that nobody names.
 _IMPLIED: Final = {"bt2020nc": "bt2020", "bt709": "bt709", "bt470bg": "bt709", "smpte170m": "bt709"}
 _RANGES: Final = ("limited", "full")
-SRGB: Final = "iec61966-2-1"
 
 
 def colour_tags(source: Pairing | LoneVideo) -> ColourTags:

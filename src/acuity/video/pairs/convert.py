@@ -59,7 +59,9 @@ class Deepen:
 
     def __call__(self, picture: Picture) -> Picture:
         planes = tuple(self._plane(plane, picture.format.depth) for plane in picture.planes)
-        return replace(picture, planes=planes, format=PixelFormat(picture.format.layout, self.depth))
+        made = replace(picture, planes=planes, format=PixelFormat(picture.format.layout, self.depth))
+        made.finer = picture.finer
+        return made
 
     def _plane(self, plane: Samples, depth: int) -> Samples:
         if not self.full_range:  # black and white of limited range scale with powers of two
@@ -125,7 +127,9 @@ class Resample:
                 full = self.full_range
                 self._fit = Fit(picture.width, picture.height, self.format, full, full)
             chroma = self._fit(picture).planes[1:]
-        return replace(picture, planes=(picture.luma, *chroma), format=self.format)
+        made = replace(picture, planes=(picture.luma, *chroma), format=self.format)
+        made.finer = picture.finer
+        return made
 
 
 def _luma_only(picture: Picture) -> bool:

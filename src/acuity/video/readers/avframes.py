@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
+from functools import partial
 from typing import Final, cast
 
 import av
@@ -11,6 +13,7 @@ from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoRef
 
 from acuity.video.picture import DEPTHS, LAYOUTS, Picture, PixelFormat, Samples
 from acuity.video.readers.reader import RgbTarget
+from acuity.video.rgb import to_rgb8
 
 # Bit-exact, so that a score does not depend on the instruction set libswscale finds.
 _EXACT: Final = (
@@ -95,6 +98,7 @@ class ToPlanar:
         self.format = direct or nearest(source)
         self.converts = direct is None
         self.rgb = _is_rgb(source)
+        self.jpeg = False  # whether chroma lies in the middle of the samples that it belongs to
         self._target = RgbTarget()  # of RGB
         self._reformatter = VideoReformatter()
 
@@ -106,6 +110,12 @@ class ToPlanar:
         """Give chroma too from now on if it is wanted, and RGB as this target."""
         self._luma_only = self._luma_only and not chroma
         self._target = rgb or self._target
+
+    def picture(self, frame: av.VideoFrame, pts: float | None = None) -> Picture:
+        made = Picture(self(frame), self.format, pts)
+        if not self._luma_only and (self.rgb or (self.jpeg and self.format.layout != "400")):
+            made.finer = partial(_finer, frame if self.rgb else replace(made))
+        return made
 
     def __call__(self, frame: av.VideoFrame) -> tuple[Samples, ...]:
         if self.converts:
@@ -124,6 +134,21 @@ class ToPlanar:
         if not self._luma_only or self.converts or self.format.layout == "400":
             return ()
         return tuple(_view(frame.planes[index], self.format) for index in (1, 2))
+
+
+def _finer(frame: av.VideoFrame | Picture) -> tuple[Samples, ...]:
+    """RGB, or a JPEG image as decoders show it, with as much precision as it has: see Picture.finer."""
+    format = PixelFormat("444", 16)
+    if isinstance(frame, Picture):
+        frame = av.VideoFrame.from_ndarray(to_rgb8(frame, "bt470bg", True, centred=True), "rgb24")
+    fine = VideoReformatter().reformat(
+        frame,
+        format=av_name(format),
+        interpolation=FILTERS["bicubic"],
+        dst_colorspace=RGB_MATRICES["bt709"],
+        dst_color_range=av_range(True),
+    )
+    return tuple(_view(plane, format) for plane in fine.planes[:3])
 
 
 def _view(plane: av.video.plane.VideoPlane, format: PixelFormat) -> Samples:

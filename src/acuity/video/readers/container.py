@@ -74,6 +74,7 @@ class ContainerReader(BaseReader):
                 variable=self._variable(seen, first.pts),
                 seekable=self._source.reopenable,
             )
+            self._planar.jpeg = self.info.image and self.info.codec == "mjpeg"
             if stream is not None:
                 self.info.extra["stream"] = str(stream)
         except BaseException:
@@ -95,7 +96,7 @@ class ContainerReader(BaseReader):
     def _picture(self, frame: DecodedFrame) -> Picture:
         assert isinstance(frame, av.VideoFrame)
         self._check_unchanged(frame)
-        picture = Picture(self._planar(frame), self.info.format, self._time(frame))
+        picture = self._planar.picture(frame, self._time(frame))
         picture.chroma = self._planar.chroma(frame)
         return picture
 

@@ -54,7 +54,7 @@ class ImagesReader(BaseReader):
                 return None
             frame = self._decode(self._next)
             self._next += 1
-            return Picture(self._planar(frame), self.info.format)
+            return self._planar.picture(frame)
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)
@@ -84,6 +84,7 @@ class ImagesReader(BaseReader):
                 self._first = False
                 self._planar = ToPlanar(frame.format, luma_only=self._luma_only)
                 self.info = self._describe(decoder, frame)
+                self._planar.jpeg = self.info.codec == "mjpeg"
         finally:
             decoder.close()
         if not self.notes:
