@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from acuity.devices import (
     Device,
     are_spent,
     describe_backend,
+    device_for,
     list_backends,
     open_backend,
     open_devices,
@@ -24,6 +26,7 @@ from acuity.devices.cuda.device import CudaDevice
 from acuity.devices.cuda.hardware import cards
 from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
 from acuity.measure import Measurement
 from fake_cuda import FakeCuda, fake_cards
@@ -108,6 +111,17 @@ def test_a_device_that_has_nothing_to_compute_takes_no_frame() -> None:
         measurement.add(*pair(0))
         measurement.flush()
     assert second.taken == []
+
+
+def test_no_card_computes_what_reads_more_than_the_planes() -> None:
+    class Everything(CpuDevice):
+        name = "card"
+
+    devices: list[Device] = [Everything(), CpuDevice()]
+    planes = Geometry(64, 64, 8, (64, 64))
+    assert device_for(devices, Ssimulacra2, planes).name == "card"
+    assert device_for(devices, Ssimulacra2, replace(planes, finer=True)).name == "cpu"
+    assert device_for(devices, Vif, replace(planes, finer=True)).name == "card"
 
 
 SIZE: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "400", "bitdepth": 8}

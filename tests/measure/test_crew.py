@@ -14,6 +14,8 @@ from acuity.measure import Measurement
 from acuity.measure.crew import Crew, CrewScheduler
 from acuity.measure.scheduler import most_pending
 from acuity.measure.worker import Lanes
+from acuity.video.picture import ColourTags
+from formula_pictures import pair as coloured_pair
 from moving_pictures import equal, measure, pair
 
 Job = Any  # a crew passes jobs on as they are
@@ -175,3 +177,21 @@ def test_measurements_of_one_crew_have_their_own_digits() -> None:
         assert equal(left.results(), alone[0])
         assert equal(right.results(), alone[1])
         assert np.isfinite(left.results().columns["vmaf"]).all()
+
+
+def test_measurements_that_share_threads_keep_their_colours_apart() -> None:
+    pictures = coloured_pair(64, 48, "420", 8)
+    tags = ColourTags(), ColourTags("bt709", True, "iec61966-2-1")
+
+    def figure(colour: ColourTags, crew: Crew | None) -> float:
+        with Measurement(crew=crew, threads=None if crew else 1) as measurement:
+            measurement.add_feature("ssimulacra2")
+            measurement.tell_colour(colour)
+            measurement.add(*pictures)
+            measurement.flush()
+            return float(measurement.results().columns["ssimulacra2"][0])
+
+    with Crew(1) as crew:
+        shared = [figure(colour, crew) for colour in tags]
+    assert shared == [figure(colour, None) for colour in tags]
+    assert shared[0] != shared[1]

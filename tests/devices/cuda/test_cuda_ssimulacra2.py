@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acuity.devices.cuda.twins.ssimulacra2 import Ssimulacra2Twin
+from acuity.video.picture import ColourTags
 from emulated_card import needs_compiler
 from twin_bench import extractors, on_card, on_cpu, random_frames
 
@@ -36,3 +37,10 @@ def test_several_slabs_and_tiles(size: tuple[int, int]) -> None:
 )
 def test_what_samples_mean(options: dict[str, str]) -> None:
     compare((40, 24), "420", 10, **options)
+
+
+def test_what_the_pair_says_about_its_samples() -> None:
+    frames = random_frames(2, 40, 24, 10, layout="420")
+    members, tags = extractors("ssimulacra2"), ColourTags("bt2020nc", True, "smpte2084", "bt2020")
+    found = on_card(Ssimulacra2Twin, members, frames, colour=tags)
+    assert found == on_cpu(members, frames, tags) != on_cpu(members, frames)

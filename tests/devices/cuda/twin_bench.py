@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from acuity._native import Workspace
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
 from acuity.features import get_extractor
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Pair
-from acuity.video.picture import Picture, PixelFormat
+from acuity.video.picture import ColourTags, Picture, PixelFormat
 from emulated_card import EmulatedCard, EmulatedMemory
+
+NO_TAGS = ColourTags()
 
 
 def picture(planes: Sequence[NDArray[Any]], layout: str, depth: int) -> Picture:
@@ -60,8 +63,11 @@ def geometry_of(frame: Frame) -> Geometry:
     return Geometry(frame.ref.width, frame.ref.height, frame.ref.format.depth, chroma)
 
 
-def on_cpu(members: Sequence[Extractor], frames: Sequence[Frame]) -> list[dict[str, float]]:
-    runner = type(members[0]).runner(members, geometry_of(frames[0]), CpuContext(Workspace(), ""))
+def on_cpu(
+    members: Sequence[Extractor], frames: Sequence[Frame], colour: ColourTags = NO_TAGS
+) -> list[dict[str, float]]:
+    geometry = replace(geometry_of(frames[0]), colour=colour)
+    runner = type(members[0]).runner(members, geometry, CpuContext(Workspace(), ""))
     return [runner.run(frame) for frame in frames]
 
 
@@ -72,10 +78,11 @@ def on_card(
     most: int = 3,
     *,
     packed: bool = False,
+    colour: ColourTags = NO_TAGS,
 ) -> list[dict[str, float]]:
     """The figures of batches of `most` frames each; with `packed`, of planes that are aligned to nothing."""
     card = EmulatedCard()
-    made: Twin = twin(members, geometry_of(frames[0]), Bench(card, most))
+    made: Twin = twin(members, replace(geometry_of(frames[0]), colour=colour), Bench(card, most))
     found = []
     for start in range(0, len(frames), most):
         found += _one_batch(card, made, frames[start : start + most], packed)
