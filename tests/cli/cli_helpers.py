@@ -16,7 +16,7 @@ import pytest
 from acuity.cli.main import main as acuity_main
 from acuity.cli.vmaf import main as vmaf_main
 
-WIDTH, HEIGHT, FRAMES = 48, 32, 5
+WIDTH, HEIGHT, FRAMES = 54, 36, 5  # larger than what libvmaf measures by chance
 GEOMETRY = ("-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", "8")
 FRAME_BYTES = WIDTH * HEIGHT * 3 // 2
 

@@ -76,15 +76,15 @@ def test_the_frame_rate_chooses_too(capsys: Capture, fast: list[str]) -> None:
 def test_a_way_of_watching_takes_the_display_of_its_model(capsys: Capture, pair: list[str]) -> None:
     found = document(capsys, *pair, "--viewing", "tv")
     assert (found["width"], found["height"], found["input"]["display"]) == (1620, 1080, "1080p")
-    assert [text.endswith("from 48x32 to 1620x1080 with a bicubic filter")
+    assert [text.endswith("from 54x36 to 1620x1080 with a bicubic filter")
             for text in found["input"]["conversions"]] == [True, True]  # fmt: skip
     found = document(capsys, *pair, "--viewing", "tv", "--display", "native")
-    assert (found["width"], found["height"], found["input"]["display"]) == (48, 32, "native")
+    assert (found["width"], found["height"], found["input"]["display"]) == (54, 36, "native")
     notes = {note["code"]: note for note in found["notes"]}
     assert notes["display"] == {
         "level": "info",
         "code": "display",
-        "text": "vmaf_v1.0.16_3d0h is made for a 1080p display, and 48x32 is scored as if it took 3 % of its"
+        "text": "vmaf_v1.0.16_3d0h is made for a 1080p display, and 54x36 is scored as if it took 3 % of its"
         " height, pixel for pixel: pass display=1080p to score both videos as they fill it",
     }
 

@@ -43,7 +43,7 @@ def test_the_summary(capsys: Capture, pair: list[str], clips: Path) -> None:
     score = run_vmaf(capsys, "-r", pair[1], "-d", pair[2]).err.split()[1]
     assert f"VMAF  {float(score):.2f}" in ran.out
     assert "vmaf_v0.6.1, scored at 8 bit" in ran.out
-    why = "vmaf_v0.6.1  the default for pictures of 48x32; --viewing tv, phone or 4k-tv chooses VMAF v1"
+    why = "vmaf_v0.6.1  the default for pictures of 54x36; --viewing tv, phone or 4k-tv chooses VMAF v1"
     assert why in ran.err
     for word in ("p1 ", "p50 ", "harmonic mean", "lowest", "worst frames", "fps on"):
         assert word in ran.out
@@ -78,7 +78,7 @@ def test_the_json_document(capsys: Capture, pair: list[str]) -> None:
     assert found["frames"] == FRAMES
     assert found["model"] == "vmaf_v0.6.1"
     assert found["model_chosen_by"] == "resolution"
-    assert found["model_reason"] == "the default for pictures of 48x32"
+    assert found["model_reason"] == "the default for pictures of 54x36"
     assert found["bitdepth"] == 8
     assert found["metrics"] == []
     assert found["score"] == found["models"][0]["mean"] == found["features"]["vmaf"]["mean"]

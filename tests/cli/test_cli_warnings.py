@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import acuity
-from cli_helpers import moving, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAME_BYTES, moving, run_acuity, run_vmaf, y4m
 
 Capture = pytest.CaptureFixture[str]
 ENDED = "ended before"
@@ -19,7 +19,7 @@ ENDED = "ended before"
 def short(clips: Path, tmp_path: Path) -> tuple[str, str]:
     """A pair with a warning: the encode lacks its last frame."""
     path = tmp_path / "short.y4m"
-    path.write_bytes(y4m(moving(noise=25)[: 4 * 48 * 32 * 3 // 2]))
+    path.write_bytes(y4m(moving(noise=25)[: 4 * FRAME_BYTES]))
     return str(clips / "ref.y4m"), str(path)
 
 

@@ -37,7 +37,7 @@ def clip_seconds(report: ScoreReport) -> float | None:
     frames = report.results.frames
     if not len(frames):
         return None
-    start, end = report.time_of(frames[0]), report.time_of(frames[-1] + 1)
+    start, end = report.time_of(frames[0]), report.timeline.at(frames[-1] + 1)
     return end - start if start is not None and end is not None else None
 
 

@@ -132,7 +132,7 @@ def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:
 def _apart(report: ScoreReport, count: int) -> float:
     """Seconds between two frames: fewer in a clip that is too short for so many."""
     frames = report.results.frames
-    start, end = report.time_of(frames[0]), report.time_of(frames[-1] + 1)
+    start, end = report.time_of(frames[0]), report.timeline.at(frames[-1] + 1)
     if start is None or end is None:
         return DEFAULT_APART
     return min(DEFAULT_APART, (end - start) / (2 * count))

@@ -43,18 +43,25 @@ class ExtractorSet:
     def uses_chroma(self) -> bool:
         return any(extractor.uses_chroma for extractor in self)
 
-    def keys(self) -> list[str]:
+    def keys(self, frames: int = 2) -> list[str]:
         """The keys in report order: figures of single frames first, then those derived from several.
 
-        libvmaf derives those of sequential extractors during the run, the others after the last frame.
+        libvmaf derives those of sequential extractors during the run, the others after the last frame. Of a
+        single frame all are derived at the end.
         """
-        late = sorted(self, key=lambda extractor: not extractor.sequential)
+        late = list(self) if frames == 1 else self._sequential_first()
         own = [key for extractor in self for key in extractor.listed(last=False)]
         return own + [key for extractor in late for key in extractor.listed(last=True)]
 
-    def sequential_keys(self) -> list[str]:
-        """The keys of extractors that libvmaf computes in frame order; with threads it reports them first."""
+    def keys_of_threads(self, frames: int) -> list[str]:
+        """The keys that come first if libvmaf has threads: it computes sequential extractors on another."""
+        ordered = self._sequential_first()
+        if frames == 1:
+            return [key for last in (False, True) for entry in ordered for key in entry.listed(last=last)]
         return ExtractorSet(extractor for extractor in self if extractor.sequential).keys()
+
+    def _sequential_first(self) -> list[Extractor]:
+        return sorted(self, key=lambda extractor: not extractor.sequential)
 
     def hidden_keys(self) -> list[str]:
         """The keys of figures that are collected but not reported."""

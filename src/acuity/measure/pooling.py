@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.errors import FeatureError
+
 Array = NDArray[np.float64]
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
 Method = str | tuple[str, float]
 
 
@@ -42,7 +46,7 @@ def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
 
 def _percentile(ordered: Array, percent: float) -> float:
     if not 0.0 <= percent <= 100.0:
-        raise ValueError(f"percentile {percent:g} must be between 0 and 100")
+        raise FeatureError(f"percentile {percent:g} must be between 0 and 100")
     position = percent * (len(ordered) - 1) / 100.0
     left = math.floor(position)
     right = math.ceil(position)
@@ -57,24 +61,33 @@ POOLS: Final[dict[str, Callable[[Array], float]]] = {
     "mean": _mean,
     "harmonic_mean": _harmonic_mean,
 }
+# Others, which reports don't list of every column.
+_MORE_POOLS: Final[dict[str, Callable[[Array], float]]] = {
+    "median": lambda values: percentile(values, 50.0),
+    "stddev": lambda values: float(values.std()),
+}
+
+
+def is_method(name: str) -> bool:
+    """Whether pool() has a method of this name, percentiles aside."""
+    return name in POOLS or name in _MORE_POOLS
 
 
 def pool(values: Array, method: Method = "mean") -> float:
-    """Pool by 'mean', 'min', 'max', 'harmonic_mean', 'p5' (any number) or ('percentile', 5.0)."""
+    """Pool by 'mean', 'min', 'max', 'harmonic_mean', 'median', 'stddev' (of these frames, not of a sample),
+    'p5' (any number) or ('percentile', 5.0); raises FeatureError.
+    """
     if len(values) == 0:
-        raise ValueError("there is no frame to pool")
+        raise FeatureError("there is no frame to pool")
+    known = POOLS | _MORE_POOLS
     if isinstance(method, tuple):
         name, percent = method
         if name == "percentile":
             return percentile(values, float(percent))
-    elif method in POOLS:
-        return POOLS[method](values)
-    elif method[:1] == "p":
-        try:
-            return percentile(values, float(method[1:]))
-        except ValueError as error:
-            if "percentile" in str(error):
-                raise
-    raise ValueError(
-        f"unknown pooling method {method!r}: use one of {', '.join(POOLS)}, or p with a percentile"
+    elif method in known:
+        return known[method](values)
+    elif method[:1] == "p" and _NUMBER.fullmatch(method[1:]):
+        return percentile(values, float(method[1:]))
+    raise FeatureError(
+        f"unknown pooling method {method!r}: use one of {', '.join(known)}, or p with a percentile"
     )

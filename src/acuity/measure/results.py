@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, NoFramesError
-from acuity.measure.pooling import POOLS, Method, pool
+from acuity.measure.pooling import POOLS, Method, is_method, pool
 from acuity.measure.segments import Segment
 
 
@@ -59,8 +59,11 @@ class Results:
     ) -> float:
         """One figure for the frames from `first` to `last`; without a name, of the first model's score.
 
-        NaN if the figure of one of them is NaN, or if several models scored them: each has its own scale.
+        A method may stand in the place of the name: pool("median"). NaN if the figure of one of them is NaN, or
+        if several models scored them: each has its own scale.
         """
+        if name is not None and name not in self.columns and is_method(name):
+            name, method = None, name
         values = self.values(name, first, last)
         if self._has_undefined(name, first, last) or len(self.holders(name, first, last)) > 1:
             return math.nan

@@ -105,7 +105,7 @@ class Snapshot(NamedTuple):
         rows = counted(self.agenda.steps, self.frames)
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
         extractors = ExtractorSet(extractor for plan in plans for extractor in plan)
-        keys = extractors.keys()
+        keys = extractors.keys(self.frames)
         columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
         undefined = {key: self.collector.undefined(key, self.frames)[rows] for key in keys}
         if self.over:  # drop figures that the pictures don't have, such as chroma figures of luma alone

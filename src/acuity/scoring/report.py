@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import MissingExtra, Remedy
+from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.bootstrap import ModelCollection
@@ -81,6 +81,17 @@ class ScoreReport:
 
     def __repr__(self) -> str:
         return f"<ScoreReport: {self}>"
+
+    def _repr_html_(self) -> str:
+        """The page of the report, without pictures, in a frame of its own: what notebooks show."""
+        from html import escape
+
+        from acuity.report import render_report
+
+        why = "there are no pictures: acuity.write_page() makes a page with them"
+        page = "".join(render_report(self.results, "html", extra=self._entries("html", no_pictures=why)))
+        style = "width: 100%; height: 44em; border: 0"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page)}"></iframe>'
 
     @property
     def score(self) -> float:
@@ -155,14 +166,28 @@ class ScoreReport:
         `command` is the command line that made it, and `spell` writes the options that notes name as it has
         them. A page shows `pictures`, or says why there are none.
         """
-        from acuity.report import SHOWN, format_of, write_report
+        from acuity.report import format_of, write_report
 
         format = format or format_of(path)
+        extra = self._entries(format, command, spell, pictures, no_pictures)
+        write_report(self.results, path, format, precision, extra=extra)
+
+    def _entries(
+        self,
+        format: str,
+        command: str | None = None,
+        spell: Callable[[Remedy], str] = Remedy.plain,
+        pictures: Sequence[Picture] = (),
+        no_pictures: str | None = None,
+    ) -> dict[str, Any]:
+        """What a report of this format has besides the figures."""
+        from acuity.report import SHOWN
+
         said = {} if command is None else {"command": command}
         extra = {"acuity": {**self.about(spell), **said, **self.resumption()}, **self.tiny_marks()}
         if format in SHOWN:
             extra |= {**self.page_entries(), "pictures": pictures, "no_pictures": no_pictures}
-        write_report(self.results, path, format, precision, extra=extra)
+        return extra
 
     def page_entries(self) -> dict[str, Any]:
         """What pages and plots are told besides the entries of reports: times, scores and metrics."""
@@ -206,7 +231,12 @@ class ScoreReport:
         return self.results.worst(count)
 
     def time_of(self, frame: int) -> float | None:
-        """The presentation time of a reference frame, in seconds; None if no rate is known."""
+        """The presentation time of a reference frame, in seconds; None if no rate is known.
+
+        Raises InputError for a frame that wasn't compared.
+        """
+        if not 0 <= frame < self.pairs:
+            raise InputError(f"there is no frame {frame}: {self.pairs} were compared, counted from 0")
         return self.timeline.at(frame)
 
     def to_dict(

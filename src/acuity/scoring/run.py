@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from acuity.devices import open_backend, open_decoder
 from acuity.errors import ModelError, to_give, to_omit, to_set
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from acuity.video.pairs.open_pair import Opener
     from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.readers.open import OpenOptions
+
+_ADM_SIDE: Final = 32  # up to which libvmaf's adm has no figures to be equal to
 
 Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
@@ -210,7 +212,8 @@ def _run(
         results = measurement.results()
         partial = None if ended else _partial(request, measurement, pairing, tiny)
         if request.sequential_first:
-            results = results.in_order(measurement.agenda.measured.sequential_keys())
+            order = measurement.agenda.measured.keys_of_threads(measurement.frames)
+            results = results.in_order(order)
         return ScoreReport(
             results=results,
             models=measurement.models,
@@ -352,6 +355,14 @@ def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
             "bit-depth-scored",
             f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
             "samples, so compare figures of one depth only",
+        )
+    small = min(pairing.width, pairing.height) <= _ADM_SIDE
+    if small and any(extractor.name == "adm" for extractor in measurement.extractors):
+        yield notes.warning(
+            "no-counterpart",
+            f"the pictures are {pairing.width}x{pairing.height}: with {_ADM_SIDE} columns or rows and fewer, "
+            "libvmaf's adm reads memory that isn't the picture's, so the figures of adm here, and of models "
+            "that read it, are not libvmaf's",
         )
     for text in measurement.readings:
         yield notes.info("colour-scored", text)

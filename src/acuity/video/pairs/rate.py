@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan
+from acuity.video.readers.reader import VideoInfo
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _SAME_RATE: Final = 5000  # as one part in so many
 # Steps between the times of two videos of variable rate differ by rounding to milliseconds only.
 _EQUAL_TIMES: Final = 0.003
+# Seconds. GIF counts in such ticks, so no GIF has 30 frames a second; other clocks are exact enough.
+_COARSE: Final = 0.005
 
 
 def match_times(plan: PairPlan, options: PairOptions) -> None:
@@ -47,6 +50,8 @@ def _match_rates(plan: PairPlan, options: PairOptions) -> None:
     one, other = ref.info.rate, dis.info.rate
     if one is None or other is None or abs(one / other - 1) * _SAME_RATE <= 1:
         return
+    if any(_rounds(side.info, one, other) for side in plan.sides):
+        return
     said = f"{ref.name} has {_fps(one)} and {dis.name} {_fps(other)} frames a second"
     ratio = max(one, other) / min(one, other)
     whole = round(ratio)
@@ -62,6 +67,13 @@ def _match_rates(plan: PairPlan, options: PairOptions) -> None:
         match = ("pass ", to_set("rate", "match"), every) if even else ("convert one of them, or pass ",)
         index = to_set("rate", "by-index"), " to compare frame n with frame n"
         raise PairingError(f"{said}: ", *match, *index)
+
+
+def _rounds(info: VideoInfo, one: Fraction, other: Fraction) -> bool:
+    """Whether its clock is too coarse to tell the rates apart: its frames take as many ticks with either."""
+    if info.tick is None or info.tick < _COARSE or not info.frames:
+        return False
+    return abs(info.frames / one - info.frames / other) <= info.tick
 
 
 def _fps(rate: Fraction) -> str:

@@ -101,6 +101,7 @@ def describe(
         frames=_claimed_frames(container, stream, rate),
         rate=rate,
         variable_rate=variable,
+        tick=stream.time_base,
         rotation=rotation,
         full_range=full_range,
         transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),
@@ -132,7 +133,11 @@ def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
     # The guessed rate uses the codec's own clock; a variable rate has none, so the average is used.
     candidates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
     order = candidates if variable else (candidates[1], candidates[0], candidates[2])
-    return next((rate for rate in order if rate), None)
+    found = next((rate for rate in order if rate), None)
+    if stream.codec_context.name == "gif" and found == 100 and stream.frames and stream.duration:
+        # Frames that are shown for one tick or two have a rate between them: 60 a second, say.
+        return stream.frames / (stream.duration * stream.time_base)
+    return found
 
 
 def _claimed_frames(
