@@ -64,7 +64,7 @@ def score(
     display: str | None = None,
     filter: str = "bicubic",
     crop: str | None = None,
-    deinterlace: str = "off",
+    deinterlace: str = "warn",
     scale: str = "auto",
     convert: str = "auto",
     colour: str = "convert",
@@ -121,7 +121,7 @@ def score(
     bicubic or lanczos; 'auto' takes the display that the model is made for, 'native' the reference's
     size. Unless it is given, `viewing` takes its model's display, and other models the reference's size.
     `crop` is the part of both pictures that is compared, as 'WIDTH:HEIGHT:LEFT:TOP', or 'auto': without
-    black bars. `deinterlace` is 'bwdif' or 'yadif', for interlaced video.
+    black bars. `deinterlace` is 'bwdif' or 'yadif', for interlaced video, or 'off' if it is meant as it is.
 
     Where the two videos differ: `scale`, `convert`, `colour`, `rate`, `vfr`, `hdr` and `align` are words
     that PairOptions explains; an error names the one that settles it.

@@ -9,6 +9,8 @@
     ├── ModelError (ValueError)      a model that is unknown or malformed
     ├── FeatureError (ValueError)    an extractor or option that is unknown or out of range
     │   ├── UnfitPictureError        pictures that an extractor can't compute
+    │   ├── UnfitOptionError         options that each are in range, and not together
+    │   ├── NoFilterError            a width of filters that nobody has tabulated
     │   └── NameClashError           two figures would have the same name
     ├── ScoreError (ArithmeticError) a model's score that is not a number
     ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
@@ -157,6 +159,14 @@ class FeatureError(AcuityError, ValueError):
 
 class UnfitPictureError(FeatureError):
     """The pictures are too small, too deep or too grey for an extractor."""
+
+
+class UnfitOptionError(FeatureError):
+    """An extractor's options are each in range, and its arithmetic can't do them together."""
+
+
+class NoFilterError(FeatureError):
+    """An extractor's option names a width of filters that there are no tables for."""
 
 
 class NameClashError(FeatureError):

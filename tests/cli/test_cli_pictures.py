@@ -125,5 +125,8 @@ def test_interlaced_video_names_the_option(capsys: Capture, pair: list[str], tmp
     path.write_bytes(head.replace(b" Ip", b"") + b" It\n" + body)
     shown = run_acuity(capsys, "score", pair[0], str(path)).out
     assert "is interlaced, and VMAF is made for progressive video: pass --deinterlace bwdif" in shown
+    chosen = run_acuity(capsys, "score", pair[0], str(path), "--deinterlace", "off")
+    assert "is interlaced, and compared as it is" in chosen.out
+    assert "bwdif" not in chosen.out + chosen.err
     found = document(capsys, pair[0], str(path), "--deinterlace", "bwdif")
     assert found["input"]["conversions"] == [f"'{path}' is deinterlaced with the filter bwdif"]

@@ -24,8 +24,10 @@ from acuity.errors import (
     EmbeddedError,
     MissingExtra,
     NameClashError,
+    NoFilterError,
     NoFramesError,
     OutputError,
+    UnfitOptionError,
     UnfitPictureError,
 )
 from acuity.text import one_line
@@ -44,13 +46,16 @@ REPEAT: Final = 0.5
 _MAX_ALLOCATIONS: Final = 20_000  # between two runs of the garbage collector; Python has 700
 
 # The code of each kind of error; the first match counts, and all others are FAILED.
-Codes = tuple[tuple[type[BaseException], int], ...]
+Kind = type[BaseException] | tuple[type[BaseException], ...]
+Codes = tuple[tuple[Kind, int], ...]
 CODES: Final[Codes] = ((BackendError, BACKEND), (NoFramesError, NO_FRAMES))
-# As libvmaf's `vmaf`: a bad command line is 1, pictures that an extractor can't compute are -EINVAL, other
-# bad input is -1. libvmaf has no codes for backends and servers, and exits with 0 if it can't write a report.
+# As libvmaf's `vmaf`: a bad command line is 1, what an extractor can't start with is -EINVAL, filters that it
+# lacks are found out later and are 1, other bad input is -1. libvmaf has no codes for backends and
+# servers, and exits with 0 if it can't write a report.
 LIBVMAF_CODES: Final[Codes] = (
     *CODES,
-    (UnfitPictureError, 234),
+    ((UnfitPictureError, UnfitOptionError), 234),
+    (NoFilterError, FAILED),
     (NameClashError, FAILED),
     (OutputError, FAILED),
     (EmbeddedError, FAILED),

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.errors import FeatureError, UnfitOptionError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue
 from acuity.features.scales import DEBUG, SCALES, debug_features
@@ -89,14 +90,16 @@ class Adm(Extractor):
         ):
             from acuity import _native
 
-            # Raises FeatureError for displays outside the range of the arithmetic or its tables.
-            _native.csf_factors(
-                int(self.settings["adm_csf_mode"]),
-                self.number("adm_norm_view_dist"),
-                int(self.settings["adm_ref_display_height"]),
-                self.number("adm_csf_scale"),
-                self.number("adm_csf_diag_scale"),
-            )
+            try:
+                _native.csf_factors(
+                    int(self.settings["adm_csf_mode"]),
+                    self.number("adm_norm_view_dist"),
+                    int(self.settings["adm_ref_display_height"]),
+                    self.number("adm_csf_scale"),
+                    self.number("adm_csf_diag_scale"),
+                )
+            except FeatureError as error:  # a display outside the range of the arithmetic or its tables
+                raise UnfitOptionError(str(error)) from None
 
     def merge(self, other: Extractor) -> Extractor:
         if self.flag("adm_skip_aim") == other.flag("adm_skip_aim"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Self
 
-from acuity.errors import UnfitPictureError
+from acuity.errors import FeatureError, NoFilterError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue, show
 from acuity.features.scales import DEBUG, SCALES, debug_features
@@ -73,10 +73,13 @@ class FloatVif(Extractor):
             self._smallest()
 
     def _smallest(self) -> int:
-        """The smallest side that its windows can reflect; raises FeatureError for unknown windows."""
+        """The smallest side that its windows can reflect; raises NoFilterError for unknown windows."""
         from acuity import _native
 
-        return _native.float_vif_min_size(self.number("vif_kernelscale"))
+        try:
+            return _native.float_vif_min_size(self.number("vif_kernelscale"))
+        except FeatureError as error:
+            raise NoFilterError(str(error)) from None
 
     def check_size(self, geometry: Geometry) -> None:
         scale = self.number("vif_prescale")

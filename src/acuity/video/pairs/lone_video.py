@@ -164,11 +164,12 @@ def _plan(reader: VideoReader, options: PairOptions) -> PairPlan:
     side = plan.dis
     if reader.info.hdr:
         plan.warn("hdr", f"{side.name} is HDR, and models are usually made for SDR: take scores with care")
-    if reader.info.interlaced and options.deinterlace == "off":
+    filtered = reader.info.interlaced and options.deinterlace not in ("warn", "off")
+    if reader.info.interlaced and options.deinterlace == "warn":
         bwdif = to_set("deinterlace", "bwdif")
         plan.notes.append(warning("interlaced", f"{side.name} is interlaced: pass ", bwdif))
     for each in plan.sides:
-        if reader.info.interlaced and options.deinterlace != "off":
+        if filtered:
             each.deinterlace = options.deinterlace
             plan.convert("deinterlaced", f"{each.name} is deinterlaced with the filter {options.deinterlace}")
         if reader.info.rgb:

@@ -36,7 +36,7 @@ class PairOptions:
         'auto' takes the one for the reference's size; 'native' and None compare at the reference's size.
     crop: the part of both pictures that is compared, as WIDTH:HEIGHT:LEFT:TOP in the reference's pixels, or
         'auto': without the black bars that are found.
-    deinterlace: the filter for interlaced video; 'off' compares it as it is.
+    deinterlace: the filter for interlaced video; 'warn' and 'off' compare it as it is.
     convert: as scale, for different bit depth, chroma layout and range; 'depth' is 'auto' that takes raw and
         Y4M pairs to the greater depth too.
     colour: other matrix, primaries or range by the tags: 'convert' takes the distorted video to the
@@ -56,7 +56,7 @@ class PairOptions:
     filter: Literal["bicubic", "lanczos"] = "bicubic"
     display: Literal["native", "auto", "1080p", "2160p"] | None = None
     crop: str | None = None
-    deinterlace: Literal["off", "bwdif", "yadif"] = "off"
+    deinterlace: Literal["warn", "off", "bwdif", "yadif"] = "warn"
     convert: Literal["auto", "never", "depth", "force"] = "auto"
     colour: Literal["convert", "as-libvmaf", "ignore"] = "convert"
     rate: Literal["refuse", "match", "by-index"] = "refuse"

@@ -34,12 +34,14 @@ def _deinterlace(plan: PairPlan, options: PairOptions) -> None:
     for side in plan.sides:
         if not side.info.interlaced:
             continue
-        if options.deinterlace == "off":
+        if options.deinterlace == "warn":
             plan.warn(
                 "interlaced",
                 f"{side.name} is interlaced, and VMAF is made for progressive video: pass ",
                 to_set("deinterlace", "bwdif"),
             )
+        elif options.deinterlace == "off":
+            plan.inform("interlaced", f"{side.name} is interlaced, and compared as it is")
         else:
             side.deinterlace = options.deinterlace
             text = f"{side.name} is deinterlaced with the filter {options.deinterlace}"
