@@ -43,7 +43,7 @@ def _ranking(report: CompareReport, style: Style, reference: str, pools: Sequenc
     model = "" if report.model is None else f", {report.model}"
     basis = report.analysis.basis(reference)
     ranked = "" if basis is None else f", {basis}"
-    head = style.paragraph("dim", f"{count(len(standings), 'encode')} of {name}{one_line(model)}{ranked}")
+    head = style.paragraph("dim", f"{count(len(standings), 'encode')} of {name}{model}{ranked}")
     lines = fitted(ranking_table(report, standings, pools), style)
     best = 1 if standings[0].place is not None else None
     table = [style("bold", line) if number == best else line for number, line in enumerate(lines)]
@@ -77,7 +77,7 @@ def _failures(report: CompareReport, style: Style) -> list[str]:
     lines = []
     for row in report.rows:
         if (said := row.spelled(ACUITY.spell)) is not None:
-            lines += style.paragraph("red", f"{one_line(row.name)} failed: {one_line(said)}", hanging=2)
+            lines += style.paragraph("red", f"{row.name} failed: {said}", hanging=2)
     return lines
 
 
@@ -90,7 +90,7 @@ def _differences(report: CompareReport, style: Style) -> list[str]:
 
 def _rates(report: CompareReport, style: Style) -> list[str]:
     sentences = [rate_sentence(rate, report) for rate in report.analysis.rates]
-    return [line for text in dict.fromkeys(sentences) for line in style.paragraph(None, one_line(text))]
+    return [line for text in dict.fromkeys(sentences) for line in style.paragraph(None, text)]
 
 
 def rate_sentence(rate: EncoderRate, report: CompareReport) -> str:
@@ -116,9 +116,9 @@ def _notes(report: CompareReport, style: Style) -> list[str]:
     for (level, text), names in report.notes_by_encode(ACUITY.spell).items():
         who = "" if len(names) == scored else f"{', '.join(names)}: "
         colour, mark = ("yellow", "warning: ") if level == "warning" else ("dim", "")
-        lines += style.paragraph(colour, one_line(f"{mark}{who}{text}"))
+        lines += style.paragraph(colour, f"{mark}{who}{text}")
     for text in report.all_notes:
-        lines += style.paragraph("dim", one_line(text))
+        lines += style.paragraph("dim", text)
     return lines
 
 

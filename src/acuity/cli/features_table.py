@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             rows += writer.add(clip, columns)
             if not arguments.quiet:
                 print(f"{number} of {len(clips)}: {one_line(clip.key)}", file=sys.stderr)
-    print(f"{arguments.output}: {count(len(clips), 'clip')}, {count(rows, 'row')}")
+    print(f"{one_line(arguments.output)}: {count(len(clips), 'clip')}, {count(rows, 'row')}")
     return OK
 
 

@@ -1,4 +1,8 @@
-"""Formats text for a terminal: bold and dim, columns, times."""
+"""Formats text for a terminal: bold and dim, columns, times.
+
+Everything that is formatted here may hold names of files, which may hold anything: control characters are
+made visible. What is printed without formatting goes through one_line() itself.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from acuity.text import clock as clock
+from acuity.text import one_line
 
 _WIDEST: Final = 100  # columns of a sentence, however wide the terminal is
 _NARROWEST: Final = 24  # columns that words need
@@ -29,10 +34,12 @@ class Style:
             self.columns = shutil.get_terminal_size((80, 24)).columns
 
     def __call__(self, name: str, text: str) -> str:
+        text = one_line(text)
         return f"\033[{_CODES[name]}m{text}\033[0m" if self.colour else text
 
     def paragraph(self, name: str | None, text: str, *, margin: int = 2, hanging: int = 0) -> list[str]:
         """The text behind a margin, as lines that fit the terminal; `hanging` is that of later lines."""
+        text = one_line(text)
         first, later = " " * margin, " " * (margin + hanging)
         if not self.fits:
             return [first + (self(name, text) if name else text)]
@@ -55,6 +62,7 @@ def count(number: int, noun: str) -> str:
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
     """Rows of cells as aligned lines; the last cell may have any length."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     return [
         indent + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -66,7 +74,7 @@ def wrapped_columns(rows: Sequence[Sequence[str]], style: Style, name: str | Non
     """Rows of cells as lines that fit the terminal; the rest goes on below the last cell, or below all."""
     lines = []
     for line, row in zip(columns(rows), rows, strict=True):
-        start = len(line) - len(row[-1])
+        start = len(line) - len(one_line(row[-1]))
         room = start < style.columns // 2
         lines += style.paragraph(name, line.lstrip(), hanging=start - 2 if room else 2)
     return lines

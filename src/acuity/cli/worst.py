@@ -211,4 +211,4 @@ def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
                 lines += style.paragraph(colour, mark + note.spelled(ACUITY.spell))
     if report.contact_sheet is None:
         return lines
-    return [*lines, "", *style.paragraph(None, f"all of them: {one_line(str(report.contact_sheet))}")]
+    return [*lines, "", *style.paragraph(None, f"all of them: {report.contact_sheet}")]
