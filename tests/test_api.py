@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import acuity
+from acuity.cli.vmaf import main as vmaf_main
 from acuity.measure import Measurement
 from damaged_clip import FRAGILE, damage
 from moving_pictures import HEIGHT, WIDTH, luma, pair
@@ -221,3 +223,51 @@ def test_errors_are_acuitys_own(clips: tuple[Path, Path], tmp_path: Path) -> Non
         acuity.score(*clips, model="vmaf_v9", **RAW)  # type: ignore[arg-type]
     with pytest.raises(acuity.FeatureError):
         acuity.score(*clips, feature=["psnrr"], **RAW)  # type: ignore[arg-type]
+
+
+def test_a_report_pools_by_any_method_in_the_place_of_a_name(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, **RAW)  # type: ignore[arg-type]
+    scores = report.results.columns["vmaf"]
+    assert report.pool("median") == report.pool(method="median") == pytest.approx(np.median(scores))
+    assert report.pool("stddev") == pytest.approx(scores.std())
+    for wrong in ("p101", "mode"):
+        with pytest.raises(acuity.FeatureError):
+            report.pool(method=wrong)
+
+
+def test_times_of_frames_that_are_not_there(clips: tuple[Path, Path]) -> None:
+    report = acuity.score(*clips, **RAW, fps=25)  # type: ignore[arg-type]
+    assert report.time_of(6) == 6 / 25
+    for frame in (-1, 7, 99):
+        with pytest.raises(acuity.InputError, match=f"there is no frame {frame}: 7 were compared"):
+            report.time_of(frame)
+
+
+def test_a_notebook_shows_the_page(clips: tuple[Path, Path]) -> None:
+    shown = acuity.score(*clips, **RAW)._repr_html_()  # type: ignore[arg-type]
+    assert shown.startswith('<iframe sandbox="allow-scripts"')
+    page = html.unescape(shown.split('srcdoc="')[1])
+    assert page.lower().startswith("<!doctype html>")
+    assert "there are no pictures: acuity.write_page() makes a page with them" in page
+    assert '"' not in shown.split('srcdoc="')[1].removesuffix('"></iframe>')
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_the_columns_of_a_single_frame_are_in_libvmaf_s_order(
+    clips: tuple[Path, Path], tmp_path: Path, threads: bool
+) -> None:
+    """Late figures come during the run if it has more than one frame, and at its end otherwise."""
+    sad, late = "VMAF_integer_feature_motion_sad_score", ["integer_motion2", "integer_motion3"]
+    float_own = ["motion2", "motion"]
+    orders = {
+        1: [*float_own, sad, "motion3", *late] if threads else [sad, *float_own, *late, "motion3"],
+        2: [*float_own, "motion3", sad, *late] if threads else [sad, *float_own, "motion3", *late],
+    }
+    for count, order in orders.items():
+        size = ["-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", "8"]
+        line = ["-r", str(clips[0]), "-d", str(clips[1]), *size, "-n", "-q", "--frame_cnt", str(count)]
+        line += ["--feature", "motion", "--feature", "float_motion"]
+        line += ["--csv", "-o", str(tmp_path / "out.csv")]
+        assert vmaf_main([*line, *(["--threads", "2"] if threads else [])]) == 0
+        head = (tmp_path / "out.csv").read_text().splitlines()[0]
+        assert [name for name in head.split(",") if name][1:] == order

@@ -83,14 +83,14 @@ def test_the_model_says_which_display_is_its_own(capsys: Capture, pair: list[str
 
 
 def test_a_crop_is_cut_from_both(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
-    lumas = [[f.to_ndarray()[:HEIGHT][4:28, 8:40] for f in frames(path)] for path in pair]
+    lumas = [[f.to_ndarray()[:HEIGHT][2:36, 8:48] for f in frames(path)] for path in pair]
     paths = [raw(tmp_path / f"{i}.yuv", pictures) for i, pictures in enumerate(lumas)]
-    truth = acuity.score(*paths, width=32, height=24, pixel_format="400", bitdepth=8).score
-    found = document(capsys, *pair, "--crop", "32:24:8:4")
+    truth = acuity.score(*paths, width=40, height=34, pixel_format="400", bitdepth=8).score
+    found = document(capsys, *pair, "--crop", "40:34:8:2")
     assert found["score"] == truth
-    assert found["input"]["crop"] == [32, 24, 8, 4]
-    assert acuity.score(*pair, crop="32:24:8:4").score == truth
-    ran = run_vmaf(capsys, "-r", pair[0], "-d", pair[1], "--crop", "32:24:8:4")
+    assert found["input"]["crop"] == [40, 34, 8, 2]
+    assert acuity.score(*pair, crop="40:34:8:2").score == truth
+    ran = run_vmaf(capsys, "-r", pair[0], "-d", pair[1], "--crop", "40:34:8:2")
     assert float(ran.err.splitlines()[-1].split()[-1]) == pytest.approx(truth, abs=1e-6)
 
 

@@ -113,3 +113,17 @@ def test_python_has_them_by_level(short: tuple[str, str]) -> None:
     report = acuity.score(*short, subsample=2)
     assert [note.code for note in report.warnings] == ["frame-count"]
     assert {note.code for note in report.notes} >= {"frame-count", "subsampled"}
+
+
+@pytest.mark.parametrize(("width", "height", "warned"), [(48, 32, True), (32, 48, True), (34, 34, False)])
+def test_pictures_that_libvmaf_measures_by_chance(
+    capsys: Capture, tmp_path: Path, width: int, height: int, warned: bool
+) -> None:
+    size = {"width": width, "height": height}
+    pair = [tmp_path / "ref.y4m", tmp_path / "dis.y4m"]
+    for path, noise in zip(pair, (0, 25), strict=True):
+        path.write_bytes(y4m(moving(2, noise=noise, **size), **size))
+    text = "libvmaf's adm reads memory that isn't the picture's"
+    said = run_acuity(capsys, "score", *map(str, pair), "-q").err
+    assert (text in said) == warned
+    assert text not in run_acuity(capsys, "score", *map(str, pair), "--metrics", "psnr", "-q").err

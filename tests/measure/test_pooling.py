@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acuity.errors import FeatureError
 from acuity.measure.pooling import pool
 
 scores = st.lists(st.floats(0, 100), min_size=1, max_size=60)
@@ -45,6 +46,12 @@ def test_one_infinite_frame_counts_as_no_inverse() -> None:
     assert pool(np.array([np.inf, 3.0]), "harmonic_mean") == 2 / 0.25 - 1
 
 
+def test_median_and_deviation() -> None:
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    assert pool(values, "median") == 3.0
+    assert pool(values, "stddev") == values.std()
+
+
 def test_percentiles_by_name() -> None:
     values = np.arange(101.0)
     assert pool(values, "p5") == 5.0
@@ -56,7 +63,10 @@ def test_percentiles_by_name() -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("median", "unknown pooling method 'median': use one of min, max, mean, harmonic_mean, or p"),
+        (
+            "mode",
+            "unknown pooling method 'mode': use one of min, max, mean, harmonic_mean, median, stddev, or p",
+        ),
         ("pony", "unknown pooling method"),
         (("quantile", 5.0), "unknown pooling method"),
         ("p101", "percentile 101 must be between 0 and 100"),
@@ -65,10 +75,10 @@ def test_percentiles_by_name() -> None:
     ],
 )
 def test_unknown_methods_are_explained(method: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(FeatureError, match=message):
         pool(np.array([1.0, 2.0]), method)
 
 
 def test_nothing_to_pool() -> None:
-    with pytest.raises(ValueError, match="no frame"):
+    with pytest.raises(FeatureError, match="no frame"):
         pool(np.array([]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -116,3 +118,21 @@ def test_the_document_has_what_decides_the_bytes() -> None:
 def test_versions_are_those_of_the_libraries(name: str) -> None:
     version = encoder_version(ENCODERS[name])
     assert re.fullmatch(rf"{name} (core )?\d+\S* \(PyAV [\d.]+, libavcodec [\d.]+\)", version)
+
+
+def test_a_version_that_was_not_found_is_looked_for_again() -> None:
+    """In a process of its own, where nobody asked before."""
+    program = """
+from acuity.tune.encoders import ENCODERS, versions
+right = versions.PyavEncoding
+def wrong(*_):
+    raise OSError("no memory")
+versions.PyavEncoding = wrong
+print(versions.encoder_version(ENCODERS["libx264"]))
+versions.PyavEncoding = right
+print(versions.encoder_version(ENCODERS["libx264"]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, second = ran.stdout.splitlines()
+    assert first.startswith("libx264 of unknown version (")
+    assert second.startswith("libx264 core ")

@@ -60,7 +60,12 @@ def program() -> str | None:
 def program_version() -> str:
     """`ffmpeg 7.0.2-static`, as the program says it."""
     named = program()
-    return "no ffmpeg" if named is None else _version(named)
+    if named is None:
+        return "no ffmpeg"
+    try:
+        return _version(named)
+    except (OSError, subprocess.SubprocessError, IndexError):  # which isn't remembered
+        return os.path.basename(named)
 
 
 def why_unusable(encoder: Encoder) -> str | None:
@@ -76,10 +81,7 @@ def why_unusable(encoder: Encoder) -> str | None:
 
 @cache
 def _version(named: str) -> str:
-    try:
-        first = _asked(named, "-version").splitlines()[0]
-    except (OSError, subprocess.SubprocessError, IndexError):
-        return os.path.basename(named)
+    first = _asked(named, "-version").splitlines()[0]
     words = first.split()
     return f"{words[0]} {words[2]}" if words[1:2] == ["version"] and len(words) > 2 else shortened(first)
 

@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
 import av
@@ -29,16 +28,23 @@ _ASKED: Final = {
     "libvpx-vp9": ("libvpx", "vpx_codec_version_str"),
 }
 _SIDE: Final = 64
+_known: Final[dict[Encoder, str]] = {}  # versions that were found
 
 
-@cache
 def encoder_version(encoder: Encoder) -> str:
-    """`libx265 4.1+54 (PyAV 18.0.0, libavcodec 62.11.100)`; part of results and of keys of the cache."""
+    """`libx265 4.1+54 (PyAV 18.0.0, libavcodec 62.11.100)`; part of results and of keys of the cache.
+
+    A version that wasn't found is looked for again: one hiccup must not rename every later encode.
+    """
     if not encoder.in_process:
         return f"{encoder.name} ({program_version()})"
     around = f"PyAV {av.__version__}, libavcodec {'.'.join(map(str, av.library_versions['libavcodec']))}"
-    version = _signed(encoder) if encoder.name in _SIGNED else _asked(encoder.name)
-    return f"{encoder.name} {version or 'of unknown version'} ({around})"
+    if encoder not in _known:
+        version = _signed(encoder) if encoder.name in _SIGNED else _asked(encoder.name)
+        if version is None:
+            return f"{encoder.name} of unknown version ({around})"
+        _known[encoder] = version
+    return f"{encoder.name} {_known[encoder]} ({around})"
 
 
 def _signed(encoder: Encoder) -> str | None:

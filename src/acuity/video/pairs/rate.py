@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _SAME_RATE: Final = 5000  # as one part in so many
 # Steps between the times of two videos of variable rate differ by rounding to milliseconds only.
 _EQUAL_TIMES: Final = 0.003
-# Seconds. GIF counts in such ticks, so no GIF has 30 frames a second; other clocks are exact enough.
-_COARSE: Final = 0.005
+_GIF_TICK: Final = 0.01  # seconds: no GIF has exactly 30 frames a second
 
 
 def match_times(plan: PairPlan, options: PairOptions) -> None:
@@ -70,10 +69,10 @@ def _match_rates(plan: PairPlan, options: PairOptions) -> None:
 
 
 def _rounds(info: VideoInfo, one: Fraction, other: Fraction) -> bool:
-    """Whether its clock is too coarse to tell the rates apart: its frames take as many ticks with either."""
-    if info.tick is None or info.tick < _COARSE or not info.frames:
+    """Whether it is a GIF, whose frames take as many ticks of its clock at either rate."""
+    if info.codec != "gif" or not info.frames:
         return False
-    return abs(info.frames / one - info.frames / other) <= info.tick
+    return abs(info.frames / one - info.frames / other) <= _GIF_TICK
 
 
 def _fps(rate: Fraction) -> str:

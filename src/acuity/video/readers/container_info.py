@@ -101,7 +101,6 @@ def describe(
         frames=_claimed_frames(container, stream, rate),
         rate=rate,
         variable_rate=variable,
-        tick=stream.time_base,
         rotation=rotation,
         full_range=full_range,
         transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),

@@ -29,7 +29,6 @@ class VideoInfo:
     frames_exact: bool = False
     rate: Fraction | None = None  # frames a second
     variable_rate: bool = False
-    tick: Fraction | None = None  # seconds that its times are counted in
     rotation: int = 0  # degrees clockwise that a player turns the picture
     full_range: bool | None = None  # None: not said
     transfer: str | None = None  # e.g. "bt709", "smpte2084", "arib-std-b67"
