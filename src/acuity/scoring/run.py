@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.readers.open import OpenOptions
 
+_STILL, _MOST = 97.0, 100.0  # what v0.6.1 gives equal pictures that don't move, or a little less, and others
 _ADM_SIDE: Final = 32  # up to which libvmaf's adm has no figures to be equal to
 
 Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
@@ -221,7 +222,7 @@ def _run(
             headlines=headlines(wanted.metrics, _classic(measurement, results, tiny)),
             notes=[
                 *_about_partial(partial),
-                *pairing.notes,
+                *_explained(pairing, results, list(_classic(measurement, results, tiny))),
                 *_remarks(pairing, measurement),
                 *_about_tiny(tiny),
                 *_about_figures(results, measurement.frames),
@@ -341,6 +342,21 @@ def _partial(
 def _about_partial(partial: Partial | None) -> Iterator[Note]:
     if partial is not None:
         yield notes.warning("partial", str(partial))
+
+
+def _explained(pairing: Source, results: Results, models: Sequence[str]) -> Iterator[Note]:
+    """The notes of the pairing; one about equal files says why their score is less than 100."""
+    lowest = {name: float(results.values(name).min()) for name in models if len(results.values(name))}
+    short = next((name for name in models if _STILL <= lowest.get(name, 0.0) < _MOST), None)
+    for note in pairing.notes:
+        if note.code != "identical" or short is None or pairing.options.skip_ref != pairing.options.skip_dis:
+            yield note
+            continue
+        yield notes.warning(
+            note.code,
+            f"{note.text}. {results.label(short)} gives equal frames less than 100 where little moves, "
+            f"{lowest[short]:.2f} at least here, and nothing has moved before the first one",
+        )
 
 
 def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:

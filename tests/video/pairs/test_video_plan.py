@@ -249,6 +249,16 @@ def test_matched_rates_leave_out_frames_of_the_faster_video() -> None:
     assert (made.ref.stride, made.dis.stride) == (1, 5)
 
 
+def test_the_clock_of_a_gif_tells_rates_apart_only_so_far() -> None:
+    """A hundredth of a second: 12 frames at 30 a second take 0.4 s, or 0.41 s as a GIF has them."""
+    gif = {"codec": "gif", "frames": 12, "rate": Fraction(179, 6)}
+    assert plan({"rate": Fraction(30)}, gif).notes == []
+    assert plan(gif, {"rate": Fraction(30)}).notes == []
+    for other, rate in ((gif, 25), (gif | {"codec": "h264"}, 30), (gif | {"frames": 1200}, 30)):
+        with pytest.raises(PairingError, match="frames a second"):
+            plan({"rate": Fraction(rate)}, other)
+
+
 def test_rates_that_are_the_same_in_all_but_spelling() -> None:
     assert plan({"rate": Fraction(24000, 1001)}, {"rate": Fraction("23.976")}).notes == []
 

@@ -187,6 +187,15 @@ def test_film_formats_are_refused_with_a_command(tmp_path: Path, suffix: str) ->
         assert "out_color_matrix=bt709" in str(caught.value)
 
 
+def test_an_animated_webp_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "moving.webp"
+    header = b"VP8X" + (10).to_bytes(4, "little") + bytes([2, 0, 0, 0, 63, 0, 0, 47, 0, 0])
+    chunks = header + b"ANIM" + (6).to_bytes(4, "little") + bytes(6)
+    path.write_bytes(b"RIFF" + (4 + len(chunks)).to_bytes(4, "little") + b"WEBP" + chunks)
+    with pytest.raises(FormatError, match=r"moving.webp' is an animated WebP, which FFmpeg can't read: conv"):
+        open_video(path)
+
+
 def test_geometry_and_streams_are_not_for_images(tmp_path: Path) -> None:
     folder = images(tmp_path / "shots", count=1)
     with pytest.raises(FormatError, match="images, which say their own size: leave out the geometry"):

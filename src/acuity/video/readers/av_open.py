@@ -29,6 +29,9 @@ _FILM: Final = {
 }
 _TO_YUV: Final = "scale=out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int"
 
+_HEAD: Final = 32  # bytes that tell what FFmpeg isn't asked to read
+_WEBP_ANIMATION: Final = 2  # a flag in the header of an extended WebP
+
 _READ_BYTES: Final = 1 << 18
 _TASTE: Final = 4096  # bytes of a pipe that are looked at before FFmpeg gets them
 
@@ -80,11 +83,16 @@ class AvFile:
 def open_container(source: Source, file: AvFile) -> av.container.InputContainer:
     """Open the container; raises FormatError for what is none, or only refers to other files."""
     path = source.path
-    head = source.peek(16).lstrip(b"\xef\xbb\xbf")
+    head = source.peek(_HEAD).lstrip(b"\xef\xbb\xbf")
     if not head:
         raise NoFramesError(f"'{path}' is empty: there is no frame to score")
     if head.startswith(_PLAYLISTS):
         raise FormatError(f"'{path}' is a playlist, not a video: pass the video file itself")
+    if head[8:16] == b"WEBPVP8X" and head[20:21] and head[20] & _WEBP_ANIMATION:
+        raise FormatError(
+            f"'{path}' is an animated WebP, which FFmpeg can't read: convert it first, to PNG images with"
+            " libwebp's anim_dump, say"
+        )
     if not source.seekable and _index_is_last(source.peek(_TASTE)):
         raise FormatError(
             f"'{path}' is an MP4 or MOV whose index comes after its frames, which takes a file, or a server"
