@@ -45,7 +45,7 @@ if _typing.TYPE_CHECKING:
     from acuity.video.notes import Note
     from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.pairs.pairing import Pairing, pair_videos
-    from acuity.video.picture import Picture, PixelFormat
+    from acuity.video.picture import ColourTags, Picture, PixelFormat
     from acuity.video.readers.open import open_video
     from acuity.video.readers.reader import VideoInfo, VideoReader
 
@@ -88,7 +88,7 @@ _HOMES: _typing.Final = {
     "acuity.video.readers.open": ("open_video",),
     "acuity.video.pairs.pair_options": ("PairOptions",),
     "acuity.video.pairs.pairing": ("Pairing", "pair_videos"),
-    "acuity.video.picture": ("Picture", "PixelFormat"),
+    "acuity.video.picture": ("ColourTags", "Picture", "PixelFormat"),
     "acuity.video.readers.reader": ("VideoInfo", "VideoReader"),
 }
 _HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
@@ -98,6 +98,7 @@ __all__ = [
     "BackendError",
     "BoundarySnapshot",
     "ClosedError",
+    "ColourTags",
     "CompareReport",
     "CompareRow",
     "EmbeddedConfig",
