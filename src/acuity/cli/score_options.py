@@ -177,7 +177,7 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
 }
-_POOL = "show this figure too: mean, harmonic_mean, min, max, median, stddev or a percentile as p5; may be repeated"
+_POOL = "show this figure too: mean, harmonic_mean, min, max, median, stddev, a percentile as p5; repeatable"
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
 
 # Options that are no settings of a request.
