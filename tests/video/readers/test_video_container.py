@@ -275,3 +275,15 @@ def test_a_file_is_read_through_once_for_its_keyframes_unless_it_changes(
     encode(tmp_path / "clip.mkv", frames=60, options=options)
     assert [frame(number) for number in (55, 20)] == [55, 20]
     assert read == 2
+
+
+def test_files_that_were_joined_byte_by_byte_are_noted(tmp_path: Path) -> None:
+    """FFmpeg reads the first of them alone."""
+    one = encode(tmp_path / "one.mp4", frames=4)
+    joined = tmp_path / "joined.mp4"
+    joined.write_bytes(one.read_bytes() * 2)
+    with ContainerReader(one) as video:
+        assert not [note for note in video.notes if note.code == "joined"]
+    with ContainerReader(joined) as video:
+        (note,) = [note for note in video.notes if note.code == "joined"]
+    assert f"has another MP4 in it from byte {one.stat().st_size} on, which isn't read" in note.text

@@ -33,6 +33,7 @@ _HEAD: Final = 32  # bytes that tell what FFmpeg isn't asked to read
 _WEBP_ANIMATION: Final = 2  # a flag in the header of an extended WebP
 
 _READ_BYTES: Final = 1 << 18
+_MOST_BOXES: Final = 64  # of an MP4 that are looked at; in fragments there may be thousands
 _TASTE: Final = 4096  # bytes of a pipe that are looked at before FFmpeg gets them
 
 
@@ -189,3 +190,18 @@ def _index_is_last(start: bytes) -> bool:
             return kind == b"mdat"
         at += int.from_bytes(start[at + 8 : at + 16]) if length == 1 else max(length, 8)
     return False
+
+
+def joined_at(source: Source) -> int | None:
+    """Where another MP4 begins in a file: of those joined byte by byte, FFmpeg reads the first alone."""
+    if not source.concurrent or source.size is None:
+        return None
+    at, head = 0, bytearray(16)
+    for _ in range(_MOST_BOXES):
+        if source.read_at(at, memoryview(head)) < 8:
+            return None
+        length, kind = int.from_bytes(head[:4]), head[4:8]
+        if (kind == b"ftyp") != (at == 0):
+            return at or None  # where it isn't the first, it is another one's
+        at += int.from_bytes(head[8:]) if length == 1 else length or source.size
+    return None

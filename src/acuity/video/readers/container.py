@@ -14,6 +14,7 @@ import av
 from acuity.errors import InputError, NoFramesError
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
+from acuity.video.readers.av_open import joined_at
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import DecodedFrame, Decoder, UncertainDamage
@@ -81,6 +82,9 @@ class ContainerReader(BaseReader):
             self._decoder.close()
             raise
         self._next = 0
+        if (end := joined_at(self._source)) is not None:
+            text = f"'{self._path}' has another MP4 in it from byte {end} on, which isn't read: "
+            self.notes.append(warning("joined", text, "join files with FFmpeg's concat, not byte by byte"))
 
     def read(self) -> Picture | None:
         with self._lock:
