@@ -63,7 +63,7 @@ class Results:
         if several models scored them: each has its own scale.
         """
         if name is not None and name not in self.columns and is_method(name):
-            name, method = None, name
+            method, name = name, None
         values = self.values(name, first, last)
         if self._has_undefined(name, first, last) or len(self.holders(name, first, last)) > 1:
             return math.nan

@@ -135,7 +135,7 @@ def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
     found = next((rate for rate in order if rate), None)
     if stream.codec_context.name == "gif" and found == 100 and stream.frames and stream.duration:
         # Frames that are shown for one tick or two have a rate between them: 60 a second, say.
-        return stream.frames / (stream.duration * stream.time_base)
+        return Fraction(100 * stream.frames, stream.duration)
     return found
 
 
