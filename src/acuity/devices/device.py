@@ -190,7 +190,7 @@ class Signs(NamedTuple):
     problem: BackendError | None  # why it certainly can't be used
 
 
-def device_for(devices: Sequence[Device], kind: type[Extractor], pictures: Geometry | None) -> Device:
+def device_for(devices: Sequence[Device], kind: type[Extractor], pictures: Geometry | None = None) -> Device:
     """The first device that computes this kind of extractor; the last one computes everything."""
     if pictures is not None and kind.reads_finer(pictures):
         return devices[-1]
