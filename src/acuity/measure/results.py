@@ -59,8 +59,8 @@ class Results:
     ) -> float:
         """One figure for the frames from `first` to `last`; without a name, of the first model's score.
 
-        A method may stand in the place of the name: pool("median"). NaN if the figure of one of them is NaN, or
-        if several models scored them: each has its own scale.
+        A method may stand in the place of the name: pool("median"). NaN if the figure of one of them is NaN,
+        or if several models scored them: each has its own scale.
         """
         if name is not None and name not in self.columns and is_method(name):
             method, name = name, None
