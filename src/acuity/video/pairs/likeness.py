@@ -70,7 +70,7 @@ class Likeness:
         Blur makes dark parts brighter and bright parts darker, so the mean tells.
         """
         mean = float(self._differences.sum() / max(self._cells.sum(), 1))
-        if abs(mean) < _LIGHTER:
+        if abs(mean) < _LIGHTER or self._pairs <= 2 * _EVERY:  # a few pictures may be anything
             return None
         levels = self._differences[self._cells >= _FEWEST] / self._cells[self._cells >= _FEWEST]
         most = float(np.abs(levels).max(initial=abs(mean)))
