@@ -19,6 +19,7 @@ _PART: Final = (288, 512)  # rows and columns from the middle of the picture tha
 _VISIBLE: Final = 20.0  # squared 8-bit steps of error that may come from more than coding
 _FRAMES: Final = 5  # that say whether a lag is a matter of geometry
 _BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
+_ALIKE: Final = 1.0  # cells, or hundredths of a zoom, by which what was done to frames may differ
 _EVERY: Final = 8  # pairs, of which one tells the brightness
 _LEVELS: Final = 8  # of luma, of which each has its own difference
 _FEWEST: Final = 200  # cells of a level that tell something
@@ -40,7 +41,11 @@ def moved(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> Trans
         if left > _BETTER * squared_error(ref[n + lag], dis[n]):
             return None
         found.append(what)
-    return found[len(found) // 2] if len(found) >= min(3, len(places)) and found else None
+    if not found or len(found) < min(3, len(places)):
+        return None
+    # What is done to one picture is done to all; where the videos go different ways, each moves otherwise.
+    figures = np.array([(one.dx, one.dy, 100 * one.zoom_x, 100 * one.zoom_y) for one in found])
+    return found[len(found) // 2] if float(np.ptp(figures, axis=0).max()) <= _ALIKE else None
 
 
 class Likeness:

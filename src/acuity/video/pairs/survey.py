@@ -23,6 +23,7 @@ from acuity.video.picture import Picture, Signature
 _FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that shows anything
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
+_MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _BLURRED: Final = 0.08  # how much larger the error is a frame away, where single frames can't be told apart
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
@@ -253,6 +254,14 @@ class Survey:
                 )
         if (finding := self._aligner.end(rest, ())) is not None:
             self._tell(finding)
+        left = [sum(getattr(d, f"leave_out_{side}") for d in self.decisions) for side in ("ref", "dis")]
+        if min(left) > _MOST_LEFT * self.pairs:
+            raise PairingError(
+                f"only {frames_in_words(self.pairs)} of {dis} match frames of {ref} in their order, so"
+                " nothing is gained by leaving out others: pass ",
+                off,
+                " to compare them all the same",
+            )
         if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
             self._tell(Finding("other", 0, 0, self.pairs))
         if (doubt := self._doubt / self.pairs) > _UNKNOWN:
