@@ -48,3 +48,22 @@ def test_a_held_picture_that_is_shown_once_more(content: str) -> None:
     assert finding is not None
     assert (finding.kind, finding.lag) == ("doubled", -1)
     assert 26 <= finding.frame <= 33  # within the picture
+
+
+@pytest.mark.parametrize(
+    ("content", "how"),
+    [
+        ("pulldown", {"preset": "superfast", "bf": "0", "crf": "45"}),
+        ("twos", {"crf": "40"}),
+        ("fades", {"preset": "ultrafast", "pix_fmt": "yuv420p10le", "crf": "40"}),
+        ("zoom", {"preset": "ultrafast", "pix_fmt": "yuv420p10le", "crf": "36"}),
+        ("dim", {"preset": "superfast", "bf": "0", "crf": "30"}),
+    ],
+)
+def test_an_encoder_that_lags_behind_its_source_is_no_alarm(
+    content: str, how: dict[str, str], tmp_path: Path
+) -> None:
+    """At low quality frames resemble earlier ones, though each is at its place."""
+    frames = frames_of(content, 1)
+    encoded = encode_luma(tmp_path / "clean.mkv", frames, **how)  # type: ignore[arg-type]
+    assert found(reference_signatures(frames), signatures(encoded)) is None

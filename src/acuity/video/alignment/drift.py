@@ -29,9 +29,10 @@ _FEWEST: Final = 24  # frames that can show a lag
 _APART: Final = 0.65  # frames from which on it is one
 _APART_FEW: Final = 0.75  # of fewer frames than two windows have
 # How much larger the error is one frame away from the vertex, so that it is believed. An encoder that codes
-# little makes frames that resemble earlier ones, in what is smooth much more than in detail.
-_SHARP_DETAIL: Final = 0.05
-_SHARP: Final = 0.5
+# little makes frames that resemble earlier ones (never later ones), in what is smooth more than in detail.
+_SHARP_AHEAD: Final = 0.05
+_SHARP_BEHIND: Final = 0.09
+_SHARP_SMOOTH: Final = 1.4
 _MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: brightness that changes, as in fades
 
 Sums = NDArray[np.float64]  # of the errors in detail and in coarse cells, by lag
@@ -185,6 +186,7 @@ class Drift:
 def _lag(error: Sums) -> float:
     """The lag of a stretch, 0 if it can't be told."""
     detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
-    if smooth.sharpness >= max(_SHARP, _MOSTLY_SMOOTH * detail.sharpness):
+    if smooth.sharpness >= max(_SHARP_SMOOTH, _MOSTLY_SMOOTH * detail.sharpness):
         return smooth.lag
-    return detail.lag if detail.sharpness >= _SHARP_DETAIL else 0.0
+    least = _SHARP_AHEAD if detail.lag > 0 else _SHARP_BEHIND
+    return detail.lag if detail.sharpness >= least else 0.0

@@ -10,7 +10,7 @@ from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.notes import Note, warning
-from acuity.video.pairs.likeness import Likeness, moved
+from acuity.video.pairs.likeness import Likeness, moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
@@ -57,8 +57,12 @@ def frames_in_words(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
 
 
-def _refusal(finding: Finding, plan: PairPlan, skips: tuple[int, int], *, bars: bool) -> Sentence:
+def _refusal(
+    finding: Finding, plan: PairPlan, skips: tuple[int, int], perhaps: Transformation | None, *, bars: bool
+) -> Sentence:
     said = statement(finding, plan, finding.frame)
+    if perhaps is not None:
+        said += f", unless its pictures are {perhaps}"
     if bars and finding.kind == "other":
         said += ", and one of them has black bars"
         return (
@@ -150,7 +154,8 @@ class Watch:
                 self._tell_transformed(found)
                 return
         if self._refuse:
-            raise PairingError(*_refusal(finding, self._plan, self._skips, bars=self._bars()))
+            perhaps = zoomed(*aligner.recent, finding.lag) if finding.lag else None
+            raise PairingError(*_refusal(finding, self._plan, self._skips, perhaps, bars=self._bars()))
         text = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
         self._notes.append(warning(CODE, text))
 

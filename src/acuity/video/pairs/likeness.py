@@ -19,6 +19,8 @@ _PART: Final = (288, 512)  # rows and columns from the middle of the picture tha
 _VISIBLE: Final = 20.0  # squared 8-bit steps of error that may come from more than coding
 _FRAMES: Final = 5  # that say whether a lag is a matter of geometry
 _BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
+_AS_WELL: Final = 10.0  # because thumbnails are scaled roughly
+_ZOOM: Final = 0.01
 _ALIKE: Final = 1.0  # cells, or hundredths of a zoom, by which what was done to frames may differ
 _EVERY: Final = 8  # pairs, of which one tells the brightness
 _LEVELS: Final = 8  # of luma, of which each has its own difference
@@ -26,10 +28,19 @@ _FEWEST: Final = 200  # cells of a level that tell something
 _LIGHTER: Final = 4.0  # 8-bit steps of brightness that encoders keep
 
 
-def moved(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> Transformation | None:
+def zoomed(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> Transformation | None:
+    """The zoom that explains the pictures about as well as a lag, as where the camera moves forward."""
+    found = moved(ref, dis, lag, better=_AS_WELL)
+    return found if found and max(abs(found.zoom_x - 1), abs(found.zoom_y - 1)) > _ZOOM else None
+
+
+def moved(
+    ref: Sequence[Signature], dis: Sequence[Signature], lag: int, better: float = _BETTER
+) -> Transformation | None:
     """What was done to the pictures if that explains them much better than a lag; None if it doesn't.
 
-    `ref` and `dis` are signatures of the same places in both videos.
+    `ref` and `dis` are signatures of the same places in both videos. `better` is the part of the lag's error
+    that may be left.
     """
     places = [n for n in range(len(dis)) if n < len(ref) and 0 <= n + lag < len(ref)]
     found = []
@@ -38,7 +49,7 @@ def moved(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> Trans
         if what is None:
             return None
         left = squared_error(ref[n], dis[n]) / what.gain
-        if left > _BETTER * squared_error(ref[n + lag], dis[n]):
+        if left > better * squared_error(ref[n + lag], dis[n]):
             return None
         found.append(what)
     if not found or len(found) < min(3, len(places)):

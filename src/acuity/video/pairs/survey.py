@@ -16,7 +16,7 @@ from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
 from acuity.video.pairs.alignment import CODE, frames_in_words, statement
-from acuity.video.pairs.likeness import moved
+from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
@@ -84,6 +84,7 @@ class Survey:
         self._aligner = Aligner()
         self._began = 0  # the pair that it began with
         self._passed: list[tuple[int, int]] = []  # pairs that it doesn't see: the first, and how many
+        self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
         self._doubt = 0.0
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
@@ -99,6 +100,9 @@ class Survey:
             left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in rest)
             text = f"{len(rest)} more places like these, with {frames_in_words(left)} left out"
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
+        if self._perhaps is not None:
+            text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
+            yield warning(CODE, f"{text}: compare their edges")
         if (doubt := self._doubt / max(self.pairs, 1)) > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
@@ -201,6 +205,7 @@ class Survey:
         sides = [[signatures[n] for n in sorted(signatures)] for signatures in known]
         if lag and (found := moved(sides[0], sides[1], lag)) is not None:
             self._refuse_moved(found)
+        self._perhaps = zoomed(sides[0], sides[1], lag) if lag else None
 
     def _refuse_moved(self, found: Transformation) -> None:
         said = f"{self._plan.dis.name} shows the pictures of {self._plan.ref.name} {found}"
