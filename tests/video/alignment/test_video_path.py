@@ -119,6 +119,14 @@ def test_times_tell_which_frames_are_missing() -> None:
     assert solved(ref, coded(ref, shown, 0.3)) != shown
 
 
+def test_times_that_come_twice_as_often_leave_every_second_frame_out() -> None:
+    ref = moving(40)
+    shown = sorted([*range(40), *range(10, 20)])
+    times = [n / 30 for n in range(40)], [n / 30 + 0.016 * (shown[:i].count(n)) for i, n in enumerate(shown)]
+    answer = solved(ref, coded(ref, shown), times)
+    assert pairs(answer) == [*range(40)]
+
+
 def test_costs_follow_the_number_of_frames_that_are_missing() -> None:
     assert Costs.expecting(0, 100, timed=False).lost == Costs.expecting(0, 100, timed=False).extra
     few, many = (Costs.expecting(more, 100, timed=False) for more in (1, 25))

@@ -117,16 +117,15 @@ def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> 
         return None
     mine, its = np.array(dis, np.float64), np.array(ref, np.float64)
     middles = (its[1:] + its[:-1]) / 2
-    return [np.searchsorted(middles, its + step) for step in np.diff(mine)]
+    next_one = np.arange(1, len(its) + 1)
+    return [np.maximum(np.searchsorted(middles, its + step), next_one) for step in np.diff(mine)]
 
 
 class _Step(NamedTuple):
     """How the best paths to a frame of the distorted video came there, by frame of the reference."""
 
     origin: NDArray[np.intp]  # of a match: the place matched before it
-    after_extra: NDArray[
-        np.bool_
-    ]  # whether the frame before was left out, if that place comes before this frame
+    after_extra: NDArray[np.bool_]  # whether the frame before was left out, after a match with that place
     first_extra: NDArray[np.bool_]  # of a frame that is left out: whether the frame before it was matched
 
 
@@ -160,10 +159,12 @@ def best_path(
             arrive, origin = best[:-1].copy(), places[:-1].copy()
         else:
             follows = steps[frame - 1]
+            known = follows < count
+            follows, before = follows[known], best[1:][known]
             arrive, origin = np.full(count, np.inf), np.zeros(count, np.intp)
-            np.minimum.at(arrive, follows, best[1:])
-            right = best[1:] == arrive[follows]
-            origin[follows[right]] = places[1:][right]
+            np.minimum.at(arrive, follows, before)
+            right = before == arrive[follows]
+            origin[follows[right]] = places[1:][known][right]
         flat = best - _EACH * places  # over frames that are lost
         least = np.minimum.accumulate(flat)
         where = np.maximum.accumulate(np.where(flat == least, places, 0))
