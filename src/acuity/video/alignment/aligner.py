@@ -26,6 +26,7 @@ _SETTLE: Final = 25  # frames after an alarm that help to name it
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
 _FEWEST: Final = 15  # pairs that a look at farther frames needs
 _FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
+_LAGGING: Final = 0.03  # how much larger the error is a frame away, where encoders lag by a frame or more
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
 
@@ -71,7 +72,7 @@ class Aligner:
         drift = self._drift.add(ref, dis)
         found = self._take() if len(self._new[0]) == _AT_ONCE else None
         if found is not None:
-            return self._drift.refined(found)
+            return self._believed(found)
         return None if self.certain else drift
 
     def _take(self) -> Finding | None:
@@ -96,7 +97,14 @@ class Aligner:
         ref = list(islice(ref, FAR))
         self._look_beyond(ref, dis)
         found = self._named(over=True)
-        return self._drift.end(ref) if found is None else self._drift.refined(found)
+        return self._drift.end(ref) if found is None else self._believed(found)
+
+    def _believed(self, finding: Finding) -> Finding | None:
+        """The finding with its lag refined; None for a lag that encoders have where they keep little detail."""
+        if -REACH <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
+            self._alarm = ()
+            return None
+        return self._drift.refined(finding)
 
     def _look_on(self, limit: int) -> Finding | None:
         """Look at the frames before `limit`, each with its neighbours within reach."""
