@@ -100,7 +100,7 @@ class Aligner:
         return self._drift.end(ref) if found is None else self._believed(found)
 
     def _believed(self, finding: Finding) -> Finding | None:
-        """The finding with its lag refined; None for a lag that encoders have where they keep little detail."""
+        """The finding with its lag refined; None for one that encoders have where they keep little detail."""
         if -REACH <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
             self._alarm = ()
             return None
