@@ -52,7 +52,8 @@ class CardPicture(Picture):
         self.card = card  # its number
         self.owner = owner
         self.written = written  # the event of that card after which the samples are there; None: they are
-        self.signature = self.kept = self.loan = None
+        self.signature = self.kept = self.loan = self.finer = None
+        self.chroma = ()
         self._fetched: tuple[Samples, ...] | None = None
         self._fetching = threading.Lock()
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from acuity.video.alignment.geometry import Transformation, squared_error, transformation
+from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture, Signature
 
 _LOOKS: Final = (8, 40)  # pairs whose samples are compared
@@ -75,7 +76,7 @@ class Likeness:
             off = (dis.signature - ref.signature).ravel()
             self._differences += np.bincount(level, off, _LEVELS)
             self._cells += np.bincount(level, minlength=_LEVELS)
-        if number not in _LOOKS or not isinstance(ref.luma, np.ndarray):
+        if number not in _LOOKS:
             return None
         return _transformed(ref, dis)
 
@@ -95,7 +96,13 @@ class Likeness:
 
 
 def _transformed(ref: Picture, dis: Picture) -> Transformation | None:
-    """What was done to the middle of the picture, looked for only where the samples differ visibly."""
+    """What was done to the middle of the picture, looked for only where the samples differ visibly.
+
+    Pictures on a card stay there: their signatures tell less.
+    """
+    whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
+    if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
+        return None if whole is None else transformation(*whole)
     rows, columns = (max(0, (size - part) // 2) for size, part in zip(ref.luma.shape, _PART, strict=True))
     parts = [
         plane[rows : plane.shape[0] - rows, columns : plane.shape[1] - columns]
@@ -107,5 +114,4 @@ def _transformed(ref: Picture, dis: Picture) -> Transformation | None:
     if (found := transformation(*parts)) is None or not found.flip:
         return found
     # The middle of a symmetric picture may seem to be flipped: ask the whole.
-    whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
     return found if whole is None or transformation(*whole) is not None else None
