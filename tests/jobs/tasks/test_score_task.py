@@ -50,7 +50,7 @@ def test_the_document_is_the_commands_report(clips: Path, tmp_path: Path) -> Non
         assert found[key] == expected[key], key
     assert found["acuity"]["version"] == found["version"] == expected["acuity"]["version"]
     assert set(found) - set(expected) == {
-        *("score", "model", "models", "worst"),
+        *("score", "model", "models", "worst", "worst_segments"),
         "backend_requested",
         "backend_used",
         "mismatched_model_warning",

@@ -49,13 +49,13 @@ which explains the options ("as there") and the answer. A difference of 6 is not
 mismatched_model_warning. For long clips call it through submit_job, or take fewer frames with frame_cnt."""
 
 _ENCODED_TEXT: Final = """\
-Score an encode against its original, both as they are: MP4, MKV, WebM, MOV, Y4M and so on. The distorted \
+Score an encode against its original, both as they are (MP4, MKV, WebM, Y4M and others). The distorted \
 video is brought to the reference's size and format where that is safe. What could give a wrong number \
 (other frame rates, HDR against SDR, frames missing in between) is refused with the argument that settles \
 it; where one video ends early, the frames that both have are scored. Read `notes` before trusting the \
-number; acuity.input says what was compared. `score` is the mean over all frames: 100 looks like the \
-reference, above 93 differences are hard to see. `models` has minimum and percentiles, `worst` the lowest \
-frames, worst_segments the lowest stretches. For long videos call it through submit_job."""
+number; acuity.input says what was compared. `score` is the mean of all frames: 100 looks like the \
+reference, from 93 on nearly so. `models` has minimum and percentiles, `worst` the lowest \
+frames, worst_segments the lowest stretches. For long videos use submit_job."""
 
 
 def tools(

@@ -259,6 +259,8 @@ class Survey:
                 )
         if (finding := self._aligner.end(rest, ())) is not None:
             self._tell(finding)
+        if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
+            self._tell(Finding("other", 0, 0, self.pairs))
         left = [sum(getattr(d, f"leave_out_{side}") for d in self.decisions) for side in ("ref", "dis")]
         if min(left) > _MOST_LEFT * self.pairs:
             raise PairingError(
@@ -267,8 +269,6 @@ class Survey:
                 off,
                 " to compare them all the same",
             )
-        if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
-            self._tell(Finding("other", 0, 0, self.pairs))
         if (doubt := self._doubt / self.pairs) > _UNKNOWN:
             raise PairingError(
                 f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"

@@ -57,6 +57,7 @@ class ContainerReader(BaseReader):
         self._hole = False  # whether a hole in the times was noted
         self._pending: DecodedFrame | None = None
         self._last_time: float | None = None
+        joined = joined_at(self._source)  # before anything else reads it
         self._open(self._source)
         try:
             seen = None if self._source.reopenable else self._decoder.look_ahead(_PROBE_PACKETS)
@@ -82,8 +83,8 @@ class ContainerReader(BaseReader):
             self._decoder.close()
             raise
         self._next = 0
-        if (end := joined_at(self._source)) is not None:
-            text = f"'{self._path}' has another MP4 in it from byte {end} on, which isn't read: "
+        if joined is not None:
+            text = f"'{self._path}' has another MP4 in it from byte {joined} on, which isn't read: "
             self.notes.append(warning("joined", text, "join files with FFmpeg's concat, not byte by byte"))
 
     def read(self) -> Picture | None:
