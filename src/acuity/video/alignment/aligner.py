@@ -101,7 +101,7 @@ class Aligner:
 
     def _believed(self, finding: Finding) -> Finding | None:
         """The finding with its lag refined; None for one that encoders have where they keep little detail."""
-        if -REACH <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
+        if -2 <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
             self._alarm = ()
             return None
         return self._drift.refined(finding)
