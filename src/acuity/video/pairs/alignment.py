@@ -119,7 +119,7 @@ class Watch:
 
     def add(self, ref: Picture, dis: Picture) -> None:
         found = self._likeness.look(ref, dis)
-        if found is not None and found.flip:
+        if found is not None and found.flip and self._aligner is not None:
             self._tell_transformed(found)
         # A pan that is a frame late looks like a picture that was moved: it is told when time isn't to blame.
         self._moved = self._moved or found

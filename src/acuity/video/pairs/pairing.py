@@ -175,6 +175,8 @@ class Pairing:
                     self._note_end(ref, dis)
                     rest = [_rest(left, ref), _rest(right, dis)]
                     break
+                if self._survey is not None and self.pairs == self.length:
+                    break  # what follows in both matches nothing, as a note says
                 if self.options.align != "auto":  # which found out by looking which frames belong together
                     clock.check(ref, dis, self.pairs)
                 if watch is not None:

@@ -85,6 +85,7 @@ class Survey:
         self._began = 0  # the pair that it began with
         self._passed: list[tuple[int, int]] = []  # pairs that it doesn't see: the first, and how many
         self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
+        self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
         self._doubt = 0.0
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
@@ -100,6 +101,9 @@ class Survey:
             left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in rest)
             text = f"{len(rest)} more places like these, with {frames_in_words(left)} left out"
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
+        if min(self._rest) > 0:
+            text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
+            yield warning(CODE, f"{text}: they are not compared")
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
@@ -136,6 +140,10 @@ class Survey:
                 self._add(known[0][match], known[1][frame])
                 last = now
             self._moves = max(self._moves, solver.motion)
+        if all(over) and not most:
+            self._rest = tuple(
+                side.first + len(side) - used - 1 for side, used in zip(sides, last[::-1], strict=True)
+            )
         self._check(solver.ref.signatures if all(over) and not most else [])
 
     def _read(self, side: int, frames: Frames, take: Take) -> bool:
