@@ -146,7 +146,7 @@ class Drift:
         """The fault that makes the videos drift apart: where it is, by the best path through what is kept."""
         ref, dis = self._ref[: len(self._dis)], self._dis
         error = errors(dis, ref)
-        path = best_path(
+        path, _ = best_path(
             frame_costs(error, usual_motion(ref), ref[0].size), Costs.expecting(0, 0, timed=False), ends=False
         )
         lags = path - np.arange(len(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ Figures = NDArray[np.float64]
 BLOCK: Final = 400
 _AHEAD: Final = 150
 FAR: Final = 200
+_PACE: Final = 4.0  # frames of the reference for each of the distorted video, at most
 # Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
 FLOOR: Final = 0.05
 # Costs are about the negative logarithm of a likelihood. Errors of neighbouring cells and frames are alike,
@@ -34,6 +36,18 @@ _EACH: Final = 0.05  # of each of these frames
 _SMEAR: Final = 1.5
 _LEAST_SMEAR: Final = 0.1
 _STRETCH: Final = 8  # frames before and after that tell the usual motion
+# Cells that the encoder has just changed show the frame itself, others what earlier frames left there: a cell
+# counts by its change beside this share of the frame's error, and at least so much.
+_FRESH: Final = 0.3
+_LEAST_FRESH: Final = 0.02
+# Frames that are lost or doubled regularly: of at most so many frames one, at least so often. One rule is
+# likelier than as many places of their own unless its pairs cost so many times more.
+_PERIOD: Final = 30
+_TIMES: Final = 3
+_RULE: Final = 3.0
+# Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
+_PHASE_AHEAD: Final = 3.0
+_PHASE: Final = 0.3
 # A frame beside a fault may belong to either side of it unless one error is so many times the other.
 _CLEAR: Final = 3.0
 _CERTAIN: Final = 20.0  # the cost of another place that rules it out
@@ -83,6 +97,23 @@ def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) ->
     return _native.mean_squared_errors([*map(np.ravel, dis)], [*map(np.ravel, ref)], band)
 
 
+def fresh_errors(dis: Sequence[Signature], ref: Sequence[Signature], error: Figures) -> Figures:
+    """The errors again, with most weight on the cells of each frame that are unlike those beside it."""
+    mine, its = (np.stack([*map(np.ravel, side)]) for side in (dis, ref))
+    change = np.square(np.diff(mine, axis=0))
+    if not len(change):
+        return error
+    change = np.maximum(np.r_[change[:1], change], np.r_[change, change[-1:]])
+    weight = change / (change + np.float32(_FRESH) * np.maximum(error.min(axis=1), FLOOR)[:, None])
+    weight = np.asarray(weight + _LEAST_FRESH, np.float32)
+    weight /= weight.sum(axis=1, keepdims=True)
+    middle = its.mean(axis=0)  # smaller numbers, whose squares lose less
+    mine, its = mine - middle, its - middle
+    weighted = weight * mine
+    fresh = (weighted * mine).sum(axis=1)[:, None] - 2 * weighted @ its.T + weight @ np.square(its).T
+    return np.maximum(np.asarray(fresh, np.float64), 0.0)
+
+
 def frame_costs(error: Figures, motion: Figures, cells: int) -> Figures:
     """What it costs to match each frame with each other: its error above that of its best match.
 
@@ -121,6 +152,21 @@ def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> 
     return [np.maximum(np.searchsorted(middles, its + step), next_one) for step in np.diff(mine)]
 
 
+def timed_path(dis: Sequence[float | None], ref: Sequence[float | None], late: float) -> NDArray[np.intp]:
+    """The frame of the reference at the time of each frame of the other video less `late`; -1: none, or one
+    that was shown already.
+    """
+    path = np.full(len(dis), -1, np.intp)
+    if None in dis or None in ref or len(ref) < 2:
+        return path
+    its, mine = np.array(ref, np.float64), np.array(dis, np.float64) - late
+    place = np.searchsorted((its[1:] + its[:-1]) / 2, mine)
+    near = np.abs(its[place] - mine) < np.median(np.diff(its)) / 2
+    fresh = np.r_[True, place[1:] > np.maximum.accumulate(place)[:-1]]
+    path[near & fresh] = place[near & fresh]
+    return path
+
+
 class _Step(NamedTuple):
     """How the best paths to a frame of the distorted video came there, by frame of the reference."""
 
@@ -136,8 +182,8 @@ def best_path(
     steps: Sequence[NDArray[np.intp]] | None = None,
     *,
     ends: bool,
-) -> NDArray[np.intp]:
-    """For each frame the frame of the reference that it shows, or -1 if it is one too many.
+) -> tuple[NDArray[np.intp], float]:
+    """For each frame the frame of the reference that it shows, or -1 if it is one too many; and the cost.
 
     The first frame may show one of `first` at no cost; `steps` are those of expected_steps(), None: each by
     one. With `ends` both videos end with the block.
@@ -183,8 +229,9 @@ def best_path(
     return _traced(matched, left_out, taken)
 
 
-def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> NDArray[np.intp]:
-    """The path that costs least, from its end to its start."""
+def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> tuple[NDArray[np.intp], float]:
+    """The path that costs least, from its end to its start, and what it costs."""
+    total = float(min(left_out.min(), matched.min()))
     skipped = bool(left_out.min() < matched.min())
     place = int((left_out if skipped else matched).argmin())
     path = np.full(len(taken), -1, np.intp)
@@ -196,7 +243,39 @@ def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> NDAr
         path[frame] = place - 1
         place = int(step.origin[place - 1])
         skipped = bool(step.after_extra[place])
-    return path
+    return path, total
+
+
+def rules(ref: int, dis: int) -> list[Fraction]:
+    """Frames of the reference for each of the other video, by which its length comes of regular losses or
+    doublings alone; none if there are few of them.
+    """
+    if min(ref, dis) < 1 or abs(ref - dis) < _TIMES:
+        return []
+    near = {Fraction(ref, dis).limit_denominator(most) for most in range(1, _PERIOD + 1)}
+    return sorted(rule for rule in near if rule > 0 and abs(dis * rule - ref) <= max(rule, Fraction(1)))
+
+
+class Regular(NamedTuple):
+    """A path by a rule, at its best phase."""
+
+    path: NDArray[np.intp]
+    cost: float  # of its matches
+    ahead: float  # by how much a frame costs more at the next best phase, of those that it moves
+
+    @classmethod
+    def of(cls, cost: Figures, rule: Fraction) -> Regular:
+        ref, dis, last = rule.numerator, rule.denominator, cost.shape[1] - 1
+        frames = np.arange(len(cost))
+        paths = [(frames * ref + phase) // dis for phase in range(min(ref - dis, 0), max(ref, dis))]
+        known = frames[paths[-1] <= last]  # in each of them
+        costs = [cost[known, np.maximum(path[known], 0)] for path in paths]
+        best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
+        path, mine = paths[best], costs[best]
+        moved = [other[other != mine] - mine[other != mine] for other in costs]
+        ahead = min((float(more.mean()) for more in moved if len(more)), default=math.inf)
+        again = np.r_[False, path[1:] == path[:-1]]
+        return cls(np.where((path <= last) & ~again, path, -1), float(mine.sum()), ahead)
 
 
 def _doubt(error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]) -> float:
@@ -225,8 +304,11 @@ class Solver:
 
     def __init__(self, *, timed: bool) -> None:
         self._costs = Costs.expecting(0, 0, timed=timed)
+        self._rules: list[Fraction] = []
+        self._pace = 1.0  # frames of the reference for each of the distorted video
         self._timed = timed  # whether the frame rate varies, so that times tell which frames are missing
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
+        self.by_pictures = not timed  # whether pictures alone told the last block's frames
         self.motion = 0.0  # of the reference in the last block
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
@@ -234,13 +316,15 @@ class Solver:
     @property
     def wants(self) -> tuple[int, int]:
         """How many frames of the reference and of the distorted video a block needs."""
-        return BLOCK + FAR, BLOCK
+        return round(BLOCK * self._pace) + FAR, BLOCK
 
     def begin(self, first: Sequence[int], ref: int | None, dis: int | None) -> None:
         """Say which frames of the reference the other video may begin with, and how many frames both have."""
         self._first = first
         if ref is not None and dis is not None:
             self._costs = Costs.expecting(ref - dis, dis, timed=self._timed)
+            self._rules = [] if self._timed else rules(ref, dis)
+            self._pace = min(max(ref / max(dis, 1), 1.0), _PACE)
 
     def solve(self, *, over: bool, ends: bool) -> Iterator[tuple[int, int, float]]:
         """(frame of the distorted video, frame of the reference or -1, doubt) of the frames that are decided.
@@ -256,8 +340,18 @@ class Solver:
         steps = expected_steps(self.dis.times, self.ref.times) if self._timed else None
         motion = usual_motion(self.ref.signatures)
         self.motion = float(motion.mean())
-        cost = frame_costs(error, motion, self.ref.signatures[0].size)
-        path = best_path(cost, self._costs, self._first, steps, ends=ends)
+        fresh = fresh_errors(self.dis.signatures, self.ref.signatures, error)
+        cost = frame_costs(fresh, motion, self.ref.signatures[0].size)
+        path, total = best_path(cost, self._costs, self._first, steps, ends=ends)
+        if self._timed:
+            by_times = self._by_times(cost, total)
+            self.by_pictures = by_times is None
+            path = path if by_times is None else by_times
+        regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
+        if regular is not None and regular.cost >= _RULE * total:
+            regular = None
+        elif regular is not None:
+            path = regular.path
         decided = len(path) if over else max(len(path) - _AHEAD, 1)
         lags = path - np.arange(len(path))
         last = None
@@ -265,7 +359,9 @@ class Solver:
             doubt = 0.0
             if path[frame] >= 0:
                 lag = int(lags[frame])
-                if last is not None and lag != last and not self._timed:  # times tell the place
+                if regular is not None:
+                    doubt = _PHASE if regular.ahead < _PHASE_AHEAD else 0.0
+                elif last is not None and lag != last and not self._timed:  # times tell the place
                     doubt = _doubt(error, cost, path, frame, (last, lag))
                 last = lag
             yield self.dis.first + frame, -1 if path[frame] < 0 else self.ref.first + int(path[frame]), doubt
@@ -275,6 +371,23 @@ class Solver:
             self.ref.drop(int(path[final]) + 1)
         self.dis.drop(decided)
         self._first = (self._next_place(),)
+
+    def _by_times(self, cost: Figures, total: float) -> NDArray[np.intp] | None:
+        """The path that presentation times say; None if the pictures contradict it."""
+        dis, ref = self._before
+        mine, its = self.dis.times, self.ref.times
+        starts = [(mine[0], its[place]) for place in self._first if place < len(its)]
+        late = [a - b for a, b in ((dis, ref),) if a is not None and b is not None]
+        late = late or [0.0, *(a - b for a, b in starts if a is not None and b is not None)]
+        best, least = None, _RULE * total + _UNTIMED
+        for each in late:
+            by_times = timed_path(mine, its, each)
+            matched = np.flatnonzero(by_times >= 0)
+            missing = np.minimum(cost.min(axis=1) + _UNTIMED, _MOST)
+            missing[matched] = cost[matched, by_times[matched]]
+            if missing.sum() < least:
+                best, least = by_times, float(missing.sum())
+        return best
 
     def _next_place(self) -> int:
         """The place that the next frame should show, by presentation times where they tell it."""

@@ -24,7 +24,9 @@ _FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that sh
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
-_BLURRED: Final = 0.08  # how much larger the error is a frame away, where single frames can't be told apart
+# How much larger the error is a frame away, where single frames are hard to tell apart, and where they can't.
+_BLURRED: Final = 0.3
+_UNSEEN: Final = 0.01
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
 # Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
@@ -110,9 +112,14 @@ class Survey:
         if (doubt := self._doubt / max(self.pairs, 1)) > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
-        elif self._aligner.sharpness < _BLURRED and self._moves > _MOVES and self._plan.pair_by == "index":
-            text = "a frame more or less can't be seen at this quality"
-            yield warning(CODE, f"{text}: if one is missing, the mean score may be off by some tenths")
+        elif self._hides(_BLURRED):
+            text = "a frame more or less is hard to see at this quality"
+            yield warning(CODE, f"{text}: the mean score may be off by some tenths")
+
+    def _hides(self, sharpness: float) -> bool:
+        """Whether the videos move, and frames beside each other are less apart than this."""
+        moves = self._moves > _MOVES and self._solver.by_pictures
+        return moves and self._aligner.sharpness < sharpness
 
     def run(self, ref: Take, dis: Take, most: int) -> None:
         """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all."""
@@ -277,10 +284,12 @@ class Survey:
                 off,
                 " to compare them all the same",
             )
-        if (doubt := self._doubt / self.pairs) > _UNKNOWN:
+        doubt = self._doubt / self.pairs
+        if doubt > _UNKNOWN or (self.decisions and self._hides(_UNSEEN)):
+            size = f" (the mean score could be off by {doubt:.1f})" if doubt > _UNKNOWN else ""
             raise PairingError(
                 f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-                f" differ (the mean score could be off by {doubt:.1f}): pass ",
+                f" differ{size}: pass ",
                 off,
                 " to compare frame n with frame n, or compare a better encode",
             )
