@@ -31,6 +31,8 @@ _APART_FEW: Final = 0.75  # of fewer frames than two windows have
 # How much larger the error is one frame away from the vertex, so that it is believed. An encoder that codes
 # little makes frames that resemble earlier ones (never later ones), in what is smooth more than in detail.
 _SHARP_AHEAD: Final = 0.05
+_SHARP_LONG: Final = 0.012  # ahead, over so many frames
+_LONG: Final = 75
 _SHARP_BEHIND: Final = 0.09
 _SHARP_SMOOTH: Final = 1.4
 _MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: brightness that changes, as in fades
@@ -133,7 +135,7 @@ class Drift:
             before = windows - size - 1
             count = self._counts[-1] - (self._counts[before] if before >= 0 else 0)
             sums = self._windows[-1] - (self._windows[before] if before >= 0 else 0.0)
-            lag = _lag(sums / max(count, 1))
+            lag = _lag(sums / max(count, 1), count)
             least = _APART if count >= 2 * WINDOW else _APART_FEW
             if count >= _FEWEST and abs(lag) >= least:
                 yield size, round(lag) or (1 if lag > 0 else -1)
@@ -176,17 +178,18 @@ class Drift:
         for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
             sums[band] = errors(dis[start:end], ref[first : end + finding.lag + _NEAR], 2 * _NEAR + 1).mean(0)
         sums[0] = np.maximum(sums[0] - sums[1], 0.0)
-        lag = _lag(sums)
+        lag = _lag(sums, end - start)
         more = round(lag) if abs(lag) >= _APART else 0
         if not more or finding.lag + more == 0:
             return finding
         return replace(finding, lag=finding.lag + more)
 
 
-def _lag(error: Sums) -> float:
-    """The lag of a stretch, 0 if it can't be told."""
+def _lag(error: Sums, frames: int) -> float:
+    """The lag of a stretch of so many frames, 0 if it can't be told."""
     detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
     if smooth.sharpness >= max(_SHARP_SMOOTH, _MOSTLY_SMOOTH * detail.sharpness):
         return smooth.lag
-    least = _SHARP_AHEAD if detail.lag > 0 else _SHARP_BEHIND
+    ahead = _SHARP_AHEAD if frames < _LONG else _SHARP_LONG
+    least = ahead if detail.lag > 0 else _SHARP_BEHIND
     return detail.lag if detail.sharpness >= least else 0.0

@@ -17,6 +17,7 @@ Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half",
 Matches = Sequence[tuple[int, int]]
 
 _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer, before a cut
+_THAW: Final = 5  # frames in which an encode catches up: some of them lie between both pictures
 _STRETCH: Final = 30  # frames before a fault that tell how well the encode tracked its source
 _RUN: Final = 6  # frames of one lag that make a shift
 START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
@@ -70,7 +71,7 @@ def swapped(history: History, second: int) -> Finding | None:
     positions = float((one - ref_one) @ way) / apart, float((ref_two - two) @ way) / apart
     crossed = [float(np.square(a - b).sum()) + history.floor for a, b in ((one, ref_two), (two, ref_one))]
     gain = min(history.error[row - 1] / crossed[0], history.error[row] / crossed[1])
-    if min(positions) >= 0.7 and max(positions) <= 1.3 and gain >= 1.1:
+    if min(positions) >= 0.65 and max(positions) <= 1.3 and gain >= 1.1:
         return Finding("swapped", second - 1, 0, 2)
     return None
 
@@ -83,7 +84,8 @@ def frozen(history: History, start: int, end: int) -> Finding | None:
     if history.moved_ref[last] > 4 * history.track.usual_motion(end):
         return None  # a cut, before which encoders save
     usual = _usual_error(history, start)
-    worse = (history.error[last - 1] + history.floor) / (max(usual, history.error[last]) + history.floor)
+    after = float(min(history.error[last : last + _THAW]))
+    worse = (history.error[last - 1] + history.floor) / (max(usual, after) + history.floor)
     kept, now = history.ref(start - 1, start)[0], history.ref(end - 1, end)[0]
     way = kept - now
     position = float((history.dis(end - 1, end)[0] - now) @ way) / (float(way @ way) + 1e-9)
