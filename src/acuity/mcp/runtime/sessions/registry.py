@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import Journal, StoredSession
@@ -40,6 +41,7 @@ class Sessions:
         self.counters = counters
         self.clock = clock
         self.epoch = wall() - clock()
+        self.notified = 0  # see runtime/cluster/shared_notifications.py
         self._prefix = f"{label}-" if label else ""
         self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
@@ -116,6 +118,17 @@ class Sessions:
         """The session that the server itself names, if it has not ended; its use is not noted."""
         session = self._by_id.get(session_id)
         return [] if session is None else [session]
+
+    def notify(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
+        """Send notifications outside of calls to one session, or (None) to all of them."""
+        if session_id is None:
+            for session in self:
+                session.notify(payloads)
+            return "delivered"
+        for session in self.with_id(session_id):
+            session.notify(payloads)
+            return "delivered" if session.open_gets else "queued"
+        return "unknown"
 
     def delete(self, session_id: str, principal_key: str) -> bool:
         """End a session as its client asks; whether there was one."""
