@@ -90,7 +90,8 @@ def test_a_session_that_moves_misses_none_and_has_none_twice(server: RedisServer
             assert await tell(b, session.id, _note(4)) == "queued"
             c = await nodes.node("c")  # which was not there when these were sent
             for node, count in ((b, 4), (c, 5)):
-                assert (moved := await node.reach(session.id)) is not None
+                moved = await node.reach(session.id)
+                assert moved is not None
                 await until(lambda moved=moved, count=count: moved.pending == count)  # type: ignore[misc]
                 if node is b:
                     assert await tell(b, None, _note(5)) == "delivered"
