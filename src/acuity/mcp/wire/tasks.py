@@ -7,7 +7,6 @@ import gc
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-
 _AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
 
 

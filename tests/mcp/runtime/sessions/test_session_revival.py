@@ -246,7 +246,7 @@ def test_dropped_events_leave_the_journal(clock: FakeClock) -> None:
 
 def test_more_stored_sessions_than_there_may_be_make_room(process: Process, clock: FakeClock) -> None:
     ids = [process.begin().id for _ in range(4)]
-    fewer = Process(process.journal.crash(), clock, max_sessions=2)
+    fewer = Process(process.journal.crash(), clock, max_sessions=2, safe_idle=0)
     fewer.begin("token:b")
     assert len(fewer.sessions) == 2
     assert fewer.sessions.find(ids[-1], "token:a") is not None
