@@ -53,7 +53,7 @@ def test_without_redis_each_node_has_its_part(server: RedisServer) -> None:
 def test_a_refused_request_takes_nothing(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:
-            shared = SharedAllowances((await nodes.node("a")).nodes)
+            shared = SharedAllowances((await nodes.node("c")).nodes)
             rates = RateLimits(RATE, {"slow": Rate(1, 3600.0)})
 
             async def check(tool: str) -> bool:
