@@ -252,6 +252,18 @@ def test_more_stored_sessions_than_there_may_be_make_room(process: Process, cloc
     assert fewer.sessions.find(ids[-1], "token:a") is not None
 
 
+def test_a_notification_waits_behind_those_from_before_the_restart(process: Process) -> None:
+    session = process.begin()
+    session.log.notify(b"1")
+    process.journal.store()
+    after = process.killed()
+    assert after.sessions.notify(session.id, [b"2"]) == "queued"
+    get = FakeResponder()
+    after.find(session.id).log.open_get_stream().attach(get)
+    after.journal.store()
+    assert get.messages == ["1", "2"]
+
+
 def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:
     """Its numbers would begin anew, and a client would take new events for old ones."""
     session = process.begin()
