@@ -316,10 +316,13 @@ def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:
         app = make()
         await app.notify("notifications/mine", to="everyone")  # before it runs there is nobody
         async with served(app, tmp_path / "w.sock") as runtime:
-            await app.notify("notifications/mine", {"a": 1}, to="everyone")
-            sent = await runtime.wait_for("notify")
-            assert sent["session_id"] is None
-            assert sent["messages"][0]["data"]["params"] == {"a": 1}
+            for session_id in (None, "s-1"):
+                to: Any = "everyone" if session_id is None else "session"
+                told = await app.notify("notifications/mine", {"a": 1}, to=to, session_id=session_id)
+                assert told == "delivered"  # as this runtime says of all
+                sent = await runtime.wait_for("notify")
+                assert sent["session_id"] == session_id
+                assert sent["messages"][0]["data"]["params"] == {"a": 1}
 
     run(told)
 

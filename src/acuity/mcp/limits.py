@@ -18,7 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.principal import PRINCIPAL, Principal
-from acuity.mcp.rates import RateLimits, whole_seconds
+from acuity.mcp.rates import RateLimits, SharedBuckets, whole_seconds
 from acuity.mcp.settings import Settings
 
 Full: TypeAlias = Literal["each", "all"]
@@ -128,6 +128,7 @@ class CallLimits(ServerMiddleware[Any]):
         self.refused: Counter[str] = Counter()  # by reason: `rate` or `calls`
         self._ended: anyio.Event | None = None  # is set when a request ends, for those who wait for that
         self._stopping = False
+        self.shared: SharedBuckets | None = None  # of several nodes, whose rates hold together
 
     @property
     def in_flight(self) -> int:
@@ -171,7 +172,7 @@ class CallLimits(ServerMiddleware[Any]):
         for quota, holder, what in places:
             if (full := quota.full(holder)) is not None:
                 self._refuse(quota, full, what)
-        self._check_rate(ctx, origin)  # last, because it takes from the allowance
+        await self._check_rate(ctx, origin)  # last, because it takes from the allowance
         for quota, holder, _ in places:
             quota.take(holder)
         try:
@@ -182,10 +183,14 @@ class CallLimits(ServerMiddleware[Any]):
             if self._ended is not None:
                 self._ended.set()
 
-    def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
+    async def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
         principal = PRINCIPAL.get()
         own = principal.rate if principal is not None else None
-        over = self._rates.check(origin, own, ctx.params if ctx.method == _CALL else None)
+        params = ctx.params if ctx.method == _CALL else None
+        if self.shared is None:
+            over = self._rates.check(origin, own, params)
+        else:
+            over = await self._rates.check_shared(self.shared, origin, own, params)
         if over is not None:
             self.refused["rate"] += 1
             seconds = whole_seconds(over.seconds)

@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from acuity.errors import SettingsError
 
@@ -87,6 +87,16 @@ class Allowances:
             self._full.popitem(last=False)
 
 
+class SharedBuckets(Protocol):
+    """Token buckets that several servers take from."""
+
+    async def take(self, holder: Hashable, rate: Rate) -> float:
+        """Take one; returns the seconds to wait if there is none."""
+        ...
+
+    def give_back(self, holder: Hashable, rate: Rate) -> None: ...
+
+
 class RateLimits:
     """The rates of a server: one for each principal, and further ones for single tools of each principal.
 
@@ -115,12 +125,7 @@ class RateLimits:
         `own` is the principal's own rate, which replaces the server's. `params` are those of a tools/call.
         Nothing is taken from any allowance if one is empty.
         """
-        rate = own or self._rate
-        if rate is None and not self._tools:
-            return None
-        held: list[tuple[Hashable, Rate, str | None]] = [] if rate is None else [(principal, rate, None)]
-        if self._tools and params:
-            held += [((principal, entry), self._tools[entry], entry) for entry in self._entries(params)]
+        held = self._held(principal, own, params)
         longest: Over | None = None
         for holder, limit, entry in held:
             wait = self._allowances.wait(holder, limit)
@@ -130,6 +135,29 @@ class RateLimits:
             for holder, limit, _ in held:
                 self._allowances.take(holder, limit)
         return longest
+
+    async def check_shared(
+        self, shared: SharedBuckets, principal: str, own: Rate | None, params: Mapping[str, Any] | None
+    ) -> Over | None:
+        """The same, with allowances that several servers share."""
+        taken: list[tuple[Hashable, Rate]] = []
+        for holder, limit, entry in self._held(principal, own, params):
+            if (wait := await shared.take(holder, limit)) > 0:
+                for one in taken:
+                    shared.give_back(*one)
+                return Over(wait, limit, entry)
+            taken.append((holder, limit))
+        return None
+
+    def _held(
+        self, principal: str, own: Rate | None, params: Mapping[str, Any] | None
+    ) -> list[tuple[Hashable, Rate, str | None]]:
+        """The allowances that a request takes from: holder, rate, and the entry of tools."""
+        rate = own or self._rate
+        held: list[tuple[Hashable, Rate, str | None]] = [] if rate is None else [(principal, rate, None)]
+        if self._tools and params:
+            held += [((principal, entry), self._tools[entry], entry) for entry in self._entries(params)]
+        return held
 
     def _entries(self, params: Mapping[str, Any]) -> set[str]:
         """The entries that a call is held to."""

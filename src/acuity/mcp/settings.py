@@ -52,6 +52,7 @@ class WireLimits:
     idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
     max_sessions: int = 256
     max_sessions_each: int = 256  # of one principal
+    safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
     head_timeout: float = 5.0  # seconds for the head of a request
@@ -103,6 +104,7 @@ class Settings:
     max_head: int = 64 << 10  # bytes of all header lines together
     max_sessions: int = 256
     max_sessions_each: int = 64  # of one principal
+    safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
     idle_timeout: float = 1800.0  # seconds until an unused session ends
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
@@ -157,6 +159,7 @@ class Settings:
             idle_timeout=self.idle_timeout,
             max_sessions=self.max_sessions,
             max_sessions_each=self.max_sessions_each,
+            safe_idle=self.safe_idle,
             max_pending=self.max_pending,
             max_pending_bytes=self.max_pending_bytes,
             head_timeout=self.head_timeout,

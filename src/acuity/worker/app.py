@@ -14,7 +14,7 @@ from acuity.mcp.app import CatalogServer, build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Catalog, Method, Prompt, Tool
 from acuity.mcp.contract import writing
-from acuity.mcp.contract.envelopes import Affinity
+from acuity.mcp.contract.envelopes import Affinity, NotifyOutcome
 from acuity.mcp.wire.sdk_private import drop_request_spans
 from acuity.mcp.worker.run import Listening, run_worker, socket_of
 from acuity.mcp.worker.service import Introduction
@@ -210,22 +210,24 @@ class App:
         params: Mapping[str, Any] | None = None,
         *,
         to: Literal["call", "session", "everyone"] = "call",
-    ) -> None:
+        session_id: str | None = None,
+    ) -> NotifyOutcome | None:
         """Send a notification to the client whose request is answered, before the reply.
 
         "session": on the session's own stream, where it waits until the client reads it; "everyone": on those
-        of all sessions, also from outside of a handler, while the worker runs.
+        of all sessions of all nodes; `session_id`: on that session's, whichever node has it. These two work
+        outside of handlers too, and return what became of it: "delivered", "queued", "unknown" (there is no
+        such session) or "failed"; None where the worker doesn't run, or the runtime gives no answer.
         """
-        if to == "everyone":
-            if self._worker is not None:
-                self._worker.notify(method, params)
-            return
+        if to == "everyone" or session_id is not None:
+            return None if self._worker is None else await self._worker.notify(session_id, method, params)
         context = current_context("notify")
         note = types.Notification[dict[str, Any] | None, str](
             method=method, params=None if params is None else dict(params)
         )
         related = context.request_id if to == "call" else None
         await context.session.send_notification(cast(types.ServerNotification, note), related)
+        return None
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the call is, if it wants to know."""

@@ -23,6 +23,7 @@ _WRITTEN: list[tuple[Sender, bytes]] = [
     ("runtime", writing.response("1", _REPLY)),
     ("runtime", writing.cancel("1", "gone")),
     ("runtime", writing.session_end("s", "kicked")),
+    ("runtime", writing.notified("n", "queued")),
     ("runtime", writing.ping("p")),
     ("runtime", writing.drain()),
     ("worker", writing.worker_hello("w", "1", 64, "none")),

@@ -78,7 +78,9 @@ def test_everything_of_a_worker_is_read_as_written() -> None:
     assert not unhandled.handled
     failed = writing.failure("17", "it broke", "app_contract_error")
     assert from_worker(_text(failed)) == envelopes.Failure("17", "it broke", "app_contract_error")
-    assert from_worker(_text(writing.notify(None, [_json(NOTE)]))) == envelopes.Notify(None, [NOTE])
+    assert from_worker(_text(writing.notify("s", [_json(NOTE)], "n"))) == envelopes.Notify("s", [NOTE], "n")
+    old = {"mode": "mcp", "event": "notify", "messages": [{"type": "jsonrpc", "data": NOTE}]}
+    assert from_worker(_json(old)) == envelopes.Notify(None, [NOTE], None)
     assert from_worker(_text(writing.pong("p1"))) == envelopes.Pong("p1")
     assert from_worker(_text(writing.bye("old"))) == envelopes.Bye("old")
 

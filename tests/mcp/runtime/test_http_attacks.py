@@ -22,7 +22,7 @@ ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
 VERSION = "2025-11-25"
 TOKENS = Tokens({ALICE: "alice", BOB: "bob"})
-SETTINGS = Settings(grace=0.2, max_sessions=20, max_sessions_each=8)
+SETTINGS = Settings(grace=0.2, max_sessions=20, max_sessions_each=8, safe_idle=0)
 
 
 class Ground:

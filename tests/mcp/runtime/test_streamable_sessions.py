@@ -108,7 +108,7 @@ def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
 
 def test_a_full_table_makes_room_by_ending_an_idle_session() -> None:
     async def main() -> None:
-        async with running(WireLimits(max_sessions=2)) as served:
+        async with running(WireLimits(max_sessions=2, safe_idle=0)) as served:
             idle, busy = served.client.begin(), served.client.begin()
             first = busy.post(call(1, "wait"), EVENTS_FIRST)
             new = served.client.begin()

@@ -211,7 +211,7 @@ def test_one_client_cannot_fill_the_queue(tmp_path: Path, access: Access | None)
 
 def test_an_address_that_opens_many_sessions_ends_its_own() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=8, max_sessions_each=4, grace=0.2)
+        settings = Settings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -228,7 +228,7 @@ def test_an_address_that_opens_many_sessions_ends_its_own() -> None:
 
 def test_open_streams_of_one_address_keep_no_newcomers_out() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=8, max_sessions_each=4, grace=0.2)
+        settings = Settings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -263,7 +263,7 @@ def test_open_streams_of_one_address_keep_no_newcomers_out() -> None:
 
 def test_who_has_the_most_sessions_makes_room_when_all_are_taken() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=6, max_sessions_each=4, grace=0.2)
+        settings = Settings(max_sessions=6, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -281,7 +281,7 @@ def test_who_has_the_most_sessions_makes_room_when_all_are_taken() -> None:
 
 def test_a_request_that_begins_no_session_ends_none() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=2, max_sessions_each=2, grace=0.2)
+        settings = Settings(max_sessions=2, max_sessions_each=2, safe_idle=0, grace=0.2)
         async with serving(AT, settings=settings) as server, http_client() as http:
             sessions = [await open_session(server.where, http) for _ in range(2)]
             for method, body in (("POST", call(1)), ("GET", None), ("DELETE", None)):

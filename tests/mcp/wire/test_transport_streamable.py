@@ -247,7 +247,7 @@ def test_blanks_after_a_header_value_do_not_count() -> None:
 
 def test_a_full_table_of_sessions_makes_room_by_ending_an_idle_one() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=2, grace=0.2)
+        settings = Settings(max_sessions=2, safe_idle=0, grace=0.2)
         async with serving(AT, settings=settings) as server, raw_session(server.where) as idle:
             busy = await open_session(server.where, idle.http)
             async with busy.stream(call(1, "wait")) as stream:

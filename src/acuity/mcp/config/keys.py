@@ -50,6 +50,12 @@ KEYS: Final[tuple[Key, ...]] = (
         "max_sessions_per_principal", _COUNT, "sessions of one token or address", setting="max_sessions_each"
     ),
     _mcp(
+        "session_safe_seconds",
+        kinds.seconds(zero=True),
+        "seconds after its beginning or last use in which a session doesn't end for another",
+        setting="safe_idle",
+    ),
+    _mcp(
         "session_ttl_seconds",
         _SECONDS,
         "seconds until a session without requests ends",

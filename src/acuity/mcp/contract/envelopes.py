@@ -1,6 +1,6 @@
 """Envelopes: what the frames between the runtime and a worker say, as records.
 
-    runtime ─► hello message response cancel session_end ping drain ─► worker
+    runtime ─► hello message response cancel session_end notified ping drain ─► worker
     runtime ◄─ hello messages result error close_stream notify pong bye ◄─ worker
 
 reading.py makes them of frames and checks them; writing.py makes frames.
@@ -16,6 +16,8 @@ CONTRACT: Final = 1
 Json: TypeAlias = dict[str, Any]
 Affinity: TypeAlias = Literal["none", "session"]
 ResponseMode: TypeAlias = Literal["json", "sse"]
+# What became of a notification outside of a call; `failed`: it may have reached nobody, or this node alone.
+NotifyOutcome: TypeAlias = Literal["delivered", "queued", "failed", "unknown"]
 # Why a session ended: its client, its time, others, its token, the server, an operator.
 SESSION_ENDS: Final = ("deleted", "expired", "evicted", "revoked", "stopped", "kicked", "moved")
 
@@ -66,6 +68,13 @@ class SessionEnd(NamedTuple):
 
     session_id: str
     reason: str
+
+
+class Notified(NamedTuple):
+    """What became of a `notify` that had an id."""
+
+    id: str
+    outcome: NotifyOutcome
 
 
 class Ping(NamedTuple):
@@ -125,10 +134,11 @@ class CloseStream(NamedTuple):
 
 
 class Notify(NamedTuple):
-    """Messages outside of a call, to one session or to all."""
+    """Messages outside of a call, to one session or to all, wherever they live."""
 
     session_id: str | None
     messages: list[Json]
+    id: str | None  # to be repeated in `notified`; None: no answer is wanted
 
 
 class Pong(NamedTuple):
@@ -149,7 +159,9 @@ class Unknown(NamedTuple):
     event: str
 
 
-FromRuntime: TypeAlias = RuntimeHello | Message | Response | Cancel | SessionEnd | Ping | Drain | Unknown
+FromRuntime: TypeAlias = (
+    RuntimeHello | Message | Response | Cancel | SessionEnd | Notified | Ping | Drain | Unknown
+)
 FromWorker: TypeAlias = (
     WorkerHello | Messages | Result | Failure | CloseStream | Notify | Pong | Bye | Unknown
 )

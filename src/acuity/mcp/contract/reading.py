@@ -21,6 +21,7 @@ from acuity.mcp.contract.envelopes import (
     Json,
     Message,
     Messages,
+    Notified,
     Notify,
     Ping,
     Pong,
@@ -190,6 +191,7 @@ FROM_RUNTIME: Final[Mapping[str, Kind]] = {
     "response": Kind(Response, (_ID, Field("jsonrpc", _OBJECT)), _check_response),
     "cancel": Kind(Cancel, (_ID, Field("reason", _TEXT, ""))),
     "session_end": Kind(SessionEnd, (Field("session_id", _TEXT), Field("reason", _TEXT, ""))),
+    "notified": Kind(Notified, (_ID, Field("outcome", _TEXT))),
     "ping": Kind(Ping, (_ID,)),
     "drain": Kind(Drain, ()),
 }
@@ -222,7 +224,13 @@ FROM_WORKER: Final[Mapping[str, Kind]] = {
     "error": Kind(Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))),
     "close_stream": Kind(CloseStream, (_ID, Field("stream", _TEXT, "call")), _check_close_stream),
     "notify": Kind(
-        Notify, (Field("session_id", _TEXT_OR_NULL, None), Field("messages", _LIST)), _check_notify
+        Notify,
+        (
+            Field("session_id", _TEXT_OR_NULL, None),
+            Field("messages", _LIST),
+            Field("id", _TEXT_OR_NULL, None),
+        ),
+        _check_notify,
     ),
     "pong": Kind(Pong, (_ID,)),
     "bye": Kind(Bye, (Field("reason", _TEXT, ""),)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from acuity.mcp.contract.envelopes import (
     CONTRACT,
     MODE,
     SESSION_ENDS,
+    NotifyOutcome,
 )
 from acuity.mcp.contract.error_classes import ERROR_CLASSES
 from acuity.mcp.contract.reading import FROM_RUNTIME, FROM_WORKER, Kind, is_required
@@ -85,7 +86,9 @@ _MORE: Final[Mapping[Sender, Mapping[str, Mapping[str, Schema]]]] = {
     "runtime": {
         "hello": {
             "contract": _VERSION,
-            "runtime": {"description": "`name` and `version` of the runtime"},
+            "runtime": {
+                "description": "`name` and `version` of the runtime; `cluster`, if it is a node of one"
+            },
             "label": {"description": "what the runtime calls this worker"},
         },
         "message": {
@@ -112,6 +115,13 @@ _MORE: Final[Mapping[Sender, Mapping[str, Mapping[str, Schema]]]] = {
         "session_end": {
             "session_id": {},
             "reason": {"description": "one of " + ", ".join(SESSION_ENDS)},
+        },
+        "notified": {
+            "id": {"description": "that of the `notify`"},
+            "outcome": {
+                "enum": list(get_args(NotifyOutcome)),
+                "description": "what became of it; ignore one that you don't know",
+            },
         },
         "ping": {"id": {"description": "to be repeated in `pong`"}},
         "drain": {},
@@ -160,6 +170,7 @@ _MORE: Final[Mapping[Sender, Mapping[str, Mapping[str, Schema]]]] = {
         "notify": {
             "session_id": {"description": "null: all sessions"},
             "messages": {**_ENTRIES, "description": "notifications"},
+            "id": {"description": "of the worker's choice: the runtime answers with `notified`"},
         },
         "pong": {"id": {"description": "that of the ping"}},
         "bye": {"reason": {"description": "a sentence"}},

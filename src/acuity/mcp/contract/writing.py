@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import pydantic_core
 
-from acuity.mcp.contract.envelopes import CONTRACT, Affinity, ResponseMode
+from acuity.mcp.contract.envelopes import CONTRACT, Affinity, NotifyOutcome, ResponseMode
 from acuity.mcp.contract.error_classes import ErrorClass
 from acuity.mcp.contract.frames import FrameError, encode, frame
 
@@ -18,7 +18,7 @@ _NULL: Final = b"null"
 _MESSAGE: Final = b'{"mode":"mcp","event":"message","id":%b,%b,"jsonrpc":%b}'
 _RESPONSE: Final = b'{"mode":"mcp","event":"response","id":%b,"jsonrpc":%b}'
 _MESSAGES: Final = b'{"mode":"mcp","event":"messages","id":%b,"messages":[%b]}'
-_NOTIFY: Final = b'{"mode":"mcp","event":"notify","session_id":%b,"messages":[%b]}'
+_NOTIFY: Final = b'{"mode":"mcp","event":"notify","session_id":%b,"messages":[%b],"id":%b}'
 _ENTRY: Final = b'{"type":"jsonrpc","data":%b}'
 _RESULT: Final = (  # with all fields: the reader is quickest then
     b'{"mode":"mcp","event":"result","id":%b,"handled":true,"response_mode":null,"session":null,'
@@ -47,9 +47,9 @@ def _entries(messages: Iterable[bytes]) -> bytes:
 # ---- from the runtime -----------------------------------------------------------------------
 
 
-def runtime_hello(name: str, version: str, label: str) -> bytes:
-    """The runtime's first frame."""
-    runtime = {"name": name, "version": version}
+def runtime_hello(name: str, version: str, label: str, cluster: str | None = None) -> bytes:
+    """The runtime's first frame; `cluster` names the nodes that it is one of."""
+    runtime = {"name": name, "version": version, **({} if cluster is None else {"cluster": cluster})}
     return encode({"mode": "mcp", "event": "hello", "contract": CONTRACT, "runtime": runtime, "label": label})
 
 
@@ -98,6 +98,11 @@ def cancel(call: str, reason: str) -> bytes:
 def session_end(session_id: str, reason: str) -> bytes:
     """The end of a session."""
     return encode({"mode": "mcp", "event": "session_end", "session_id": session_id, "reason": reason})
+
+
+def notified(name: str, outcome: NotifyOutcome) -> bytes:
+    """What became of a `notify` with this id."""
+    return encode({"mode": "mcp", "event": "notified", "id": name, "outcome": outcome})
 
 
 def ping(name: str) -> bytes:
@@ -169,9 +174,9 @@ def close_stream(call: str, stream: Literal["call", "get"] = "call") -> bytes:
     return encode({"mode": "mcp", "event": "close_stream", "id": call, "stream": stream})
 
 
-def notify(session_id: str | None, sent: Iterable[bytes]) -> bytes:
-    """Messages outside of a call, to one session or (None) to all."""
-    return frame(_NOTIFY % (json_text(session_id), _entries(sent)))
+def notify(session_id: str | None, sent: Iterable[bytes], name: str | None = None) -> bytes:
+    """Messages outside of a call, to one session or (None) to all; with a name it is answered."""
+    return frame(_NOTIFY % (json_text(session_id), _entries(sent), json_text(name)))
 
 
 def pong(name: str) -> bytes:

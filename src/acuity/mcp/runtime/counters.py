@@ -32,8 +32,8 @@ class RuntimeCounters:
     journal_failures: int = 0
     requests_forwarded: int = 0  # that another node of the cluster answered
     forwards_failed: Counter[str] = field(default_factory=Counter)  # by outcome: unreachable, moved, lost, …
-    # Of workers: starts, restarts, queued, late, unknown_id, unknown_event, flood, and the error classes of
-    # contract/error_classes.py for connections and queues.
+    # Of workers: starts, restarts, queued, late, unknown_id, unknown_event, notify_failed, flood, and the
+    # error classes of contract/error_classes.py for connections and queues.
     worker_events: Counter[str] = field(default_factory=Counter)
     worker_failures: Counter[str] = field(default_factory=Counter)  # calls, by error class
 

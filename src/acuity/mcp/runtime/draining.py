@@ -31,9 +31,11 @@ _AGAIN: Final = 1.0  # seconds until a client should try again
 _MOST_HELD: Final = 1024  # requests that wait
 PATIENCE: Final = 2.0  # seconds for the store, and for giving the sessions up
 # Milliseconds after which clients should come back, each after another time or all would come at once: to
-# another node, or to the one that is started in place of this one.
+# another node, or to the one that is started in place of this one. The more streams, the longer the time.
 _TO_ANOTHER: Final = (100, 1000)
 _TO_THE_NEXT: Final = (2000, 4000)
+_EACH: Final = 10  # for each stream: 100 sessions in a second are continued beside all other work
+_LATEST: Final = 60_000
 
 _Phase: TypeAlias = Literal["serving", "draining", "leaving", "left"]
 
@@ -140,14 +142,14 @@ class Drain:
         """End the event streams, each with when its client should come back."""
         if not self._sessions.journal.durable and self._release is None:
             return  # nobody continues these sessions
-        spread = _TO_THE_NEXT if self._release is None else _TO_ANOTHER
-        count = 0
-        for session in self._sessions:
-            for stream in list(session.attached_streams()):
-                stream.dismiss(random.randint(*spread))
-                count += 1
-        if count:
-            logger.info("told %d event streams to come back", count, extra={"event": "dismissed"})
+        first, last = _TO_THE_NEXT if self._release is None else _TO_ANOTHER
+        streams = [stream for session in self._sessions for stream in session.attached_streams()]
+        last = max(last, min(first + len(streams) * _EACH, _LATEST))
+        for stream in streams:
+            stream.dismiss(random.randint(first, last))
+        if streams:
+            told = {"event": "dismissed", "streams": len(streams), "seconds": last / 1000}
+            logger.info("told %d event streams to come back", len(streams), extra=told)
 
     async def _stored(self, patience: float) -> None:
         """Wait until the store has everything, but not for long."""

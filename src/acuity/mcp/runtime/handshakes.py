@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,13 +13,14 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import INTERNAL_ERROR, ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
+from acuity.mcp.limits import RETRY_AFTER
 from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.replies import JSON, error_payload, result_payload, status_of
 from acuity.mcp.runtime.session_exchange import session_headers
-from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.registry import Sessions, SessionsFull
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
-from acuity.mcp.wire.messages import PlainRequest, Refused
+from acuity.mcp.wire.messages import PlainRequest
 
 
 class HandshakeExchange(HttpExchange):
@@ -56,8 +58,9 @@ class HandshakeExchange(HttpExchange):
             session = self._sessions.begin(
                 self.request.principal.key, self.connection.protocol_version, self._params or {}
             )
-        except Refused as refused:  # while the handshake took its time
-            self.refuse(ErrorData(code=refused.code, message=refused.reason))
+        except SessionsFull as full:  # while the handshake took its time
+            data = {RETRY_AFTER: math.ceil(full.seconds)}
+            self.refuse(ErrorData(code=full.code, message=full.reason, data=data))
             return
         self.end()
         session.replace_state(self.state)

@@ -18,7 +18,7 @@ from acuity.mcp.runtime.draining import Drain
 from acuity.mcp.runtime.journal.open_journal import open_journal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
-from acuity.mcp.runtime.workers.dispatch import WorkerDispatch
+from acuity.mcp.runtime.workers.dispatch import Notifier, WorkerDispatch
 from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.runtime.workers.status import Workers
 from acuity.mcp.settings import WireLimits
@@ -63,13 +63,15 @@ async def http_runtime(
     counters.refused = serving.access.refused  # one count, whichever check refuses
     state = None if cluster is None else cluster.state
     async with AsyncExitStack() as stack:
-        sessions, ownership = await stack.enter_async_context(
+        sessions, ownership, notify = await stack.enter_async_context(
             _sessions(serving.limits, store, counters, state)
         )
         dispatch = None
         if workers is not None:
             dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
-            dispatch.use_sessions(sessions)
+            dispatch.on_notify = notify
+            if cluster is not None:
+                workers.cluster = cluster.name
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
         drain = Drain(
             sessions,
@@ -101,13 +103,14 @@ async def http_runtime(
 @asynccontextmanager
 async def _sessions(
     limits: WireLimits, store: str, counters: RuntimeCounters, cluster: ClusterState | None
-) -> AsyncIterator[tuple[Sessions, Ownership | None]]:
+) -> AsyncIterator[tuple[Sessions, Ownership | None, Notifier]]:
     if cluster is not None:
         async with cluster_sessions(cluster, limits, counters) as made:
-            yield made.sessions, made.ownership
+            yield made.sessions, made.ownership, made.notifications.notify
         return
     journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)
     try:
-        yield Sessions(limits, journal, counters), None
+        sessions = Sessions(limits, journal, counters)
+        yield sessions, None, lambda to, payloads, answer: answer(sessions.notify(to, payloads))
     finally:
         journal.close()

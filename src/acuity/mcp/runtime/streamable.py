@@ -74,7 +74,7 @@ _EVENTS: Final = "Not Acceptable: Client must accept text/event-stream"
 _NO_SESSION: Final = "Bad Request: Missing session ID"
 _POST_ONLY: Final = "Method Not Allowed: a request of this protocol version is a POST"
 _LONGEST_HELLO: Final = 16 << 10  # bytes of what a session keeps of its client
-_FULL_SECONDS: Final = 5.0  # until a client should try again to begin a session or a stream
+_FULL_SECONDS: Final = 5.0  # until a client should try again to open a stream
 
 
 class Streamable:
@@ -190,15 +190,12 @@ class Streamable:
             return
         key = request.principal.key
         if (refused := self._sessions.admit(key)) is not None:
-            self._refuse_full(responder, refused, message)
+            headers = (retry_after(refused.seconds),)
+            refuse(responder, refused.status, refused.code, refused.reason, message.id, headers=headers)
             return
         request.client = key
         handshake = HandshakeExchange(self._sessions, message, request, responder, takes)
         self._core.dispatcher.request(handshake, handshake.connection, message.method, message.params)
-
-    def _refuse_full(self, responder: Responder, refused: Refused, message: PlainRequest) -> None:
-        headers = (retry_after(_FULL_SECONDS),)
-        refuse(responder, 503, refused.code, refused.reason, message.id, headers=headers)
 
     def _in_session(
         self, request: Request, responder: Responder, message: PlainRequest | Message, session_id: str

@@ -17,6 +17,7 @@ from acuity.errors import AcuityError
 from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
+from acuity.mcp.runtime.cluster.shared_rates import SharedAllowances
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import PATIENCE
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
@@ -136,6 +137,8 @@ async def serve(
         ended = _Once(stop)
         access = access or Access()
         limits.refused = access.refused  # one count, whichever check refuses
+        if cluster is not None:
+            limits.shared = SharedAllowances(cluster.state.nodes)
         serving = Serving(server, settings.wire_limits(), state, access, presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):

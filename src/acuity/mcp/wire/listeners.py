@@ -24,7 +24,9 @@ from typing import Any, Final
 from acuity.errors import SettingsError
 
 LOOPBACK: Final = "127.0.0.1"
-_BACKLOG: Final = 128
+# Connections that wait to be accepted: when a node is restarted, thousands of streams come back. The system
+# takes no more than net.core.somaxconn.
+BACKLOG: Final = 4096
 LONGEST_PATH: Final = 107  # bytes, with a zero after them
 _ATTEMPTS: Final = 10  # to be alone in a folder
 _PAUSE: Final = 0.02  # seconds between them
@@ -81,7 +83,7 @@ def bind(address: Address) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(str(resolved[0]) != "::"))
         listener.bind(resolved)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError as error:
         listener.close()
@@ -225,7 +227,7 @@ def _bound(path: Path) -> socket.socket:
         # Its file is made with this mode. The umask would do as well, but belongs to the whole process.
         os.fchmod(listener.fileno(), 0o700)
         listener.bind(str(path))
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError as error:
         listener.close()

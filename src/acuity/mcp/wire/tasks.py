@@ -7,6 +7,8 @@ import gc
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+_AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
+
 
 class Tasks:
     """A set of running tasks."""
@@ -32,7 +34,7 @@ class Tasks:
         """Cancel all of them, and wait until they have ended."""
         while self._running:
             self.cancel()
-            await asyncio.wait(self._running)
+            await asyncio.wait(self._running, timeout=_AGAIN)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

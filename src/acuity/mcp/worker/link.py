@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any, Final, cast
 
 from acuity.mcp.contract import writing
@@ -13,6 +14,8 @@ from acuity.mcp.contract.envelopes import (
     Cancel,
     Drain,
     Message,
+    Notified,
+    NotifyOutcome,
     Ping,
     Response,
     RuntimeHello,
@@ -27,6 +30,7 @@ logger: Final = logging.getLogger(__name__)
 
 _ROOM: Final = 1 << 20  # unsent bytes beyond which handlers that send notifications have to wait
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # end with their client
+_ANSWER_SECONDS: Final = 5.0  # for what became of a notification
 _HELLO_SECONDS: Final = 5.0  # until a connection that says nothing is closed
 
 
@@ -46,7 +50,10 @@ class Link(asyncio.Protocol):
         self._unsent: list[bytes] = []
         self._waiting: list[asyncio.Future[None]] = []
         self._full = False
-        self._greeted = False
+        self.greeted = False
+        self.cluster: str | None = None  # a name for the nodes that the runtime is one of
+        self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # that are not answered yet
+        self._names = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self.calls: Calls = {}
 
@@ -64,6 +71,21 @@ class Link(asyncio.Protocol):
         if not self._unsent:
             self._loop.call_soon(self._flush)
         self._unsent.append(frame)
+
+    async def notify(self, session_id: str | None, payload: bytes) -> NotifyOutcome | None:
+        """Send a notification outside of a call; None: there was no answer, as from older runtimes."""
+        name = f"n{next(self._names)}"
+        answer: asyncio.Future[NotifyOutcome | None] = self._loop.create_future()
+        self._notifies[name] = answer
+        try:
+            self.send(writing.notify(session_id, [payload], name))
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self.room()
+                return await answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._notifies[name]
 
     async def room(self) -> None:
         """Wait while too much is unsent."""
@@ -115,6 +137,9 @@ class Link(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.resume_writing()
+        for answer in self._notifies.values():
+            if not answer.done():
+                answer.set_result(None)
         for exchange in list(self.calls.values()):
             exchange.cancel()
         self._on_lost(self)
@@ -125,7 +150,7 @@ class Link(asyncio.Protocol):
             self._transport = None
 
     def _not_greeted(self) -> None:
-        if not self._greeted:
+        if not self.greeted:
             logger.warning("a connection without a 'hello' is closed after %g s", _HELLO_SECONDS)
             self._abort()
 
@@ -134,14 +159,16 @@ class Link(asyncio.Protocol):
     def _received(self, envelope: Any) -> None:
         if self._transport is None:
             return
-        if not self._greeted and type(envelope) is not RuntimeHello:
+        if not self.greeted and type(envelope) is not RuntimeHello:
             raise FrameError("something else before its 'hello'")
         _EVENTS[type(envelope)](self, envelope)
 
     def _hello(self, hello: RuntimeHello) -> None:
         if hello.contract != CONTRACT:
             raise FrameError(f"a 'hello' of contract {hello.contract}, and this worker knows {CONTRACT}")
-        self._greeted = True
+        self.greeted = True
+        cluster = hello.runtime.get("cluster")
+        self.cluster = cluster if isinstance(cluster, str) else None
         about = self._service.introduction
         self.send(writing.worker_hello(about.name, about.version, about.max_in_flight, about.affinity))
 
@@ -165,6 +192,11 @@ class Link(asyncio.Protocol):
     def _session_end(self, envelope: SessionEnd) -> None:
         self._service.session_end(envelope.session_id, self.calls)
 
+    def _notified(self, envelope: Notified) -> None:
+        answer = self._notifies.get(envelope.id)
+        if answer is not None and not answer.done():
+            answer.set_result(envelope.outcome)
+
     def _ping(self, envelope: Ping) -> None:
         self.send(writing.pong(envelope.id))
 
@@ -178,6 +210,7 @@ _EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
     Response: Link._response,
     Cancel: Link._cancel,
     SessionEnd: Link._session_end,
+    Notified: Link._notified,
     Ping: Link._ping,
     Drain: Link._ignore,
     Unknown: Link._ignore,

@@ -9,13 +9,14 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcp.server.lowlevel import Server
 
 from acuity.child_process import end_with
 from acuity.errors import SettingsError
 from acuity.mcp.contract import writing
+from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.contract.launch import PARENT_VARIABLE, SOCKET_VARIABLE
 from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.settings import WireLimits
@@ -49,9 +50,17 @@ class Listening:
         """Whether calls run that end by themselves."""
         return any(link.is_answering for link in self._links)
 
-    def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Send a notification to all sessions, outside of a call."""
-        self.say(writing.notify(None, [notification_payload(method, params)]))
+    async def notify(
+        self, session_id: str | None, method: str, params: Mapping[str, Any] | None
+    ) -> NotifyOutcome | None:
+        """Send a notification outside of a call to one session or (None) to all; None: nobody answers.
+
+        Of several nodes of a cluster one is told, which tells the others.
+        """
+        links = {link.cluster or id(link): link for link in self._links if link.greeted}
+        payload = notification_payload(method, params)
+        told = await asyncio.gather(*(link.notify(session_id, payload) for link in links.values()))
+        return min(filter(None, told), key=get_args(NotifyOutcome).index, default=None)
 
     def say(self, frame: bytes) -> None:
         """Send a frame to every connected runtime."""

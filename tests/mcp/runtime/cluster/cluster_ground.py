@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
-from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
+from acuity.mcp.runtime.cluster.cluster_state import ClusterSessions, ClusterState, cluster_sessions
 from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.ownership import SessionOwnership
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
@@ -88,13 +88,14 @@ class Gate:
 class Node:
     """A node's sessions, as a server has them."""
 
-    def __init__(self, state: ClusterState, sessions: Sessions, owners: SessionOwnership, gate: Gate) -> None:
+    def __init__(self, state: ClusterState, made: ClusterSessions, gate: Gate) -> None:
         self.state = state
         self.link: RedisLink = state.link
         self.nodes: Nodes = state.nodes
-        self.sessions = sessions
-        self.counters = sessions.counters
-        self.ownership = owners
+        self.sessions: Sessions = made.sessions
+        self.counters = made.sessions.counters
+        self.ownership: SessionOwnership = made.ownership
+        self.notifications = made.notifications
         self.gate = gate
         self.calls: dict[int, Stream] = {}  # that it has not answered
 
@@ -156,7 +157,7 @@ class Ground:
         state = ClusterState(link, nodes)
         own = cluster_sessions(state, WireLimits(idle_timeout=ttl, **limits), RuntimeCounters())
         made = await self._stack.enter_async_context(own)
-        return Node(state, made.sessions, made.ownership, gate)
+        return Node(state, made, gate)
 
 
 @asynccontextmanager

@@ -246,10 +246,22 @@ def test_dropped_events_leave_the_journal(clock: FakeClock) -> None:
 
 def test_more_stored_sessions_than_there_may_be_make_room(process: Process, clock: FakeClock) -> None:
     ids = [process.begin().id for _ in range(4)]
-    fewer = Process(process.journal.crash(), clock, max_sessions=2)
+    fewer = Process(process.journal.crash(), clock, max_sessions=2, safe_idle=0)
     fewer.begin("token:b")
     assert len(fewer.sessions) == 2
     assert fewer.sessions.find(ids[-1], "token:a") is not None
+
+
+def test_a_notification_waits_behind_those_from_before_the_restart(process: Process) -> None:
+    session = process.begin()
+    session.log.notify(b"1")
+    process.journal.store()
+    after = process.killed()
+    assert after.sessions.notify(session.id, [b"2"]) == "queued"
+    get = FakeResponder()
+    after.find(session.id).log.open_get_stream().attach(get)
+    after.journal.store()
+    assert get.messages == ["1", "2"]
 
 
 def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:

@@ -43,7 +43,7 @@ Make = Callable[..., Sessions]
 def make(clock: FakeClock) -> Make:
     def made(**limits: Any) -> Sessions:
         return Sessions(
-            WireLimits(idle_timeout=TTL, **limits),
+            WireLimits(idle_timeout=TTL, **{"safe_idle": 0.0, **limits}),
             NoJournal(),
             RuntimeCounters(),
             clock,
@@ -218,6 +218,28 @@ def test_one_that_was_never_used_makes_room_first(make: Make, clock: FakeClock) 
     assert [session.ended for session in (used, unused, newer)] == [None, "evicted", "evicted"]
 
 
+def test_newcomers_do_not_end_each_other(make: Make, clock: FakeClock) -> None:
+    sessions = make(max_sessions_each=4, safe_idle=10.0)
+    idle = [_begin(sessions) for _ in range(4)]
+    for session in idle:
+        session.mark_initialized()
+    clock.advance(60)
+    newcomers = [_begin(sessions) for _ in range(4)]
+    assert [session.ended for session in (*idle, *newcomers)] == ["evicted"] * 4 + [None] * 4
+    clock.advance(3)
+    sessions.find(newcomers[0].id, "token:a")
+    refused = sessions.admit("token:a")
+    assert refused is not None
+    assert (refused.status, refused.seconds) == (429, 7)
+    assert refused.reason == (
+        "4 sessions of this address or token are open, which is the most, and all have calls or were used in "
+        "the last 10 s: end one, or try again in 7 s"
+    )
+    clock.advance(7)
+    _begin(sessions)
+    assert [session.ended for session in newcomers] == [None, "evicted", None, None]
+
+
 def test_the_principal_with_the_most_gives_one(make: Make, clock: FakeClock) -> None:
     sessions = make(max_sessions=4)
     few = _begin(sessions, "token:few")
@@ -243,7 +265,10 @@ def test_without_an_idle_one_it_is_refused(make: Make) -> None:
     refused = sessions.admit("token:b")
     assert refused is not None
     assert refused.code == BUSY
-    assert refused.reason == "2 sessions are busy, which is the most: try again when a call has ended"
+    assert (refused.status, refused.seconds) == (503, 5)
+    assert refused.reason.startswith(
+        "2 sessions are open, which is the most, and all have calls or were used"
+    )
     with pytest.raises(Refused):
         _begin(sessions, "token:b")
     assert len(sessions) == 2
@@ -261,7 +286,8 @@ def test_a_principal_gives_its_own_when_it_has_its_share(make: Make) -> None:
         session.begin_call(1, FakeCall())
     refused = sessions.admit("token:a")
     assert refused is not None
-    assert refused.reason.startswith("2 sessions of this address or token are busy")
+    assert refused.status == 429
+    assert refused.reason.startswith("2 sessions of this address or token are open")
     assert sessions.admit("token:b") is None
 
 

@@ -175,7 +175,7 @@ class WorkerCore:
         self.pool = WorkerPool(plan, self.counters.worker_events)
         self.dispatch = WorkerDispatch(self.server, self.pool, self.counters)
         self.sessions = Sessions(limits, NoJournal(), self.counters)
-        self.dispatch.use_sessions(self.sessions)
+        self.dispatch.on_notify = lambda to, sent, answer: answer(self.sessions.notify(to, sent))
         self.timers = Timers()
         self.core = Streamable(
             Serving(self.server, limits, {}),

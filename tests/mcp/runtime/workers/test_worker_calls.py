@@ -285,7 +285,8 @@ def test_messages_outside_of_calls_go_to_open_streams() -> None:
 
     def notify(session_id: str | None) -> Frame:
         note = {"method": "notifications/tools/list_changed"}
-        return {"mode": "mcp", "event": "notify", "session_id": session_id, "messages": [message(note)]}
+        sent = {"mode": "mcp", "event": "notify", "session_id": session_id, "messages": [message(note)]}
+        return sent if session_id is None else {**sent, "id": f"n-{session_id}"}
 
     async def main() -> None:
         async with fronting(worker) as front:
@@ -300,6 +301,9 @@ def test_messages_outside_of_calls_go_to_open_streams() -> None:
             await eventually(lambda: streams[1].messages)
             worker.wire.send(notify("unknown"))
             await eventually(lambda: front.counters.worker_events["unknown_id"])
+            await eventually(lambda: len(worker.events("notified")) == 2)
+            told = [(frame["id"], frame["outcome"]) for frame in worker.events("notified")]
+            assert told == [(f"n-{one.headers['mcp-session-id']}", "delivered"), ("n-unknown", "unknown")]
 
     run(main)
 

@@ -94,7 +94,7 @@ async def _cancel_unknown(bench: Bench) -> None:
     connection = await bench.connect()
     connection.probe.send(writing.cancel("no-such-call", ""))
     reply = b'{"jsonrpc":"2.0","id":"x","result":{}}'
-    connection.probe.send(writing.response("no-such-call", reply))
+    connection.probe.send(writing.response("no-such-call", reply), writing.notified("never-sent", "unknown"))
     await connection.ping()
 
 
@@ -217,7 +217,7 @@ CASES: Final = (
     Case("no-progress", "Without a progress token no progress is sent.", _no_token, "count"),
     Case("progress-flows", "Progress is sent while the call runs, not at its end.", _flows, "count"),
     Case("cancel", "After cancel the worker goes on; one late answer at most.", _cancel, "count"),
-    Case("cancel-unknown", "cancel and response for unknown calls are ignored.", _cancel_unknown),
+    Case("cancel-unknown", "cancel, response and notified for unknown ids are ignored.", _cancel_unknown),
     Case("ask", "A request to the client is answered by response, and the call goes on.", _ask, "ask"),
     Case("ask-refused", "A client's error ends the question, and the call fails.", _ask_refused, "ask"),
     Case(

@@ -166,3 +166,5 @@ class Probe(asyncio.Protocol):
             place = ".".join(str(part) for part in error.absolute_path) or "frame"
             self.problems.append(f"in a '{event}' frame, '{place}' is wrong: {error.message[:200]}")
         self._frames.append(document)
+        if event == "notify" and isinstance(document.get("id"), str):
+            self.send(writing.notified(document["id"], "delivered"))

@@ -37,6 +37,7 @@ logger: Final = logging.getLogger(__name__)
 
 _ATTEMPTS: Final = 2  # to have a request answered; each may take a connection and a take-over
 _SEARCH_SECONDS: Final = 6.0  # for a search with a take-over: each of its steps has 2 s
+_AT_ONCE: Final = 32  # searches; when a node stops, thousands of its sessions are looked for within seconds
 _METHODS: Final = frozenset({"GET", "POST", "DELETE"})  # others are refused, by any node
 _LONGEST_ID: Final = 256
 _FRESH: Final = 1.0  # seconds that a living owner is remembered
@@ -90,6 +91,7 @@ class ClusterHandler:
         self._misses = Allowances()  # of principals
         self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
         self._searches: dict[_Sought, asyncio.Task[_Whereabouts]] = {}
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request, now or later, here or elsewhere."""
@@ -198,7 +200,7 @@ class ClusterHandler:
 
     async def _find(self, session_id: str, suspect: Place | None) -> _Whereabouts:
         try:
-            async with asyncio.timeout(_SEARCH_SECONDS):
+            async with self._turns, asyncio.timeout(_SEARCH_SECONDS):
                 return await self._settle(session_id, suspect)
         except TimeoutError:
             raise ClusterUnavailable(_SLOW) from None

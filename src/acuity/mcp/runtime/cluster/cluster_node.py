@@ -25,6 +25,11 @@ class ClusterNode:
     keys: ClusterKeys
     bus: SharedSubscriptionBus
 
+    @property
+    def name(self) -> str:
+        """The same at all nodes of the cluster, and at no other's."""
+        return f"{self.state.link.key()}:{self.keys.fingerprint}"
+
 
 @asynccontextmanager
 async def joined(settings: Settings) -> AsyncIterator[ClusterNode | None]:

@@ -10,6 +10,7 @@ from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.ownership import SessionOwnership
 from acuity.mcp.runtime.cluster.redis_link import PREFIX, RedisLink, open_redis
 from acuity.mcp.runtime.cluster.session_store import RedisSessions
+from acuity.mcp.runtime.cluster.shared_notifications import SharedNotifications
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal
 from acuity.mcp.runtime.sessions.registry import Sessions
@@ -30,6 +31,7 @@ class ClusterSessions:
 
     sessions: Sessions
     ownership: SessionOwnership
+    notifications: SharedNotifications
 
 
 @asynccontextmanager
@@ -60,9 +62,12 @@ async def cluster_sessions(
     try:
         sessions = Sessions(limits, journal, counters, wall=cluster.link.now, label=cluster.nodes.label)
         ownership = SessionOwnership(cluster.nodes, sessions, journal, store)
+        notifications = SharedNotifications(cluster.link, sessions, ownership, ttl=store.kept_for)
+        ownership.on_adopted = notifications.give_missed
         try:
-            yield ClusterSessions(sessions, ownership)
+            yield ClusterSessions(sessions, ownership, notifications)
         finally:
+            await notifications.close()
             await ownership.release_all()
     finally:
         journal.close()

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Final
 
@@ -114,6 +114,7 @@ class SessionOwnership:
         self._unread: set[str] = set()  # sessions that were taken over, or may be, and could not be read yet
         self._looking: asyncio.Task[None] | None = None  # for sessions that others have by now
         self._damage_told = False
+        self.on_adopted: Callable[[Session], None] = lambda _: None  # is told of each that was taken over
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
 
@@ -222,6 +223,7 @@ class SessionOwnership:
             self._unread.add(session_id)
             raise ClusterUnavailable(_BUSY) from refused
         self._sessions.counters.sessions_taken_over += 1
+        self.on_adopted(session)
         fields = {"event": "session_taken_over", "fence": fence}
         logger.info("took over session %s", shown_id(session_id), extra=fields)
         return session

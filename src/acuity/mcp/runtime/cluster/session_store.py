@@ -5,7 +5,7 @@ A session is a hash and a Redis stream, which both last as long as an unused ses
     owner       the node and incarnation that may write; see ownership.py
     fence       rises by one with each owner; what was sent under an older one is refused
     turn        rises with each write of an owner; what Redis gets late, after a newer write, is ignored
-    principal version client created initialized state next_event next_stream
+    principal version client created initialized state notified next_event next_stream
     s7          stream 7: whether it is answered, and the id of its request
     c7          how many events are on it
     p12         the stream that event 12 was put on after it was stored
@@ -219,6 +219,7 @@ class RedisSessions:
         if row is not None:
             fields += ["principal", row.principal, "version", row.version, "client", row.client]
             fields += ["created", repr(row.created), "initialized", int(row.initialized), "state", row.state]
+            fields += ["notified", row.notified]
         yield len(fields) // 2
         yield from fields
         yield len(change.streams)
@@ -289,6 +290,7 @@ def _session(
         last_seen=last_seen,
         initialized=fields[b"initialized"] == b"1",
         state=state,
+        notified=int(fields.get(b"notified", 0)),
     )
     streams = tuple(
         StreamRecord(int(name[1:]), parse_json(value[1:]), value[:1] == b"1")

@@ -25,6 +25,7 @@ class SessionRecord:
     last_seen: float
     initialized: bool = False
     state: Mapping[str, Any] = field(default_factory=dict)  # such as the log level and subscriptions
+    notified: int = 0  # of nodes that share sessions: the last notification to all of them that it has
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class SessionRow:
     last_seen: float
     initialized: bool
     state: str
+    notified: int = 0
 
     @classmethod
     def of(cls, record: SessionRecord) -> SessionRow:
@@ -37,6 +38,7 @@ class SessionRow:
             record.last_seen,
             record.initialized,
             json.dumps(dict(record.state), separators=(",", ":")),
+            record.notified,
         )
 
 

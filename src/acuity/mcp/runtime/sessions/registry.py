@@ -6,11 +6,13 @@ are the first, and so is the one that makes room for another.
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import Journal, StoredSession
@@ -20,6 +22,18 @@ from acuity.mcp.wire.messages import Refused
 
 SLICE: Final = 100  # sessions that one sweep looks at: about a millisecond, more if they have streams
 LOOK_AGAIN: Final = 0.1  # seconds after which sessions that were all busy are looked at again
+
+
+_BUSY_SECONDS: Final = 5.0  # until a client should try again, where all sessions have calls
+
+
+class SessionsFull(Refused):
+    """There is no room for a session, and none that may end for it."""
+
+    def __init__(self, reason: str, status: int, seconds: float) -> None:
+        super().__init__(BUSY, reason)
+        self.status = status  # of HTTP: 429 where the limit is the principal's own
+        self.seconds = seconds  # until a client should try again
 
 
 class Sessions:
@@ -40,11 +54,13 @@ class Sessions:
         self.counters = counters
         self.clock = clock
         self.epoch = wall() - clock()
+        self.notified = 0  # see runtime/cluster/shared_notifications.py
         self._prefix = f"{label}-" if label else ""
         self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
-        self._all_busy: dict[str | None, float] = {}  # until when: those of a principal, or of all (None)
+        # Until when none can leave, of a principal or of all (None), and when the first is expected to.
+        self._all_busy: dict[str | None, tuple[float, float]] = {}
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
             self._enter(Session.from_record(self, record))
 
@@ -69,14 +85,14 @@ class Sessions:
         """How many event streams of GETs are connected."""
         return sum(session.open_gets for session in self._of.get(principal_key, {}).values())
 
-    def admit(self, principal_key: str) -> Refused | None:
+    def admit(self, principal_key: str) -> SessionsFull | None:
         """Say whether a session could begin now; None: it could. Nothing is ended yet."""
         if not self._must_leave(principal_key) or self._leaver(principal_key) is not None:
             return None
         return self._refusal(principal_key)
 
     def begin(self, principal_key: str, version: str, client: Mapping[str, Any]) -> Session:
-        """Begin a session; if need be an idle one makes room. Raises Refused, as `admit` would say."""
+        """Begin a session; if need be an idle one makes room. Raises SessionsFull, as `admit` would say."""
         self._make_room(principal_key)
         session_id = f"{self._prefix}{secrets.token_hex(16)}"
         session = Session(self, session_id, principal_key, version, compact(client))
@@ -116,6 +132,17 @@ class Sessions:
         """The session that the server itself names, if it has not ended; its use is not noted."""
         session = self._by_id.get(session_id)
         return [] if session is None else [session]
+
+    def notify(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
+        """Send notifications outside of calls to one session, or (None) to all of them."""
+        if session_id is None:
+            for session in self:
+                session.notify(payloads)
+            return "delivered"
+        for session in self.with_id(session_id):
+            session.notify(payloads)
+            return "delivered" if session.open_gets else "queued"
+        return "unknown"
 
     def delete(self, session_id: str, principal_key: str) -> bool:
         """End a session as its client asks; whether there was one."""
@@ -189,20 +216,25 @@ class Sessions:
     # Room.
 
     def _make_room(self, principal_key: str) -> None:
-        """End idle sessions as long as there is no room for one of this principal; raises Refused."""
+        """End idle sessions as long as there is no room for one of this principal; raises SessionsFull."""
         while self._must_leave(principal_key):
             leaver = self._leaver(principal_key)
             if leaver is None:
                 raise self._refusal(principal_key)
             leaver.end("evicted")
 
-    def _refusal(self, principal_key: str) -> Refused:
+    def _refusal(self, principal_key: str) -> SessionsFull:
         self.counters.refused["sessions"] += 1
-        if self.count_of(principal_key) >= self.limits.max_sessions_each:
-            most, whose = self.limits.max_sessions_each, "sessions of this address or token"
-        else:
-            most, whose = self.limits.max_sessions, "sessions"
-        return Refused(BUSY, f"{most} {whose} are busy, which is the most: try again when a call has ended")
+        whose, limits = self._whose(principal_key), self.limits
+        most, what, status = limits.max_sessions, "sessions", 503
+        if whose is not None:
+            most, what, status = limits.max_sessions_each, "sessions of this address or token", 429
+        seconds = max(1.0, self._all_busy[whose][1] - self.clock())
+        reason = (
+            f"{most} {what} are open, which is the most, and all have calls or were used in the last "
+            f"{limits.safe_idle:g} s: end one, or try again in {math.ceil(seconds)} s"
+        )
+        return SessionsFull(reason, status, seconds)
 
     def _enter(self, session: Session) -> None:
         self._all_busy.clear()
@@ -220,25 +252,27 @@ class Sessions:
         """The session that makes room: the longest idle one of whoever has the most.
 
         A principal that has its share gives one of its own. So nobody who has a few sessions loses them to
-        one who opens many.
+        one who opens many. One that began or was used a moment ago stays, or newcomers would end each other.
         """
-        mine = self._of.get(principal_key, {})
-        whose = principal_key if len(mine) >= self.limits.max_sessions_each else None
-        now = self.clock()
-        if now < self._all_busy.get(whose, now):
+        whose, now = self._whose(principal_key), self.clock()
+        if whose in self._all_busy and now < self._all_busy[whose][0]:
             return None
-        found = self._longest_idle() if whose is None else _longest_idle(mine)
-        if found is None:
-            # A call or session that ends is noted; a client that leaves its call is seen at the next look.
-            self._all_busy[whose] = now + LOOK_AGAIN
-        return found
+        tables = [self._of[whose]] if whose is not None else sorted(self._of.values(), key=len, reverse=True)
+        safe, expected = self.limits.safe_idle, math.inf
+        for table in tables:
+            leaver, longest = _longest_idle(table, now - safe)
+            if leaver is not None:
+                return leaver
+            if longest is not None:
+                expected = min(expected, longest.last_seen + safe)
+        expected = now + _BUSY_SECONDS if expected == math.inf else expected
+        # A call or session that ends is noted; a client that leaves its call is seen at the next look.
+        self._all_busy[whose] = min(expected, now + LOOK_AGAIN), expected
+        return None
 
-    def _longest_idle(self) -> Session | None:
-        found = _longest_idle(max(self._of.values(), key=len, default={}))
-        if found is not None:
-            return found
-        fewer = sorted(self._of.values(), key=len, reverse=True)[1:]
-        return next((found for table in fewer if (found := _longest_idle(table)) is not None), None)
+    def _whose(self, principal_key: str) -> str | None:
+        """The principal whose session has to make room for another of its own; None: anybody's may."""
+        return principal_key if self.count_of(principal_key) >= self.limits.max_sessions_each else None
 
     def _is_expired(self, session: Session) -> bool:
         return not session.busy and self._deadline(session) <= self.clock()
@@ -251,12 +285,17 @@ def _nothing(_: Session) -> None:
     pass
 
 
-def _longest_idle(sessions: Mapping[str, Session]) -> Session | None:
-    """The session to end first: one that was never used, so that who only begins sessions ends nobody's."""
-    idle = None
+def _longest_idle(sessions: Mapping[str, Session], before: float) -> tuple[Session | None, Session | None]:
+    """The session to end first, of those used last before that time; and the longest idle one of all.
+
+    One that was never used goes first, so that who only begins sessions ends nobody's.
+    """
+    longest = None
     for session in sessions.values():
-        if (idle is None or session.is_unused) and not session.busy:
-            if session.is_unused:
-                return session
-            idle = session
-    return idle
+        if longest is not None and (session.last_seen > before or longest.last_seen > before):
+            break
+        if (longest is None or session.is_unused) and not session.busy:
+            if session.is_unused and session.last_seen <= before:
+                return session, session
+            longest = longest or session
+    return (longest if longest is not None and longest.last_seen <= before else None), longest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR
@@ -44,6 +44,7 @@ class Home(Protocol):
     counters: RuntimeCounters
     clock: Callable[[], float]
     epoch: float  # added to the clock's times it gives seconds since 1970
+    notified: int  # the number of the last notification to all nodes
 
     def note_use(self, session: Session) -> None: ...
 
@@ -70,6 +71,7 @@ class Session:
         "id",
         "initialized",
         "last_seen",
+        "notified",
         "principal",
         "stored",
         "version",
@@ -83,6 +85,7 @@ class Session:
         self._client = client  # JSON, a fifth of the size of its objects
         self.created = self.last_seen = self._saved_use = home.clock()
         self.initialized = False
+        self.notified = home.notified  # the number of the last one that it was given, or could not miss
         self.ended: EndReason | None = None
         self.stored = False  # its events are in the journal of an earlier process, and not loaded yet
         self._log: EventLog | None = None
@@ -249,6 +252,7 @@ class Session:
             last_seen=self.last_seen + epoch,
             initialized=self.initialized,
             state=self.state,
+            notified=self.notified,
         )
 
     @classmethod
@@ -259,6 +263,7 @@ class Session:
         session.last_seen = session._saved_use = record.last_seen - home.epoch
         session.initialized = record.initialized
         session._state = dict(record.state) or None
+        session.notified = record.notified
         session.stored = True
         return session
 
@@ -285,6 +290,19 @@ class Session:
     def snapshot(self) -> StoredSession:
         """The session with all that is needed to continue it elsewhere."""
         return self.log.snapshot(self.record())
+
+    def notify(self, payloads: Iterable[bytes]) -> None:
+        """Send notifications that belong to no call."""
+        if not self.stored or self.load_events():
+            for payload in payloads:
+                self.log.notify(payload)
+
+    def notify_once(self, number: int, payloads: Iterable[bytes]) -> None:
+        """Send the notifications of that number, unless it had them, at another node perhaps."""
+        if self.notified < number:
+            self.notify(payloads)
+            self.notified = number
+            self.save()  # after the events: nothing is lost between the two
 
     # The end.
 

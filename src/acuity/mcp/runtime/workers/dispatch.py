@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -31,7 +31,7 @@ from mcp_types import (
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from acuity import __version__
-from acuity.mcp.contract.envelopes import LONGEST_STATE, Notify, Result
+from acuity.mcp.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Result
 from acuity.mcp.contract.frames import FrameError
 from acuity.mcp.contract.writing import json_text
 from acuity.mcp.principal import Holders, Principal
@@ -43,7 +43,6 @@ from acuity.mcp.runtime.fast_calls import composed, dumped
 from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import HANDSHAKE
 from acuity.mcp.runtime.replies import notification_payload
-from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
 from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
@@ -62,7 +61,12 @@ _LIST: Final = "tools/list"
 _CANCELLED: Final = "notifications/cancelled"  # workers get `cancel` for it
 _ENDLESS: Final = frozenset({"subscriptions/listen"})
 _LONGEST_NAME: Final = 128  # characters of an unknown tool's name
+_LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_failed"}  # how they are counted
 _OVER: Final = "its client has cancelled the call, or left"
+
+
+# Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
+Notifier: TypeAlias = Callable[[str | None, list[bytes], Callable[[NotifyOutcome], None]], None]
 
 
 @dataclass(kw_only=True)
@@ -93,13 +97,9 @@ class WorkerDispatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
-        self._sessions: Sessions | None = None
+        self.on_notify: Notifier = lambda to, payloads, answer: answer("failed")
         pool.on_notify = self._notify
         pool.on_ready = self._ready
-
-    def use_sessions(self, sessions: Sessions) -> None:
-        """Let messages outside of calls go to these."""
-        self._sessions = sessions
 
     # ---- Dispatch ---------------------------------------------------------------------------
 
@@ -321,7 +321,7 @@ class WorkerDispatch:
 
     # ---- messages outside of calls ----------------------------------------------------------
 
-    def _notify(self, notify: Notify) -> None:
+    def _notify(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
         try:
             payloads = [
                 notification_payload(data["method"], data.get("params"))
@@ -330,17 +330,15 @@ class WorkerDispatch:
             ]
         except (FrameError, ValueError):
             self._counters.worker_events["unknown_event"] += 1
+            answer("failed")
             return
-        if self._sessions is None:
-            return
-        sessions: Iterable[Session] = self._sessions
-        if notify.session_id is not None:
-            sessions = self._sessions.with_id(notify.session_id)
-            if not sessions:
-                self._counters.worker_events["unknown_id"] += 1
-        for session in sessions:
-            for payload in payloads:
-                session.log.notify(payload)
+
+        def answered(outcome: NotifyOutcome) -> None:
+            if outcome in _LOST:
+                self._counters.worker_events[_LOST[outcome]] += 1
+            answer(outcome)
+
+        self.on_notify(notify.session_id, payloads, answered)
 
 
 class _ToolNames(NoticeCall):

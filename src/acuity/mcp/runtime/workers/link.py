@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from acuity import __version__
@@ -26,6 +27,7 @@ from acuity.mcp.contract.envelopes import (
     Failure,
     Messages,
     Notify,
+    NotifyOutcome,
     Pong,
     Result,
     WorkerHello,
@@ -57,7 +59,7 @@ class LinkOwner(Protocol):
         """A call has ended."""
         ...
 
-    def notified(self, notify: Notify) -> None: ...
+    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None: ...
 
     def leaves(self, reason: str) -> None:
         """The worker takes no more calls."""
@@ -83,9 +85,11 @@ class Link(asyncio.Protocol):
         pong_seconds: float = PONG_SECONDS,
         frame_seconds: float = FRAME_SECONDS,
         silent_seconds: float = SILENT_SECONDS,
+        cluster: str | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._label = label
+        self._cluster = cluster
         self._owner = owner
         self._counters = counters
         self._call_seconds = call_seconds
@@ -216,7 +220,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._heard = self._loop.time()
-        self._write(writing.runtime_hello("acuity", __version__, self._label))
+        self._write(writing.runtime_hello("acuity", __version__, self._label, self._cluster))
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
@@ -359,7 +363,11 @@ class Link(asyncio.Protocol):
         self._counters["late" if was_sent else "unknown_id"] += 1
 
     def _notify(self, found: Notify) -> None:
-        self._owner.notified(found)
+        self._owner.notified(found, partial(self._answer_notify, found.id))
+
+    def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
+        if name is not None and self.is_open:
+            self._write(writing.notified(name, outcome))
 
     def _pong(self, found: Pong) -> None:
         """Whatever comes is a sign of life; a pong says also that what was cancelled before is over."""

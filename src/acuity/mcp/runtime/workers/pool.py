@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from acuity.mcp.contract.envelopes import Notify
+from acuity.mcp.contract.envelopes import Notify, NotifyOutcome
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.link import PING_SECONDS, SILENT_SECONDS
@@ -61,7 +61,7 @@ class WorkerPool:
         plan: WorkerPlan,
         counters: Counter[str],
         *,
-        on_notify: Callable[[Notify], None] = lambda _: None,
+        on_notify: Callable[[Notify, Callable[[NotifyOutcome], None]], None] = lambda _, answer: None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
         """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
@@ -72,6 +72,7 @@ class WorkerPool:
         self.max_requests = plan.max_requests
         self.on_notify = on_notify
         self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
+        self.cluster: str | None = None  # a name for the nodes that this server is one of
         self._plan = plan
         self._on_output = on_output
         self._folder: PrivateFolder | None = None  # of the sockets
@@ -175,8 +176,8 @@ class WorkerPool:
         if self._queue:
             self._forward()
 
-    def notified(self, notify: Notify) -> None:
-        self.on_notify(notify)
+    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
+        self.on_notify(notify, answer)
 
     def _choose(self, call: WorkerCall) -> Worker | None:
         """The worker that a call goes to now; None: it has to wait."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from acuity.mcp.contract.envelopes import Notify
+from acuity.mcp.contract.envelopes import Notify, NotifyOutcome
 from acuity.mcp.contract.launch import command_with_socket, worker_environment
 from acuity.mcp.runtime.workers.call import WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
@@ -41,10 +41,11 @@ class WorkerHome(Protocol):
     silent_seconds: float
     ping_seconds: float
     max_requests: int
+    cluster: str | None
 
     def freed(self) -> None: ...
 
-    def notified(self, notify: Notify) -> None: ...
+    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None: ...
 
 
 class Worker:
@@ -82,6 +83,7 @@ class Worker:
             call_seconds=home.call_seconds,
             silent_seconds=home.silent_seconds,
             ping_seconds=home.ping_seconds,
+            cluster=home.cluster,
         )
         self._process: SupervisedProcess | None = None
         if command is not None:
@@ -271,8 +273,8 @@ class Worker:
     def freed(self) -> None:
         self._home.freed()
 
-    def notified(self, notify: Notify) -> None:
-        self._home.notified(notify)
+    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
+        self._home.notified(notify, answer)
 
     def leaves(self, reason: str) -> None:
         logger.info(

@@ -18,7 +18,7 @@ from acuity.mcp.wire.http.port import Port
 from acuity.mcp.wire.http.protocol import HttpProtocol
 from acuity.mcp.wire.http.request import Handler
 from acuity.mcp.wire.http.tls_listener import TlsListener
-from acuity.mcp.wire.listeners import Address, bind, bound
+from acuity.mcp.wire.listeners import BACKLOG, Address, bind, bound
 from acuity.mcp.wire.serving import IGNORED, Presence
 
 _FLUSH: Final = 0.5  # seconds for the last answers to be written
@@ -96,7 +96,9 @@ async def serve_http(
     port = Port(handler, limits, presence, refused, admit, for_pages, proxies)
     server: asyncio.Server | TlsListener
     if tls is None:
-        server = await asyncio.get_running_loop().create_server(lambda: HttpProtocol(port), sock=listener)
+        server = await asyncio.get_running_loop().create_server(
+            lambda: HttpProtocol(port), sock=listener, backlog=BACKLOG
+        )
     else:
         server = TlsListener(listener, port, tls)
     endpoint = HttpEndpoint(found, server, port)
