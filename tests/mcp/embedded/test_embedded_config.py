@@ -44,6 +44,15 @@ def test_depths_that_work(depth: int) -> None:
         ("write_timeout", float("nan"), "seconds above 0"),
         ("linger", -1.0, "0 or more"),
         ("linger", float("inf"), "0 or more"),
+        ("command_timeout", "5", "seconds above 0"),
+        ("linger", None, "0 or more"),
+        ("max_lease", 0.5, "must be 1 to 86400"),
+        ("max_lease", "300", "0 or more"),
+        ("read_only", "yes", "must be True or False"),
+        ("tools", "vmaf.status", "must be a list"),
+        ("tools", ["vmaf.fly"], "is no tool: there are vmaf.status"),
+        ("tools", [7], "is no tool"),
+        ("user_agent", 7, "can be printed"),
         ("user_agent", " ", "can be printed"),
         ("user_agent", "two\nlines", "can be printed"),
     ],
@@ -52,7 +61,13 @@ def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
     with pytest.raises(EmbeddedError, match=reason) as caught:
         EmbeddedConfig(**{setting: value})
     assert setting in str(caught.value)
-    assert repr(value) in str(caught.value)
+    assert repr(value[0] if isinstance(value, list) else value) in str(caught.value)
+
+
+def test_a_token_that_is_no_text_is_not_shown() -> None:
+    with pytest.raises(EmbeddedError, match="must be text") as caught:
+        EmbeddedConfig(token=1234567890123456)  # type: ignore[arg-type]
+    assert "1234" not in str(caught.value)
 
 
 def test_limits_are_handed_on() -> None:
