@@ -120,13 +120,19 @@ def test_cancelling_waits_for_no_agent(clips: tuple[Path, Path], tmp_path: Path)
     async def main(paused: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
 
+        servers: list[acuity.EmbeddedServer] = []
+
         def start(server: acuity.EmbeddedServer) -> None:
             server.__class__ = Server
             server.start_uds(tmp_path / "s")
-            server.measurement.pause(shared=True)
-            loop.call_soon_threadsafe(paused.set)
+            servers.append(server)
 
-        task = asyncio.ensure_future(acuity.score_async(*clips, serve=start))
+        def progress(*_: object) -> None:
+            if not paused.is_set():
+                servers[0].measurement.pause(shared=True)
+                loop.call_soon_threadsafe(paused.set)
+
+        task = asyncio.ensure_future(acuity.score_async(*clips, serve=start, progress=progress))
         await paused.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
