@@ -45,6 +45,8 @@ class Presence:
 
     def spoke(self, connection: object, client: str) -> None:
         """Note that a connection sent an HTTP request of this client."""
+        if connection not in self._connected:  # it was closed meanwhile
+            return
         clients = self._clients.setdefault(connection, {})
         clients[client] = clients.pop(client, None)
         if len(clients) > _MOST_CLIENTS:

@@ -251,24 +251,34 @@ def post(url: str, tool: str, **arguments: Any) -> Any:
         "params": {"name": tool, "arguments": arguments},
     }
     request = urllib.request.Request(
-        url, json.dumps(call).encode(), {"Content-Type": "application/json", "Accept": "application/json"}
+        url,
+        json.dumps(call).encode(),
+        {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Authorization": f"Bearer {TOKEN}",
+        },
     )
     with urllib.request.urlopen(request, timeout=PATIENCE) as response:
         return json.load(response)["result"]["structuredContent"]
 
 
-@pytest.mark.parametrize("transport", ["sse", "http"])
-def test_a_bare_post_has_only_its_lease(transport: str) -> None:
+TOKEN = "a-token-of-22-letters-or-more"
+
+
+@pytest.mark.parametrize(("transport", "token"), [("sse", None), ("http", None), ("http", TOKEN)])
+def test_a_bare_post_has_only_its_lease(transport: str, token: str | None) -> None:
     """Each comes on a connection of its own; the second renews what the first asked for."""
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
+    config = EmbeddedConfig(token=token)
+    with measuring() as measurement, EmbeddedServer(measurement, config) as server:
         url = {"sse": server.start_sse, "http": server.start_http}[transport]().url
         now = server_clock(measurement)
         with feeding(measurement):
-            assert post(url, "vmaf.pause", lease_seconds=10)["lease_seconds"] == 10
-            now[0] += 9.0
+            assert post(url, "vmaf.pause", lease_seconds=100)["lease_seconds"] == 100
+            now[0] += 99.0
             assert post(url, "vmaf.status")["pause_seconds_left"] == 1.0
-            assert len(post(url, "vmaf.pause", lease_seconds=10)["paused_by"]) == 1
-            now[0] += 9.0
+            assert len(post(url, "vmaf.pause", lease_seconds=100)["paused_by"]) == 1
+            now[0] += 99.0
             assert post(url, "vmaf.status")["paused"]
             moving = Moving(measurement)
             now[0] += 1.0

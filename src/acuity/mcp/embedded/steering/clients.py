@@ -95,10 +95,10 @@ def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
     request = call.context.request
     session_id = getattr(request, "session_id", None)
     if lasting is None:
-        if kind == "post":  # each may come from another port
-            return Client((kind, rest.rpartition(":")[0]), name, transport)
-        followed = call.client if request is not None else None
-        return Client((kind, rest), name, transport, followed_as=followed)
+        host = rest.rpartition(":")[0] if kind == "post" else rest  # each POST may come from another port
+        heard_as: str | None = getattr(request, "client", None)
+        bare = heard_as is None or heard_as.startswith("post:")
+        return Client((kind, host), name, transport, followed_as=None if bare else heard_as)
     client: Client | None = lasting.state.get(_STATE)
     if client is None:
         client = lasting.state[_STATE] = Client(
