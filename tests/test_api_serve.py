@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import socket
 import urllib.request
 from collections.abc import Callable
@@ -91,8 +93,57 @@ def test_a_function_starts_the_server_as_it_likes(clips: tuple[Path, Path], tmp_
     assert seen[0]["metrics"] == [psnr]
 
 
-@pytest.mark.parametrize("where", ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723"])
-def test_what_is_no_place_is_refused_before_a_file_is_opened(where: str) -> None:
+def test_several_places_and_who_is_told_of_them(
+    clips: tuple[Path, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    places: dict[str, str] = {}
+    socket_place = f"uds:{tmp_path / 's'}"
+    acuity.score(*clips, serve=["sse:0", socket_place, lambda server: places.update(server.started)])
+    assert places["uds"] == str(tmp_path / "s")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp/sse", places["sse"])
+    assert capfd.readouterr().err == ""
+    acuity.score(*clips, serve=("http:0", socket_place))
+    assert re.fullmatch(
+        r"acuity: agents may connect to http://127\.0\.0\.1:\d+/mcp\n", capfd.readouterr().err
+    )
+
+
+def test_cancelling_waits_for_no_agent(clips: tuple[Path, Path], tmp_path: Path) -> None:
+    """A silent one is given two seconds to read the end of a measurement that ends by itself."""
+    lingered: list[float | None] = []
+
+    class Server(acuity.EmbeddedServer):
+        def close(self, linger: float | None = None) -> None:
+            lingered.append(linger)
+            super().close(linger)
+
+    async def main(paused: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+
+        servers: list[acuity.EmbeddedServer] = []
+
+        def start(server: acuity.EmbeddedServer) -> None:
+            server.__class__ = Server
+            server.start_uds(tmp_path / "s")
+            servers.append(server)
+
+        def progress(*_: object) -> None:
+            if not paused.is_set():
+                servers[0].measurement.pause(shared=True)
+                loop.call_soon_threadsafe(paused.set)
+
+        task = asyncio.ensure_future(acuity.score_async(*clips, serve=start, progress=progress))
+        await paused.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main(asyncio.Event()))
+    assert lingered[0] == 0.0
+
+
+@pytest.mark.parametrize("where", ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723", 42, ["sse:0", 42]])
+def test_what_is_no_place_is_refused_before_a_file_is_opened(where: Any) -> None:
     with pytest.raises(acuity.EmbeddedError, match="is no place to serve: write 'sse:8723'"):
         acuity.score("/nowhere/a.y4m", "/nowhere/b.y4m", serve=where)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import AUTO
 from acuity.scoring.python_request import python_request
 from acuity.scoring.report import AnyModel, ScoreReport
-from acuity.scoring.run import WatchCallback, run_request
+from acuity.scoring.run import run_request
 from acuity.video.pairs.open_pair import Video
 
 if TYPE_CHECKING:
@@ -25,11 +26,32 @@ if TYPE_CHECKING:
     from acuity.scoring.watched import Watched
 
 # An address where agents may connect, or a function that gets the server and starts it.
-Serve: TypeAlias = "str | Callable[[EmbeddedServer], object]"
+OneServe: TypeAlias = "str | Callable[[EmbeddedServer], object]"
+Serve: TypeAlias = "OneServe | Sequence[OneServe]"
 
 _P = ParamSpec("_P")
-# Gets the measurement of a call in this context, so that another thread can stop it.
-_WATCH: Final[ContextVar[WatchCallback | None]] = ContextVar("watch", default=None)
+
+
+class _Cancellable:
+    """Gets the measurement of a call, so that another thread can stop it."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self._measurements: list[Measurement] = []
+
+    def __call__(self, measurement: Measurement) -> None:
+        self._measurements.append(measurement)
+        if self.cancelled:
+            measurement.stop()
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        for measurement in self._measurements:
+            measurement.stop()
+
+
+# That of the call in this context.
+_WATCH: Final[ContextVar[_Cancellable | None]] = ContextVar("watch", default=None)
 
 
 def score(
@@ -137,7 +159,9 @@ def score(
     how many work; no figure depends on them. `serve` lets agents watch and steer until this returns:
     'sse:8723', 'http:8723' or 'uds:/path/of/socket', or a function that is given an EmbeddedServer before
     the first frame and starts it where it likes, as in
-    serve=lambda server: print(server.start_sse().url).
+    serve=lambda server: print(server.start_sse().url). A list has several of these, in the order in which
+    they are started; a function behind the addresses finds them in server.started. An address with port 0
+    takes any free port, which is printed to stderr if there is no function.
 
     Raises AcuityError.
     """
@@ -198,16 +222,20 @@ def score(
         decoder=decoder,
     )
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
+    watch = _WATCH.get()
     with ExitStack() as stack:
 
         def attach(measurement: Measurement, watched: Watched) -> None:
             from acuity.mcp.embedded import EmbeddedServer
 
             assert start is not None
-            start(stack.enter_context(EmbeddedServer(measurement, watched=watched)))
+            server = stack.enter_context(EmbeddedServer(measurement, watched=watched))
+            if watch is not None:
+                stack.callback(lambda: server.close(linger=0.0) if watch.cancelled else None)
+            start(server)
 
         report = run_request(
-            request, progress=progress, attach=None if start is None else attach, watch=_WATCH.get()
+            request, progress=progress, attach=None if start is None else attach, watch=watch
         )
     if strict and report.warnings:
         raise StrictError(report)
@@ -217,14 +245,7 @@ def score(
 def _in_thread(call: Callable[_P, ScoreReport]) -> Callable[_P, Coroutine[Any, Any, ScoreReport]]:
     @functools.wraps(call)
     async def run(*args: _P.args, **options: _P.kwargs) -> ScoreReport:
-        measurements: list[Measurement] = []
-        cancelled = False
-
-        def watch(measurement: Measurement) -> None:
-            measurements.append(measurement)
-            if cancelled:
-                measurement.stop()
-
+        watch = _Cancellable()
         token = _WATCH.set(watch)
         try:
             work = asyncio.ensure_future(asyncio.to_thread(call, *args, **options))
@@ -233,9 +254,7 @@ def _in_thread(call: Callable[_P, ScoreReport]) -> Callable[_P, Coroutine[Any, A
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            cancelled = True
-            for measurement in measurements:
-                measurement.stop()
+            watch.cancel()
             await asyncio.wait([work])  # until the files are closed
             work.exception()
             raise
@@ -254,9 +273,24 @@ score_async.__name__ = score_async.__qualname__ = "score_async"
 
 def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
     """The function that starts a server as `serve` says; raises EmbeddedError."""
+    several = list(serve) if isinstance(serve, Sequence) and not isinstance(serve, str) else [serve]
+    starters = [_starter(one) for one in several]
+    silent = not any(callable(one) for one in several)  # nobody else can tell which port was free
+
+    def start(server: EmbeddedServer) -> None:
+        for starter in starters:
+            starter(server)
+        for transport, place in server.started.items():
+            if silent and f"{transport}:0" in several:
+                print(f"acuity: agents may connect to {place}", file=sys.stderr, flush=True)
+
+    return start
+
+
+def _starter(serve: OneServe) -> Callable[[EmbeddedServer], object]:
     if callable(serve):
         return serve
-    transport, _, place = serve.partition(":")
+    transport, _, place = serve.partition(":") if isinstance(serve, str) else ("", "", "")
     if transport == "uds" and place:
         return lambda server: server.start_uds(place)
     if transport in ("sse", "http") and place.isascii() and place.isdigit():
@@ -264,5 +298,5 @@ def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
         return lambda server: server.start_sse(port) if transport == "sse" else server.start_http(port)
     raise EmbeddedError(
         f"serve={serve!r} is no place to serve: write 'sse:8723', 'http:8723' or 'uds:/path/of/socket', "
-        "or pass a function that starts the server"
+        "or pass a function that starts the server, or a list of these"
     )

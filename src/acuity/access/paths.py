@@ -84,14 +84,17 @@ class AllowedPaths:
         resolved: bool = False,
         videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
+        extend_by: str = "set VMAF_MCP_ALLOW",
     ) -> None:
         """`writable` are roots too; None: all roots. `private` are folders that can't be read even inside
         a root, except for roots inside them. Roots are resolved once, now.
 
         With `resolved` they are used unchanged, because another process has resolved them: a link that
         replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
-        all roots. `listed_by` is the tool that lists the files, for errors about missing ones.
+        all roots. `listed_by` is the tool that lists the files, for errors about missing ones; `extend_by`
+        is what the operator does to allow more.
         """
+        self._extend_by = extend_by
         self._listed_by = listed_by
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
@@ -107,7 +110,12 @@ class AllowedPaths:
 
     @classmethod
     def configured(
-        cls, data: Path, allow: Iterable[str] = (), *, listed_by: str | None = None
+        cls,
+        data: Path,
+        allow: Iterable[str] = (),
+        *,
+        listed_by: str | None = None,
+        extend_by: str = "set VMAF_MCP_ALLOW",
     ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
         found = roots_of(data, allow)
@@ -117,6 +125,7 @@ class AllowedPaths:
             private=found.private,
             videos=found.videos,
             listed_by=listed_by,
+            extend_by=extend_by,
         )
 
     def check(self, text: str) -> Path:
@@ -261,7 +270,7 @@ class AllowedPaths:
 
     def _outside(self, text: str) -> PathError:
         """The reference's sentence; the operator can set a variable, so a client is told what it can do."""
-        sentence = f"path {shown(text)} not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+        sentence = f"path {shown(text)} not under an allowlisted root; {self._extend_by} to extend."
         if self._listed_by is not None:
             sentence += f" {self._listed_by} shows what can be read: pass a path as it has them, in full."
         return PathError(sentence)

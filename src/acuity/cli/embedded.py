@@ -42,6 +42,7 @@ class Wanted:
     wait: float | None = None  # seconds for the first client's request; FOREVER: without limit
     stay: float | None = None  # seconds after the end; FOREVER: until the last client has left
     token_file: str | None = None
+    stay_empty: float | None = None  # seconds of the stay for the first client; None: the default
     live: int | None = None  # the port of the page
 
     def __bool__(self) -> bool:
@@ -115,6 +116,8 @@ OPTIONS: Final = (
            seconds, FOREVER),
     Option("mcp_stay", "stay", "keep serving after the end: for SECONDS, or until the last client "
            "has left", "SECONDS", seconds, FOREVER),
+    Option("mcp_stay_empty", "stay_empty", "end a stay without SECONDS when no client is there for so many "
+           "(default 60)", "SECONDS", seconds),
     Option("mcp_token_file", "token_file", "a file with the token that clients over HTTP have to send "
            "(or set ACUITY_MCP_TOKEN)", "FILE", some_path),
 )  # fmt: skip
@@ -127,6 +130,8 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         _refuse_idle_options(wanted)
         yield None
         return
+    if wanted.stay_empty is not None and wanted.stay != FOREVER:
+        raise UsageError("option --mcp-stay-empty is for --mcp-stay without SECONDS: add that")
     from acuity.mcp import check_installed
 
     check_installed()  # before a video is opened
@@ -162,7 +167,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
 
         yield attach
         if servers and wanted.stay is not None:
-            _stay(program, servers[0], wanted.stay)
+            _stay(program, servers[0], wanted)
         elif servers and wanted.live is not None:
             _stay_for_pages(program, servers[0])
 
@@ -206,12 +211,16 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
     return EmbeddedConfig(token=token), f"#token={token}"
 
 
-def _stay(program: str, server: EmbeddedServer, length: float) -> None:
+def _stay(program: str, server: EmbeddedServer, wanted: Wanted) -> None:
     """Keep serving after the report is written; an interrupt only ends this wait."""
-    until = "until the last agent has left" if length == FOREVER else f"for {length:g} seconds"
+    from acuity.mcp.embedded.presence import EMPTY
+
+    length, empty = wanted.stay, EMPTY if wanted.stay_empty is None else wanted.stay_empty
+    ends = f"until the last agent has left, or none has come for {empty:g} seconds"
+    until = ends if length == FOREVER else f"for {length:g} seconds"
     try:
         _say(f"{program}: done; agents may read the results {until}, Ctrl-C ends it")
-        server.stay(None if length == FOREVER else length)
+        server.stay(None if length == FOREVER else length, empty=empty)
     except KeyboardInterrupt:
         server.stop(linger=0.0)
 

@@ -48,7 +48,8 @@ def compare(
     Raises AcuityError for what is wrong with all pairs alike.
     """
     if unknown := [name for name in options if name not in OPTIONS or name in _OF_ONE]:
-        raise TypeError(f"compare() has no option '{unknown[0]}': score() lists those that it takes")
+        known = ", ".join(sorted(OPTIONS.difference(_OF_ONE)))
+        raise TypeError(f"compare() has no option '{unknown[0]}': of score()'s it takes {known}")
     scoring = python_request("", "", **options)
     if isinstance(encodes, Mapping):
         named = [ComparePair(os.fspath(reference), os.fspath(path), name) for name, path in encodes.items()]

@@ -35,6 +35,7 @@ from acuity.mcp.wire.sse import SseStreams
 
 PATH: Final = "/mcp"  # of Streamable HTTP
 _FLUSH: Final = 2 * LINGER  # seconds for the last answers to be written when the server ends
+_TOLD: Final = 1.0  # seconds in which a client that is turned away reads why
 _FULL: Final = "too many clients are connected already: try again later"
 _FOREIGN: Final = "this socket is for the user who runs the measurement: connect as that user"
 
@@ -194,16 +195,19 @@ class _UdsClients:
         self._same_user = same_user
         self._names = (f"uds:{number}" for number in itertools.count(1))
         self._open: set[LineConnection] = set()
+        self._turned_away: set[_TurnedAway] = set()
         self._none = asyncio.Event()
         self._none.set()
 
     def accept(self, client: socket.socket) -> asyncio.Protocol:
         """The protocol for a client that has connected."""
         if self._same_user and not peer_may_connect(client):
-            return _TurnedAway(INVALID_REQUEST, _FOREIGN)
+            return _TurnedAway(INVALID_REQUEST, _FOREIGN, set())
         limits = self._serving.limits
         if len(self._open) >= limits.max_connections:
-            return _TurnedAway(BUSY, _FULL)
+            while len(self._turned_away) >= limits.max_connections:
+                self._turned_away.pop().close()
+            return _TurnedAway(BUSY, _FULL, self._turned_away)
         framing = FRAMINGS["lines"](limits.max_message)
         connection = LineConnection(self._serving, framing, name=next(self._names), on_end=self._left)
         self._open.add(connection)
@@ -224,6 +228,8 @@ class _UdsClients:
             await self._none.wait()
         for client in list(self._open):
             client.abort()
+        for refused in self._turned_away:
+            refused.close()
 
 
 class _Accepted(asyncio.Protocol):
@@ -239,15 +245,29 @@ class _Accepted(asyncio.Protocol):
 
 
 class _TurnedAway(asyncio.Protocol):
-    """A client that is told why it isn't served."""
+    """A client that is told why it isn't served.
 
-    def __init__(self, code: int, reason: str) -> None:
+    What it sends is read and dropped for a moment: closed with unread bytes, the socket would be reset, and
+    many clients then report that in place of the reason.
+    """
+
+    def __init__(self, code: int, reason: str, others: set[_TurnedAway]) -> None:
         self._answer = encode(error_message(code, reason)) + b"\n"
+        self._others = others
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast(asyncio.Transport, transport)  # as far as it is used here
-        stream.write(self._answer)
-        stream.close()
+        self._stream = cast(asyncio.Transport, transport)  # as far as it is used here
+        self._others.add(self)
+        self._stream.write(self._answer)
+        self._stream.write_eof()
+        self._timer = asyncio.get_running_loop().call_later(_TOLD, self.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        self._others.discard(self)
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 # ---- ports --------------------------------------------------------------------------------------

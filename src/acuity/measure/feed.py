@@ -31,7 +31,7 @@ def feed(
 ) -> bool:
     """Feed every pair until the end, the frame to stop after, or stop(); then flush.
 
-    Returns whether the pairs came to their end.
+    Returns whether the pairs came to their end. Where they raise, those who watch are told why.
 
     While the measurement is paused nothing is fed. If the source has a method `ready(seconds)`, as a Pairing
     has, feed() waits for it in short intervals, carries out commands in between, and stop() ends the feeding
@@ -46,21 +46,31 @@ def feed(
     if progress is not None:
         reporter = _ProgressReporter(measurement, total, progress, running_mean=running_mean, every=every)
         measurement.boundary.on_frame(reporter)
-    measurement.wait_while_paused()
-    ready: ReadyCallback | None = getattr(pairs, "ready", None)
-    iterator = iter(pairs)
-    ended = False
-    while _arrived(measurement, ready):
-        pair = next(iterator, None)
-        ended = pair is None
-        if pair is None or measurement.add(*pair) is None:
-            break
-        del pair  # it is large, and the wait for the next may be long
-        measurement.wait_while_paused()
+    try:
+        ended = _feed_all(measurement, pairs)
+    except BaseException as error:
+        measurement.fail(error)
+        raise
     measurement.flush()
     if reporter is not None:
         reporter.now(measurement.snapshot())
     return ended
+
+
+def _feed_all(measurement: Measurement, pairs: Iterable[tuple[PictureLike, PictureLike]]) -> bool:
+    """Feed pairs until none is taken or there is none; returns whether they came to their end."""
+    measurement.wait_while_paused()
+    ready: ReadyCallback | None = getattr(pairs, "ready", None)
+    iterator = iter(pairs)
+    while _arrived(measurement, ready):
+        pair = next(iterator, None)
+        if pair is None:
+            return True
+        if measurement.add(*pair) is None:
+            return False
+        del pair  # it is large, and the wait for the next may be long
+        measurement.wait_while_paused()
+    return False
 
 
 def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:

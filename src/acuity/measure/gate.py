@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
 from acuity.errors import InputError
 from acuity.measure.boundary import FrameBoundary
+from acuity.text import note
 
 HOST: Final = "host"
 
@@ -36,6 +37,22 @@ class Pause(NamedTuple):
     def is_clients(self) -> bool:
         """Whether clients may end it, and it ends with the server."""
         return self.transport is not None or self.shared
+
+
+class Failure(NamedTuple):
+    """Why a measurement ended before its input did."""
+
+    state: Literal["failed", "interrupted"]
+    reason: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """What an exception means to those who watch; Ctrl-C and the end of the program are no failures."""
+        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+        return cls("failed" if isinstance(error, Exception) else "interrupted", note(text))
+
+
+INTERRUPTED: Final = Failure("interrupted", "the program was asked to end")
 
 
 class Gate:
@@ -65,6 +82,18 @@ class Gate:
         with self._changed:
             self._pauses[owner] = pause
             self._changed.notify_all()
+
+    def holds(self, owner: Hashable) -> bool:
+        """Whether a pause of this owner is in effect."""
+        pause = self._pauses.get(owner)
+        return pause is not None and _holds(pause, self.clock())
+
+    def change(self, owner: Hashable, pause: Pause) -> None:
+        """Replace a pause that is in effect; one that has ended stays so."""
+        with self._changed:
+            if self.holds(owner):
+                self._pauses[owner] = pause
+                self._changed.notify_all()
 
     def release(self, *owners: Hashable) -> tuple[Pause, ...]:
         """End the pauses of these owners; returns those that were in effect."""

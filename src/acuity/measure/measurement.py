@@ -28,7 +28,7 @@ from acuity.measure.checkpoint import Checkpoint, is_steered
 from acuity.measure.collector import Collector
 from acuity.measure.dispatcher import AnyScheduler, Dispatcher, First, dispatch
 from acuity.measure.epochs import Epochs
-from acuity.measure.gate import HOST, Gate, Pause
+from acuity.measure.gate import HOST, INTERRUPTED, Failure, Gate, Pause
 from acuity.measure.intake import Intake
 from acuity.measure.loans import Freed, Loans
 from acuity.measure.pictures import PictureLike, Terms, as_depth
@@ -109,6 +109,7 @@ class Measurement:
         self._unscheduled = 0  # frames that needed no work
         self._known: Checkpoint | None = None  # the first frames, whose figures were restored
         self._state = "open"
+        self._failure: Failure | None = None
         self._started = self._stopped = math.nan
 
     # ---- what to measure --------------------------------------------------------------------
@@ -232,6 +233,7 @@ class Measurement:
             self.boundary.show(index, pictures)
         self._intake.keep(pictures)
         self._frames += 1
+        self._failure = None  # its host goes on
         if self.boundary:
             self.boundary.notify(self.snapshot())
         return index
@@ -314,8 +316,20 @@ class Measurement:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            self.fail(error)
         self.close()
+
+    def fail(self, error: BaseException) -> None:
+        """Note what ended the input before its end, for those who watch; the next frame takes it back."""
+        if not self.over:
+            self._failure = Failure.of(error)
+
+    @property
+    def failure(self) -> Failure | None:
+        """What ended the input before its end, if something did."""
+        return INTERRUPTED if self.over and self.gate.interrupted else self._failure
 
     # ---- steering, between two frames -------------------------------------------------------
 

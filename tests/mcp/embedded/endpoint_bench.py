@@ -86,6 +86,9 @@ class Measured(Bench):
 
     heard = came
 
+    def spoke(self, connection: object, client: str) -> None:
+        pass
+
     def left(self, connection: object) -> None:
         self.connected.discard(connection)
 

@@ -116,6 +116,7 @@ def asked(program: str, *options: str) -> Wanted:
         (["--enable-mcp-http", "8080"], Wanted(http=8080)),
         (["--mcp-wait", "--mcp-stay"], Wanted(wait=math.inf, stay=math.inf)),
         (["--mcp-wait=2.5", "--mcp-stay", "10"], Wanted(wait=2.5, stay=10.0)),
+        (["--mcp-stay", "--mcp-stay-empty=9"], Wanted(stay=math.inf, stay_empty=9.0)),
         (["--mcp-token-file", "t"], Wanted(token_file="t")),
     ],
 )
@@ -131,6 +132,7 @@ def test_values_that_may_be_left_out(program: str, options: list[str], wanted: W
             "option --mcp-wait needs a server: add --live or --enable-mcp-sse or --enable-mcp-http",
         ),
         (["--mcp-stay=5"], "option --mcp-stay needs a server"),
+        (["--mcp-stay=5", "--mcp-stay-empty=9", "--enable-mcp-sse=0"], "is for --mcp-stay without SECONDS"),
         (["--mcp-stay=soon", "--enable-mcp-sse=0"], "should be a number of seconds"),
         (["--enable-mcp-uds", ""], "should be the name of a file"),
         (["--enable-mcp-http="], "should be a port from 0 to 65535"),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acuity.errors import AcuityError, CommandQueueFull, EmbeddedError
-from acuity.mcp.embedded import EmbeddedConfig
+from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
+from acuity.mcp.embedded.config import READING_TOOLS, STEERING_TOOLS
+from bridge_room import measuring
+from embedded_client import connected
+from endpoint_bench import META
 
 
 def test_defaults() -> None:
@@ -44,6 +49,15 @@ def test_depths_that_work(depth: int) -> None:
         ("write_timeout", float("nan"), "seconds above 0"),
         ("linger", -1.0, "0 or more"),
         ("linger", float("inf"), "0 or more"),
+        ("command_timeout", "5", "seconds above 0"),
+        ("linger", None, "0 or more"),
+        ("max_lease", 0.5, "must be 1 to 86400"),
+        ("max_lease", "300", "0 or more"),
+        ("read_only", "yes", "must be True or False"),
+        ("tools", "vmaf.status", "must be a list"),
+        ("tools", ["vmaf.fly"], "is no tool: there are vmaf.status"),
+        ("tools", [7], "is no tool"),
+        ("user_agent", 7, "can be printed"),
         ("user_agent", " ", "can be printed"),
         ("user_agent", "two\nlines", "can be printed"),
     ],
@@ -52,7 +66,36 @@ def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
     with pytest.raises(EmbeddedError, match=reason) as caught:
         EmbeddedConfig(**{setting: value})
     assert setting in str(caught.value)
-    assert repr(value) in str(caught.value)
+    assert repr(value[0] if isinstance(value, list) else value) in str(caught.value)
+
+
+def test_a_token_that_is_no_text_is_not_shown() -> None:
+    with pytest.raises(EmbeddedError, match="must be text") as caught:
+        EmbeddedConfig(token=1234567890123456)  # type: ignore[arg-type]
+    assert "1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        ({}, {*READING_TOOLS, *STEERING_TOOLS}),
+        ({"read_only": True}, set(READING_TOOLS)),
+        (
+            {"tools": ["vmaf.s*", "list_models"], "read_only": True},
+            {"vmaf.status", "vmaf.score", "list_models"},
+        ),
+        ({"tools": ["vmaf.score", "vmaf.pause"]}, {"vmaf.score", "vmaf.pause"}),
+    ],
+)
+def test_the_tools_that_clients_have(given: dict[str, Any], offered: set[str], tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement, EmbeddedConfig(**given)) as server:
+        server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            assert {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]} == offered
+            status = client.ask("tools/call", name="vmaf.status", arguments={})
+            assert status["result"]["isError"] == ("vmaf.status" not in offered)
+            begun = client.ask("server/discover", _meta=META)["result"]
+            assert ("vmaf.pause" in begun["instructions"]) == ("vmaf.pause" in offered)
 
 
 def test_limits_are_handed_on() -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.presence import Presence
 from acuity.mcp.embedded.resources.subscriptions import UpdatePublisher
+from acuity.measure.feed import feed
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected
 from endpoint_bench import META
@@ -190,6 +191,82 @@ def test_a_server_that_closes_tells_the_end_and_shows_the_report(tmp_path: Path)
             assert client.receive() is None  # not for ever: a silent client is let go
 
 
+@pytest.mark.parametrize(
+    ("error", "state", "reason"),
+    [
+        (RuntimeError("boom"), "failed", "RuntimeError: boom"),
+        (KeyboardInterrupt(), "interrupted", "KeyboardInterrupt"),
+    ],
+)
+def test_an_exception_of_the_host_is_told(
+    error: BaseException, state: str, reason: str, tmp_path: Path
+) -> None:
+    """To an agent that waits, to one that asks later, and to one that steers."""
+    with measuring((MODEL,)) as measurement:
+        server = EmbeddedServer(measurement)
+        server.start_uds(tmp_path / "s")
+
+        def host() -> None:
+            with suppress(BaseException), server:
+                measurement.add(*pair(0))
+                raise error
+
+        thread = threading.Thread(target=host)
+        with connected(tmp_path / "s") as client:
+            assert client.call("vmaf.status")["reason"] is None
+            client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
+            thread.start()
+            answer = client.receive()
+            assert answer is not None
+            found = answer["result"]["structuredContent"]
+            assert (found["over"], found["state"], found["reason"]) == (True, state, reason)
+            status = client.call("vmaf.status")
+            assert (status["state"], status["reason"], status["frames_read"]) == (state, reason, 1)
+            refused = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
+            assert f"the measurement {state} ({reason})" in refused["content"][0]["text"]
+            client.send("resources/subscribe", uri=STATUS)
+            assert told(client)["reason"] == reason
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_a_source_that_fails_is_told_at_once(tmp_path: Path) -> None:
+    """While the host still holds everything open: it may go on, and then all is as before."""
+
+    def camera() -> Iterator[Any]:
+        yield pair(0)
+        raise OSError("camera unplugged")
+
+    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            client.ask("resources/subscribe", uri="acuity://measurement/status?rate=100")
+            with pytest.raises(OSError, match="camera unplugged"):
+                feed(measurement, camera())
+            found = told(client)
+            assert (found["state"], found["reason"]) == ("failed", "OSError: camera unplugged")
+        feed(measurement, [pair(1)])
+        with connected(tmp_path / "s") as client:
+            status = client.call("vmaf.status")
+            assert (status["state"], status["reason"], status["frames_scored"]) == ("over", None, 2)
+            assert not client.call("vmaf.report")["acuity"]["partial"]
+
+
+def test_an_interrupted_command_says_so(clips: tuple[str, str], tmp_path: Path) -> None:
+    options = ("--enable-mcp-uds", str(tmp_path / "s"), "--mcp-wait", "-q")
+    with serving(command("vmaf", clips, *options)) as (process, where), connected(Path(where)) as client:
+        client.call("vmaf.pause")
+        client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
+        process.send_signal(signal.SIGINT)
+        answer = client.receive()
+        assert answer is not None
+        found = answer["result"]["structuredContent"]
+        assert (found["over"], found["state"]) == (True, "interrupted")
+        report = client.call("vmaf.report")["acuity"]
+        assert (report["partial"], report["reason"]) == (True, "the program was asked to end")
+        assert client.call("vmaf.status")["frames_read"] < FRAMES
+
+
 def test_who_subscribes_after_the_end_is_told_of_it(tmp_path: Path) -> None:
     with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
         server.start_uds(tmp_path / "s")
@@ -253,6 +330,16 @@ def test_a_host_waits_for_a_client_and_stays_for_it(tmp_path: Path) -> None:
             assert staying.is_alive()
         staying.join(PATIENCE)
         assert not staying.is_alive()
+
+
+def test_nobody_stays_for_a_client_that_never_comes(clips: tuple[str, str], tmp_path: Path) -> None:
+    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        server.stay(empty=0.0)
+    line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-stay", "--mcp-stay-empty=0")
+    with serving(line) as (process, _):
+        assert "or none has come for 0 seconds" in lines_to(process, "done;")
+        assert process.wait(PATIENCE) == 0
 
 
 def test_nobody_waits_for_a_client_that_cannot_come() -> None:

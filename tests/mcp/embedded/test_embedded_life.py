@@ -16,6 +16,22 @@ from moving_pictures import pair
 from tool_results import wire_sentence
 
 
+def test_a_client_that_vanishes_leaves_no_lines_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio logs each write to a connection that is lost, from the sixth on."""
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        with connected(tmp_path / "s") as client:
+            client.call("vmaf.status")
+            with connected(tmp_path / "s") as vanishes:
+                for _ in range(100):
+                    vanishes.send("tools/call", name="vmaf.curve", arguments={})
+            for _ in range(10):  # they are answered in turn
+                client.call("vmaf.features")
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
+
+
 def test_stopping_again_does_nothing(tmp_path: Path) -> None:
     with measuring() as measurement:
         server = EmbeddedServer(measurement)

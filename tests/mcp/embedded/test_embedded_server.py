@@ -13,8 +13,9 @@ import pytest
 
 from acuity import EmbeddedError, EmbeddedServer
 from acuity.mcp.embedded import transport_available
+from acuity.models.sources import find_model
 from bridge_room import measuring
-from embedded_client import PATIENCE, connected, start
+from embedded_client import PATIENCE, connected, feeding, start
 from moving_pictures import pair
 
 TRANSPORTS = pytest.mark.parametrize("transport", ["uds", "stdio", "sse", "http"])
@@ -61,6 +62,62 @@ def test_what_is_available() -> None:
         assert transport_available(name)
         assert EmbeddedServer.transport_available(name)
     assert not transport_available("carrier pigeon")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"paths": "/data"}, "paths='/data' is no list of folders"),
+        ({"paths": 7}, "paths=7 is no list of folders"),
+        ({"paths": [7]}, "paths has 7, which is no folder"),
+        ({"paths": ["/nowhere/at all"]}, "paths has '/nowhere/at all', which is no folder"),
+        ({"paths": ["/"]}, "would open every file"),
+        ({"config": {"queue_depth": 64}}, "is no EmbeddedConfig"),
+        ({"total": "300"}, "total='300' is no number of frames"),
+        ({"total": -1}, "total=-1 is no number of frames"),
+        ({"watched": 300}, "watched=300 is no Watched"),
+    ],
+)
+def test_arguments_are_checked_when_they_are_given(given: dict[str, Any], reason: str) -> None:
+    with measuring() as measurement, pytest.raises(EmbeddedError, match=reason):
+        EmbeddedServer(measurement, **given)
+
+
+def test_so_are_those_of_its_methods(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match=r"'vmaf_v0\.6\.1' is no Measurement"):
+        EmbeddedServer("vmaf_v0.6.1")  # type: ignore[arg-type]
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        wrong: list[tuple[Any, tuple[Any, ...], str]] = [
+            (server.start_uds, (5,), "5 is no path of a socket"),
+            (server.start_sse, (0, 7), "'7' is no path of a URL"),
+            (server.start_stdio, ("3", 4), "'3' is no file descriptor"),
+            (server.start_stdio, (3, 4, ["lines"]), "the framing"),
+        ]
+        for method, arguments, reason in wrong:
+            with pytest.raises(EmbeddedError, match=reason):
+                method(*arguments)
+        server.start_uds(tmp_path / "s")
+        for method in (server.wait_for_client, server.stay, server.stop):
+            with pytest.raises(EmbeddedError, match="'9' must be a number of seconds 0 or more"):
+                method("9")
+
+
+def test_clients_name_files_in_the_folders_of_paths(tmp_path: Path) -> None:
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    model = folder / "own.json"
+    model.write_bytes(find_model("vmaf_v0.6.1").read_bytes())
+    with (
+        measuring(("vmaf_v0.6.1",)) as measurement,
+        EmbeddedServer(measurement, paths=[str(folder), folder]) as server,
+    ):
+        server.start_uds(tmp_path / "s")
+        with feeding(measurement), connected(tmp_path / "s") as client:
+            assert client.call("vmaf.request_model_swap", name=f"path={model}")["model"] == str(model)
+            assert client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")["before"] == str(model)
+            arguments = {"name": "path=/etc/passwd.json"}
+            refused = client.ask("tools/call", name="vmaf.request_model_swap", arguments=arguments)
+            assert "pass its folder in paths= of EmbeddedServer to extend" in str(refused)
 
 
 @pytest.mark.parametrize("port", [-1, 65536, "80", True])

@@ -21,7 +21,7 @@ from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.page.watchers import PAGE_NAME
-from acuity.mcp.embedded.steering.clients import CONNECTED, client_name, lasting_connection
+from acuity.mcp.embedded.steering.clients import CONNECTED, Leases, client_name, lasting_connection
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import drop_unused
 from acuity.mcp.wire.quick import QuickAnswers
@@ -53,7 +53,10 @@ async def assembled(
     """The endpoints that can be opened, for as long as the block lasts."""
     compute = Compute(paths)
     scores = Scores(live)
-    catalog = embedded_catalog(live, sender, InMemorySubscriptionBus(), compute, scores, end)
+    leases = Leases(live.measurement.gate, presence.has)
+    presence.on_client = leases.update
+    bus = InMemorySubscriptionBus()
+    catalog = embedded_catalog(live, sender, bus, compute, scores, end, config, leases)
     limits = CallLimits(config.settings())
     end.answering = lambda: limits.answering
     steers = frozenset(tool.name for tool in catalog.tools if not tool.read_only)
@@ -61,7 +64,11 @@ async def assembled(
     middleware = [limits, _Noted(presence, watchers), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     drop_unused(server)
-    documents = {name: presence.noting(made) for name, made in quick_documents(live, scores).items()}
+    documents = {
+        name: presence.noting(made)
+        for name, made in quick_documents(live, scores).items()
+        if config.offers(name)
+    }
     try:
         async with shared_lifespan(server) as state:
             served = Serving(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final
+from fnmatch import fnmatchcase
+from typing import Any, Final
 
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp.settings import Settings, WireLimits
@@ -15,6 +17,17 @@ _MAX_DRAINED: Final = 64
 _DEFAULTS: Final = {"queue_depth": 64, "max_drain_per_frame": 4}  # what 0 stands for
 _MIN_LINE: Final = 256  # bytes; less holds no request worth the name
 _MAX_LINE: Final = 64 << 20
+LONGEST_LEASE: Final = 86400.0  # seconds
+# The tools, which are loaded too late to check the names that a host gives.
+READING_TOOLS: Final = (
+    *("vmaf.status", "vmaf.features", "vmaf.score", "vmaf.curve", "vmaf.worst_frames", "vmaf.watch"),
+    *("vmaf.report", "compute_vmaf", "list_features", "list_models", "describe_model"),
+)
+STEERING_TOOLS: Final = (
+    *("vmaf.request_model_swap", "vmaf.pause", "vmaf.resume", "vmaf.stop_after", "vmaf.stop"),
+    "vmaf.set_subsample",
+)
+_WHOLE: Final = ("queue_depth", "max_drain_per_frame", "line_limit", "connections", "calls", "calls_each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +46,12 @@ class EmbeddedConfig:
     linger: float = 5.0  # seconds that the end may take to be told, if clients are connected
     # What HTTP clients have to send: a token, or lines of NAME TOKEN.
     token: str | Tokens | None = field(default=None, repr=False)
+    max_lease: float = LONGEST_LEASE  # seconds that a client may pause before it has to ask again
+    tools: Collection[str] | None = None  # names and patterns of those that clients have; None: all
+    read_only: bool = False  # whether clients have no tool that steers
 
     def __post_init__(self) -> None:
-        for name in (
-            "queue_depth",
-            "max_drain_per_frame",
-            "line_limit",
-            "connections",
-            "calls",
-            "calls_each",
-        ):
+        for name in _WHOLE:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
                 raise EmbeddedError(f"{name} {value!r} is no whole number: pass one")
@@ -57,17 +66,41 @@ class EmbeddedConfig:
         for name in ("connections", "calls", "calls_each"):
             _check_range(name, getattr(self, name), 1, 1 << 20)
         for name in ("write_timeout", "command_timeout"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise EmbeddedError(f"{name} {getattr(self, name)} must be a number of seconds above 0")
-        if not 0 <= self.linger < float("inf"):
-            raise EmbeddedError(f"linger {self.linger} must be a number of seconds, 0 or more")
+            check_seconds(name, getattr(self, name), positive=True)
+        check_seconds("linger", self.linger)
+        if not 1 <= check_seconds("max_lease", self.max_lease) <= LONGEST_LEASE:
+            raise EmbeddedError(f"max_lease {self.max_lease} must be 1 to {LONGEST_LEASE:g} seconds")
+        self._check_tools()
         if isinstance(self.token, str):
             try:
                 object.__setattr__(self, "token", parse_tokens(self.token, "the configuration"))
             except SettingsError as error:
                 raise EmbeddedError(str(error)) from None
-        if self.user_agent is not None and not (self.user_agent.strip() and self.user_agent.isprintable()):
-            raise EmbeddedError(f"user_agent {self.user_agent!r} must be a word or two that can be printed")
+        elif not isinstance(self.token, Tokens | None):
+            raise EmbeddedError("the token must be text: pass a string of 16 characters or more")
+        agent: Any = self.user_agent
+        if agent is not None and not (isinstance(agent, str) and agent.strip() and agent.isprintable()):
+            raise EmbeddedError(f"user_agent {agent!r} must be a word or two that can be printed")
+
+    def _check_tools(self) -> None:
+        if not isinstance(self.read_only, bool):
+            raise EmbeddedError(f"read_only {self.read_only!r} must be True or False")
+        patterns: Any = self.tools
+        if patterns is None:
+            return
+        if isinstance(patterns, str) or not isinstance(patterns, Collection):
+            raise EmbeddedError(f"tools {patterns!r} must be a list: write tools=['vmaf.status', …]")
+        for pattern in patterns:
+            known = (*READING_TOOLS, *STEERING_TOOLS)
+            if not isinstance(pattern, str) or not any(fnmatchcase(name, pattern) for name in known):
+                raise EmbeddedError(f"tools has {pattern!r}, which is no tool: there are {', '.join(known)}")
+        object.__setattr__(self, "tools", tuple(patterns))
+
+    def offers(self, tool: str) -> bool:
+        """Whether clients have this tool."""
+        if self.read_only and tool not in READING_TOOLS:
+            return False
+        return self.tools is None or any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
     @property
     def name(self) -> str:
@@ -87,6 +120,7 @@ class EmbeddedConfig:
             max_connections=self.connections,
             max_in_flight=self.calls_each,
             write_timeout=self.write_timeout,
+            keep_alive=self.max_lease,  # a client that pauses and says nothing is still there
         )
 
     def settings(self) -> Settings:
@@ -97,3 +131,12 @@ class EmbeddedConfig:
 def _check_range(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise EmbeddedError(f"{name} {value} must be {least} to {most}")
+
+
+def check_seconds(name: str, value: Any, *, positive: bool = False) -> float:
+    """A number of seconds that a host gave; raises EmbeddedError for anything else."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    if not fits or (positive and not value):
+        least = "above 0" if positive else "0 or more"
+        raise EmbeddedError(f"{name} {value!r} must be a number of seconds {least}")
+    return float(value)

@@ -11,7 +11,9 @@ from typing import Final, TypeVar
 
 _Document = TypeVar("_Document")
 
+_MOST_CLIENTS: Final = 64  # that are remembered of one connection
 _LOOK: Final = 0.1  # seconds between looks at whether answers are being made
+EMPTY: Final = 60.0  # seconds in which a client may come to a server that stays for clients
 QUIET: Final = 2.0  # seconds in which a client that was told the end asks for more, if it wants any
 
 
@@ -21,21 +23,39 @@ class Presence:
     def __init__(self, quiet: float = QUIET) -> None:
         self._quiet = quiet
         self._connected: set[object] = set()
+        self._clients: dict[object, dict[str, None]] = {}  # of HTTP connections, the newest last
+        self.on_client: Callable[[str], None] = lambda _: None  # is told who came or left
         self._heard = 0.0  # by time.monotonic()
         self._asked = False  # whether a client sent more than a handshake
         self._first = threading.Event()  # set when one did, or none can come
         self._left = asyncio.Event()
+        self._came = asyncio.Event()
 
     # ---- from the transports ----------------------------------------------------------------
 
     def came(self, connection: object) -> None:
         """Note that a connection was accepted."""
         self._connected.add(connection)
+        self._came.set()
 
     def heard(self, connection: object) -> None:
         """Note that a connection sent something."""
-        self._connected.add(connection)
+        self.came(connection)
         self._heard = time.monotonic()
+
+    def spoke(self, connection: object, client: str) -> None:
+        """Note that a connection sent an HTTP request of this client."""
+        if connection not in self._connected:  # it was closed meanwhile
+            return
+        clients = self._clients.setdefault(connection, {})
+        clients[client] = clients.pop(client, None)
+        if len(clients) > _MOST_CLIENTS:
+            del clients[next(iter(clients))]
+        self.on_client(client)
+
+    def has(self, client: str) -> bool:
+        """Whether an HTTP connection is open that this client has used."""
+        return any(client in clients for clients in self._clients.values())
 
     def asked(self) -> None:
         """Note that a client sent a request."""
@@ -55,6 +75,8 @@ class Presence:
     def left(self, connection: object) -> None:
         """Note that a connection was closed."""
         self._connected.discard(connection)
+        for client in self._clients.pop(connection, ()):
+            self.on_client(client)
         if not self._connected:
             self._left.set()
 
@@ -69,10 +91,18 @@ class Presence:
         self._first.wait(timeout)
         return self._asked
 
-    async def everybody_left(self) -> None:
-        """Wait until the last client has left; where nobody is connected, for one who comes and leaves."""
+    async def everybody_left(self, empty: float | None = None) -> None:
+        """Wait until the last client has left; where nobody is connected, `empty` seconds for one to come."""
         self._left.clear()
-        await self._left.wait()
+        if not self._connected:
+            self._came.clear()
+            try:
+                async with asyncio.timeout(empty):
+                    await self._came.wait()
+            except TimeoutError:
+                return
+        if self._connected:
+            await self._left.wait()
 
     async def settled(self, timeout: float, answering: Callable[[], bool]) -> None:
         """Wait until nobody is connected or all clients are silent, `timeout` seconds at most.

@@ -1,4 +1,4 @@
-"""EmbeddedServer: an MCP server inside a process that measures, so that agents can watch and sender it.
+"""EmbeddedServer: an MCP server inside a process that measures, so that agents can watch and steer it.
 
     measurement = Measurement()
     measurement.add_model("vmaf_v0.6.1")
@@ -19,7 +19,7 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,10 @@ from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
-from acuity.mcp.embedded.config import EmbeddedConfig
+from acuity.mcp.embedded.config import EmbeddedConfig, check_seconds
 from acuity.mcp.embedded.live.state import LiveState
 from acuity.mcp.embedded.page.watchers import Watchers
-from acuity.mcp.embedded.presence import EndSignals, Presence
+from acuity.mcp.embedded.presence import EMPTY, EndSignals, Presence
 from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.mcp.embedded.steering.commands import Handoff
@@ -55,6 +55,8 @@ _Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
+_EXTEND: Final = "pass its folder in paths= of EmbeddedServer"  # what hosts do about a path that is refused
+_EXTEND_DEFAULT: Final = f"set VMAF_MCP_ALLOW, or {_EXTEND},"
 _RELOAD: Final = 2.0  # seconds in which a page that is loaded anew comes back
 
 
@@ -84,7 +86,7 @@ class EmbeddedServer:
         measurement: Measurement,
         config: EmbeddedConfig | None = None,
         *,
-        paths: AllowedPaths | None = None,
+        paths: Sequence[str | os.PathLike[str]] | AllowedPaths | None = None,
         total: int | None = None,
         watched: Watched | None = None,
     ) -> None:
@@ -93,17 +95,19 @@ class EmbeddedServer:
         `total` says how many frames there will be, where that is known; `watched` says that and more.
         """
         check_installed()  # the protocol is loaded for the first client, which would be late to find out
+        _check_kinds(measurement, config, total, watched)
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()
         self._lock = threading.RLock()
         self._native = Bridge(self.config.queue_depth)
         self._handoff = Handoff()
-        self._given_paths = paths
+        self._given_paths = _allowed(paths)
         self._watched = watched or Watched(total=total)
         self._endpoints: LazyEndpoints | None = None
         self._listener: BoundaryListener | None = None
         self._sender: CommandSender | None = None
+        self._over: Callable[[], None] = lambda: None  # tells clients of the end
         self._presence = Presence()
         self._watchers = Watchers()  # the live pages
         self._bound = ExitStack()  # addresses, until the server stops
@@ -116,7 +120,8 @@ class EmbeddedServer:
         """Serve events and messages over HTTP on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
         if (
-            not path.startswith("/")
+            not isinstance(path, str)
+            or not path.startswith("/")
             or not path.isascii()
             or not path.isprintable()
             or set(path) & set(" ?#{}")
@@ -135,6 +140,8 @@ class EmbeddedServer:
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
+        if not isinstance(path, str | os.PathLike):
+            raise EmbeddedError(f"{path!r} is no path of a socket: name a file, as in ./vmaf.sock")
         if not os.fspath(path):
             raise EmbeddedError("the socket's path is empty: name a file, as in ./vmaf.sock")
         place = Path(path).absolute()
@@ -152,7 +159,7 @@ class EmbeddedServer:
 
         With the framing 'auto' messages are told apart as the client does it.
         """
-        if framing not in FRAMINGS:
+        if not isinstance(framing, str) or framing not in FRAMINGS:
             raise EmbeddedError(f"the framing '{framing}' is unknown: use {' or '.join(FRAMINGS)}")
         check_descriptor(fd_in, "in")
         check_descriptor(fd_out, "out")
@@ -179,17 +186,22 @@ class EmbeddedServer:
         Call it before the first frame: a client that subscribes then misses nothing. A handshake doesn't
         count as a request.
         """
+        if timeout is not None:
+            check_seconds("timeout", timeout)
         endpoints = self._serving()
         endpoints.thread.loop.call_soon_threadsafe(endpoints.begin)  # there is nothing better to do meanwhile
         return self._presence.wait_for_client(timeout)
 
-    def stay(self, seconds: float | None = None) -> None:
+    def stay(self, seconds: float | None = None, *, empty: float | None = EMPTY) -> None:
         """Go on serving for so many seconds; None: until the last client has left.
 
-        Where none is connected, until one has come and left.
+        Where none is connected, one may come within `empty` seconds (None: at any time) and is waited for.
         """
+        for name, value in (("seconds", seconds), ("empty", empty)):
+            if value is not None:
+                check_seconds(name, value)
         endpoints = self._serving()
-        endpoints.thread.call(endpoints.stay(seconds))
+        endpoints.thread.call(endpoints.stay(seconds, empty))
 
     def stay_for_pages(self, before: Callable[[], object] = lambda: None) -> None:
         """Go on serving while a live page is open; `before` is called first, if one is."""
@@ -203,9 +215,11 @@ class EmbeddedServer:
     def stop(self, linger: float | None = None) -> None:
         """Notify clients of the end, answer what they asked, disconnect them and leave the measurement.
 
-        When the measurement is over, connected clients get `linger` seconds at most (None: as configured) to
-        read the report; less if they leave or fall silent. May be called again.
+        When the measurement is over or has failed, connected clients get `linger` seconds at most (None: as
+        configured) to read the report; less if they leave or fall silent. May be called again.
         """
+        if linger is not None:
+            check_seconds("linger", linger)
         with self._lock:
             if self._stopped:
                 return
@@ -213,7 +227,10 @@ class EmbeddedServer:
             try:
                 if self._endpoints is not None:
                     seconds = self.config.linger if linger is None else linger
-                    last = seconds if self.measurement.over else 0.0
+                    ended = self.measurement.over or self.measurement.failure is not None
+                    if ended:
+                        self._over()  # an open measurement that failed hasn't told it
+                    last = seconds if ended else 0.0
                     self._endpoints.thread.call(self._endpoints.finish(last))
             finally:  # whatever interrupts the waiting
                 self._tear_down()
@@ -248,8 +265,10 @@ class EmbeddedServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.close(None if kind is None else 0.0)  # after a failure clients need no time to read
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            self.measurement.fail(error)
+        self.close()
 
     @property
     def started(self) -> dict[Transport, str]:
@@ -308,7 +327,7 @@ class EmbeddedServer:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
         paths = self._given_paths
         if paths is None:
-            paths = AllowedPaths.configured(data_folder(), allowed_folders())
+            paths = AllowedPaths.configured(data_folder(), allowed_folders(), extend_by=_EXTEND_DEFAULT)
         end = EndSignals()
         sender = CommandSender(
             self.measurement,
@@ -339,7 +358,7 @@ class EmbeddedServer:
 
             return assembled(live, sender, paths, self.config, self._presence, end, self._watchers)
 
-        self._listener, self._sender = listener, sender
+        self._listener, self._sender, self._over = listener, sender, over
         self._endpoints = LazyEndpoints(thread, load, self._presence, end)
         _servers.add(self)
         return self._endpoints
@@ -359,6 +378,36 @@ class EmbeddedServer:
             raise EmbeddedError("the measurement is over: start the server before its first frame")
         if self.measurement.frames:
             raise EmbeddedError("the measurement has begun already: start the server before its first frame")
+
+
+def _check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> None:
+    """Refuse what would fail later, in front of an agent."""
+    from acuity.measure import Measurement
+
+    if not isinstance(measurement, Measurement):
+        raise EmbeddedError(f"{measurement!r} is no Measurement: make one, and add a model to it")
+    if not isinstance(config, EmbeddedConfig | None):
+        raise EmbeddedError(f"config={config!r} is no EmbeddedConfig: write EmbeddedConfig(queue_depth=64)")
+    if total is not None and (not isinstance(total, int) or isinstance(total, bool) or total < 0):
+        raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
+    if not isinstance(watched, Watched | None):
+        raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
+
+
+def _allowed(paths: Any) -> AllowedPaths | None:
+    """The folders that a host names, which have to exist; None: the default ones."""
+    if isinstance(paths, AllowedPaths | None):
+        return paths
+    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Sequence):
+        raise EmbeddedError(f"paths={paths!r} is no list of folders: write paths=['/data/videos']")
+    for folder in paths:
+        if not isinstance(folder, str | os.PathLike) or not os.path.isdir(folder):
+            raise EmbeddedError(f"paths has {folder!r}, which is no folder: name those that hold videos")
+    try:
+        private = [Path(os.path.realpath(data_folder()))]  # it has the jobs of another server's clients
+        return AllowedPaths([Path(folder) for folder in paths], private=private, extend_by=_EXTEND)
+    except SettingsError as error:
+        raise EmbeddedError(f"paths: {error}") from None
 
 
 def _check_port(port: int) -> None:

@@ -90,6 +90,8 @@ class OpenConnections:
 
     def heard(self, connection: object) -> None: ...
 
+    def spoke(self, connection: object, client: str) -> None: ...
+
     def left(self, connection: object) -> None:
         self._open.discard(connection)  # stdin and stdout never came
 

@@ -27,8 +27,8 @@ def check_descriptor(
     descriptor: int, direction: Literal["in", "out"], remedy: str = "pass one that is open"
 ) -> None:
     """Refuse a descriptor that messages can't come in or go out by."""
-    if descriptor < 0:
-        raise EmbeddedError(f"{descriptor} is no file descriptor: {remedy}")
+    if not isinstance(descriptor, int) or isinstance(descriptor, bool) or descriptor < 0:
+        raise EmbeddedError(f"{descriptor!r} is no file descriptor: {remedy}")
     if descriptor < FIRST:
         raise EmbeddedError(
             f"descriptor {descriptor} is the host's own: use others than stdin, stdout and stderr"

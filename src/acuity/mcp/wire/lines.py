@@ -241,7 +241,8 @@ class LineConnection(asyncio.Protocol):
     # ---- writing ----------------------------------------------------------------------------
 
     def _write(self, payload: bytes) -> None:
-        self._transport.write(self._framing.wrap(payload))
+        if not self._transport.is_closing():  # asyncio would log each answer to a client that has gone
+            self._transport.write(self._framing.wrap(payload))
 
     async def _send(self, item: SessionMessage) -> None:
         if self._gone:

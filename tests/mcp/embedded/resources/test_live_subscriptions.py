@@ -74,6 +74,8 @@ def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
                 "paused": False,
                 "paused_by": [],
                 "over": True,
+                "state": "over",
+                "reason": None,
                 "scores": told["scores"],
             }
             await client.unsubscribe_resource(SCORES + FAST)

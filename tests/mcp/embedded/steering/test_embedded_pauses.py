@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,13 +22,14 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
-from acuity import EmbeddedServer
+from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.steering.clients import Client as Owner
 from acuity.mcp.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring, run
-from embedded_client import LineClient, connected, feeding
+from embedded_client import LineClient, connected, feeding, started
+from endpoint_bench import META
 from live_ground import ERAS, MODEL, SECONDS, Ground, play
 from moving_pictures import pair
 from prepared_programs import Program
@@ -128,6 +131,86 @@ def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
             run_async(main)
 
 
+def seconds_left(watcher: LineClient, most: float) -> float:
+    """The time that is left to the pause, as soon as it is no more than that."""
+    end = time.monotonic() + PATIENCE
+    while (left := watcher.call("vmaf.status")["pause_seconds_left"]) > most:
+        assert time.monotonic() < end, f"{left} seconds are left"
+    return float(left)
+
+
+@pytest.mark.parametrize(("era", "rest"), [("legacy", 10.0), ("2026-07-28", 30.0)])
+def test_over_streamable_http_it_ends_soon_after_the_last_connection(
+    era: str, rest: float, tmp_path: Path
+) -> None:
+    """Without a word: an agent that was killed deletes no session."""
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        url = server.start_http().url
+        now = server_clock(measurement)
+        with feeding(measurement), connected(tmp_path / "s") as watcher:
+            with started(AGENT, url, era) as agent:
+                assert agent.stdout is not None
+                assert agent.stdout.readline() == "paused\n", agent.communicate()
+                now[0] += 1000.0  # it is there, and says nothing
+                assert watcher.call("vmaf.status")["pause_seconds_left"] == 2600.0
+                agent.kill()
+            assert seconds_left(watcher, rest) == rest
+            moving = Moving(measurement)
+            now[0] += rest
+            assert moving.again()
+
+
+# An agent that pauses, says so, and stays silent.
+AGENT = """
+import sys, anyio
+from mcp import Client
+async def main():
+    async with Client(sys.argv[1], mode=sys.argv[2]) as client:
+        result = await client.call_tool("vmaf.pause", {"lease_seconds": 3600})
+        print("paused" if result.structured_content["paused"] else "not paused", flush=True)
+        await anyio.sleep_forever()
+anyio.run(main)
+"""
+
+
+def test_a_client_that_comes_back_has_its_whole_lease_again(tmp_path: Path) -> None:
+    def asking(connection: http.client.HTTPConnection, tool: str, **arguments: Any) -> Any:
+        params = {"name": tool, "arguments": arguments, "_meta": META}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+        }
+        connection.request("POST", "/mcp", body, headers)
+        return json.load(connection.getresponse())["result"]["structuredContent"]
+
+    with measuring() as measurement, EmbeddedServer(measurement) as server:
+        server.start_uds(tmp_path / "s")
+        address = server.start_http()
+        server_clock(measurement)
+        with feeding(measurement), connected(tmp_path / "s") as watcher:
+            connection = http.client.HTTPConnection(address.host, address.port, timeout=PATIENCE)
+            assert asking(connection, "vmaf.pause", lease_seconds=600)["paused"]
+            connection.close()
+            assert seconds_left(watcher, 30.0) == 30.0
+            assert asking(connection, "vmaf.status")["pause_seconds_left"] <= 600.0  # on another connection
+            assert watcher.call("vmaf.status")["pause_seconds_left"] == 600.0
+            connection.close()
+
+
+def test_the_host_sets_the_longest_lease(tmp_path: Path) -> None:
+    with measuring() as measurement, EmbeddedServer(measurement, EmbeddedConfig(max_lease=60)) as server:
+        server.start_uds(tmp_path / "s")
+        with feeding(measurement), connected(tmp_path / "s") as client:
+            assert client.call("vmaf.pause")["lease_seconds"] == 60
+            arguments = {"lease_seconds": 61}
+            assert "60" in str(client.ask("tools/call", name="vmaf.pause", arguments=arguments)["result"])
+
+
 def test_of_two_who_paused_one_goes(tmp_path: Path) -> None:
     with measuring() as measurement, EmbeddedServer(measurement) as server:
         server.start_uds(tmp_path / "s")
@@ -168,24 +251,34 @@ def post(url: str, tool: str, **arguments: Any) -> Any:
         "params": {"name": tool, "arguments": arguments},
     }
     request = urllib.request.Request(
-        url, json.dumps(call).encode(), {"Content-Type": "application/json", "Accept": "application/json"}
+        url,
+        json.dumps(call).encode(),
+        {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Authorization": f"Bearer {TOKEN}",
+        },
     )
     with urllib.request.urlopen(request, timeout=PATIENCE) as response:
         return json.load(response)["result"]["structuredContent"]
 
 
-@pytest.mark.parametrize("transport", ["sse", "http"])
-def test_a_bare_post_has_only_its_lease(transport: str) -> None:
+TOKEN = "a-token-of-22-letters-or-more"
+
+
+@pytest.mark.parametrize(("transport", "token"), [("sse", None), ("http", None), ("http", TOKEN)])
+def test_a_bare_post_has_only_its_lease(transport: str, token: str | None) -> None:
     """Each comes on a connection of its own; the second renews what the first asked for."""
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
+    config = EmbeddedConfig(token=token)
+    with measuring() as measurement, EmbeddedServer(measurement, config) as server:
         url = {"sse": server.start_sse, "http": server.start_http}[transport]().url
         now = server_clock(measurement)
         with feeding(measurement):
-            assert post(url, "vmaf.pause", lease_seconds=10)["lease_seconds"] == 10
-            now[0] += 9.0
+            assert post(url, "vmaf.pause", lease_seconds=100)["lease_seconds"] == 100
+            now[0] += 99.0
             assert post(url, "vmaf.status")["pause_seconds_left"] == 1.0
-            assert len(post(url, "vmaf.pause", lease_seconds=10)["paused_by"]) == 1
-            now[0] += 9.0
+            assert len(post(url, "vmaf.pause", lease_seconds=100)["paused_by"]) == 1
+            now[0] += 99.0
             assert post(url, "vmaf.status")["paused"]
             moving = Moving(measurement)
             now[0] += 1.0

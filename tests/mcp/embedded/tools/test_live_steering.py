@@ -14,6 +14,8 @@ from live_ground import ERAS, MODEL, NEG, SECONDS, Ground, play
 from moving_pictures import measure
 from small_model import small_document
 
+FOUR_K = "vmaf_4k_v0.6.1"
+
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_swap_is_answered_when_it_holds(era: str, tmp_path: Path) -> None:
@@ -224,3 +226,31 @@ def test_a_full_queue_is_an_error_of_the_protocol(era: str, tmp_path: Path) -> N
                 assert (await answer)["paused"] is True
 
     play(scene, tmp_path, MODEL, depth=2)
+
+
+def test_a_swap_replaces_the_model_that_it_names(tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            await ground.feed()
+            done = await ground.steered(client, "vmaf.request_model_swap", name=f"version={NEG}:name=second")
+            assert (done["reported_as"], done["before"]) == ("second", FOUR_K)
+            status = await ground.ask(client, "vmaf.status")
+            assert status["models"] == [
+                {"name": "vmaf", "label": MODEL},
+                {"name": "second", "label": NEG},
+            ]
+            both = {"name": f"version={NEG}:name=second", "reported_as": "vmaf"}
+            refused = await ground.refused(client, "vmaf.request_model_swap", **both)
+            assert "name= in the model is 'second' and reported_as is 'vmaf'" in refused
+
+    play(scene, tmp_path, MODEL, f"version={FOUR_K}:name=second")
+
+
+@pytest.mark.parametrize("name", ["acuity_fr_v1", "path=/models/a.onnx"])
+def test_a_tiny_model_takes_no_models_place(name: str, tmp_path: Path) -> None:
+    async def scene(ground: Ground) -> None:
+        async with ground.client("legacy") as client:
+            refused = await ground.refused(client, "vmaf.request_model_swap", name=name)
+            assert "is a tiny model, which can't replace another one" in refused
+
+    play(scene, tmp_path, MODEL)

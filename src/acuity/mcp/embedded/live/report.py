@@ -154,7 +154,8 @@ def _about(live: LiveState, results: Results) -> dict[str, Any]:
     measurement = live.measurement
     at = measurement.snapshot()
     return {
-        "partial": not live.over,
+        "partial": live.state != "over",
+        **({"reason": reason} if (reason := live.reason) is not None else {}),
         "frames_read": at.frames_fed,
         "frames_scored": int(np.searchsorted(results.frames, at.frames_done)),  # those left out don't count
         "model": results.label(results.models[0]) if results.models else None,

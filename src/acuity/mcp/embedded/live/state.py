@@ -69,12 +69,12 @@ class LiveState:
     def revision(self) -> Revision:
         """The same as long as nothing happens."""
         at = self.measurement.snapshot()
-        return at.frames_fed, at.frames_done, self.measurement.repredictions, self.measurement.over
+        return at.frames_fed, at.frames_done, self.measurement.repredictions, self.over
 
     @property
     def over(self) -> bool:
         """Whether no more frames come."""
-        return self.measurement.over
+        return self.measurement.over or self.measurement.failure is not None
 
     @property
     def moving(self) -> bool:
@@ -83,12 +83,16 @@ class LiveState:
 
     @property
     def state(self) -> str:
-        """What the measurement does: waiting, measuring, waiting_for_input, paused, finishing or over."""
+        """What the measurement does: waiting, measuring, waiting_for_input, paused, finishing; or how it
+        ended: over, failed, interrupted.
+        """
         return self._state(self.measurement.snapshot(), paused=self.measurement.paused)[0]
 
     def _state(self, at: BoundarySnapshot, *, paused: bool) -> tuple[str, float | None]:
         """The state, and how many seconds it has waited for its next frame if it does."""
         measurement = self.measurement
+        if (failure := measurement.failure) is not None:
+            return failure.state, None
         if measurement.over:
             return "over", None
         if paused:
@@ -106,7 +110,7 @@ class LiveState:
     def status(self, newest: tuple[int, float] | None = None) -> Document:
         """What vmaf.status answers; `newest` is a score that was just read, which saves looking for one."""
         measurement, native = self.measurement, self._native
-        at, over = measurement.snapshot(), measurement.over
+        at, over = measurement.snapshot(), self.over
         fed, done = at.frames_fed, at.frames_done
         pauses, last_frame = measurement.gate.pauses, measurement.last_frame
         models = measurement.models
@@ -117,6 +121,7 @@ class LiveState:
         frame, score = self._latest_at(revision, moving=state == "measuring") or (None, None)
         return {
             "state": state,
+            "reason": self.reason,
             "reference": self.watched.reference,
             "distorted": self.watched.distorted,
             "model": models[0].label if models else None,
@@ -149,6 +154,12 @@ class LiveState:
             },
         }
 
+    @property
+    def reason(self) -> str | None:
+        """Why it ended before its input did, if it did."""
+        failure = self.measurement.failure
+        return None if failure is None else failure.reason
+
     def _model_at(self, frame: int | None) -> str | None:
         """The first model as it holds at this frame."""
         slots = self.measurement.agenda.slots
@@ -159,7 +170,7 @@ class LiveState:
 
         While frames are fed it may be a few frames old.
         """
-        moving = not (self.measurement.paused or self.measurement.over)
+        moving = not (self.measurement.paused or self.over)
         return self._latest_at(self.revision, moving=moving)
 
     def _latest_at(self, revision: Revision, *, moving: bool) -> tuple[int, float] | None:

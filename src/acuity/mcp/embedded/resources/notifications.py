@@ -67,7 +67,7 @@ class NotificationMeta:
         """The `_meta` for a change of this URI, as soon as the budget admits the client."""
         await self._live.budget.turn()
         measurement = self._live.measurement
-        at, over, pauses = measurement.snapshot(), measurement.over, measurement.gate.pauses
+        at, over, pauses = measurement.snapshot(), self._live.over, measurement.gate.pauses
         newest = self._scores.headline()
         found: dict[str, Any] = {
             "frames_read": at.frames_fed,
@@ -77,6 +77,8 @@ class NotificationMeta:
             "paused": bool(pauses),
             "paused_by": pause_documents(pauses),
             "over": over,
+            "state": self._live.state,
+            "reason": self._live.reason,
         }
         if uri in self._known:
             found["scores"] = self._new_scores(self._known[uri])

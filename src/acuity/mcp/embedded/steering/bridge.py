@@ -257,8 +257,10 @@ class CommandSender:
         """Refuse commands from now on, as no more frames come; for any thread."""
         assert self._loop is not None
         with suppress(RuntimeError):  # where the loop has ended before
+            failure = self._measurement.failure
+            how = "is over" if failure is None else f"{failure.state} ({failure.reason})"
             self._loop.call_soon_threadsafe(
-                self._end, "the measurement is over, so it can't be steered any more"
+                self._end, f"the measurement {how}, so it can't be steered any more"
             )
 
     def detach(self) -> None:

@@ -22,6 +22,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import EmbeddedError, InputError
+from acuity.mcp.embedded.config import LONGEST_LEASE
 from acuity.mcp.embedded.steering.clients import Client, pause_documents, timestamp
 from acuity.models.fit import unfilled_display
 from acuity.video.notes import info
@@ -37,7 +38,6 @@ Document: TypeAlias = dict[str, Any]
 _LARGEST: Final = (1 << 31) - 1  # frame numbers beyond this are typing errors
 
 LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says otherwise
-LONGEST_LEASE: Final = 86400.0
 
 
 class ReplyKind(IntEnum):

@@ -7,7 +7,9 @@ import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from acuity.access.path_text import shown
 from acuity.access.paths import AllowedPaths
+from acuity.errors import ModelError
 
 if TYPE_CHECKING:
     from acuity.models import Model, ModelCollection
@@ -35,6 +37,7 @@ class ModelLoader:
     def _load(self, spec: str) -> Model | ModelCollection:
         from acuity.models import load_model
 
+        _refuse_tiny(spec)
         checked = self._paths.check_model(spec)
         kept = self._kept.get(checked)
         if kept is not None and kept[1] == _stamp(kept[0]):
@@ -45,6 +48,17 @@ class ModelLoader:
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return model
+
+
+def _refuse_tiny(spec: str) -> None:
+    from acuity.models.sources import is_tiny
+
+    name = spec.removeprefix("version=").removeprefix("path=").partition(":")[0]
+    if name.endswith(".onnx") or ("/" not in name and is_tiny(name)):
+        raise ModelError(
+            f"'{shown(name)}' is a tiny model, which can't replace another one while frames are measured: "
+            "name one that list_models has with the format json"
+        )
 
 
 def _stamp(model: Model | ModelCollection) -> _Stamp:

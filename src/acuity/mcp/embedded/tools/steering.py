@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import CommandQueueFull
+from acuity.errors import CommandQueueFull, InputError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.steering.clients import Client, calling_client
-from acuity.mcp.embedded.steering.commands import LEASE, LONGEST_LEASE
+from acuity.mcp.embedded.config import LONGEST_LEASE
+from acuity.mcp.embedded.steering.clients import Client, Leases, calling_client
+from acuity.mcp.embedded.steering.commands import LEASE
 from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
 from acuity.mcp.limits import BUSY
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
@@ -54,9 +55,11 @@ From the next frame on measure only those whose number can be divided by n: fast
 missed. 1 is every frame."""
 
 
-def tools(sender: CommandSender) -> list[Tool]:
-    """The tools that change what happens."""
-    family = _Steering(sender)
+def tools(
+    sender: CommandSender, leases: Leases | None = None, max_lease: float = LONGEST_LEASE
+) -> list[Tool]:
+    """The tools that change what happens; `leases` follows those who pause, `max_lease` seconds at most."""
+    family = _Steering(sender, leases)
     return [
         Tool(
             name="vmaf.request_model_swap",
@@ -71,7 +74,7 @@ def tools(sender: CommandSender) -> list[Tool]:
             name="vmaf.pause",
             title="Pause",
             description=_PAUSE_TEXT,
-            input_schema=_PAUSE_INPUT,
+            input_schema=_pause_input(max_lease),
             output_schema=_PAUSED,
             run=family.pause,
             read_only=False,
@@ -118,8 +121,9 @@ def tools(sender: CommandSender) -> list[Tool]:
 
 
 class _Steering:
-    def __init__(self, sender: CommandSender) -> None:
+    def __init__(self, sender: CommandSender, leases: Leases | None) -> None:
         self._sender = sender
+        self._leases = leases
 
     def plain(self, command: str) -> Any:
         """A tool whose arguments and answer are the command's own."""
@@ -132,17 +136,20 @@ class _Steering:
         return run
 
     async def pause(self, call: Call) -> dict[str, Any]:
-        return await self._submit("pause", call.arguments, calling_client(call, self._sender.left))
+        client = calling_client(call, self._sender.left)
+        done = await self._submit("pause", call.arguments, client)
+        if self._leases is not None:
+            self._leases.follow(client)
+        return done
 
     def stop(self, _: Call) -> dict[str, Any]:
         return self._sender.stop()
 
     async def swap(self, call: Call) -> dict[str, Any]:
         asked = call.arguments
-        done = await self._submit(
-            "swap_model",
-            {"model": asked["name"], "slot": asked.get("reported_as"), "repredict": asked["repredict"]},
-        )
+        slot = _slot(asked["name"], asked.get("reported_as"))
+        argument = {"model": asked["name"], "slot": slot, "repredict": asked["repredict"]}
+        done = await self._submit("swap_model", argument)
         return {
             "status": ENQUEUED if done["first"] > done["next_frame"] else SWAPPED,
             "first": done["first"],
@@ -165,6 +172,16 @@ class _Steering:
             raise MCPError(BUSY, f"{error.code}: {error}", {"code": error.code}) from error
 
 
+def _slot(spec: str, reported_as: str | None) -> str | None:
+    """The name in the report of the model to replace, which a spec may have too; None: the first one's."""
+    named = [part.removeprefix("name=") for part in spec.split(":") if part.startswith("name=")]
+    if named and reported_as not in (None, named[-1]):
+        raise InputError(
+            f"name= in the model is '{named[-1]}' and reported_as is '{reported_as}': give one of them"
+        )
+    return named[-1] if named else reported_as
+
+
 _SWAP_INPUT: Final = record(
     {
         "name": name(
@@ -177,7 +194,7 @@ _SWAP_INPUT: Final = record(
         },
         "reported_as": name(
             "Whose place it takes, by the name in the report (vmaf, where nobody chose another). Left out: "
-            "the first model's."
+            "that of name= in the model, or else the first model's."
         ),
     },
     optional=("repredict", "reported_as"),
@@ -206,17 +223,18 @@ _SWAP: Final = record(
         "notes": array({"type": "object"}, "What to know about the new model's scores: level, code, text."),
     }
 )
-_PAUSE_INPUT: Final = record(
-    {
-        "lease_seconds": {
-            **number("The pause ends by itself after so many seconds, unless you ask again before."),
-            "minimum": 1,
-            "maximum": LONGEST_LEASE,
-            "default": LEASE,
-        }
-    },
-    optional=("lease_seconds",),
-)
+
+
+def _pause_input(max_lease: float) -> dict[str, Any]:
+    lease = {
+        **number("The pause ends by itself after so many seconds, unless you ask again before."),
+        "minimum": 1,
+        "maximum": max_lease,
+        "default": min(LEASE, max_lease),
+    }
+    return record({"lease_seconds": lease}, optional=("lease_seconds",))
+
+
 _PAUSED: Final = record(
     {
         "paused": flag(),

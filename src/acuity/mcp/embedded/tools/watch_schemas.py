@@ -20,17 +20,25 @@ from acuity.mcp.results import OMITTED_SCHEMA
 from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
 from acuity.mcp.tools.scoring_schema import PRECISIONS
 
+_STATE: Final = {
+    **text(
+        "waiting: for the first frame; waiting_for_input: every frame that was read is scored, and the next "
+        "one is long in coming; finishing: the frame to stop after was read; over: the end; failed, "
+        "interrupted: it ended before its input did, for the `reason`."
+    ),
+    "enum": [
+        *("waiting", "measuring", "waiting_for_input", "paused", "finishing"),
+        *("over", "failed", "interrupted"),
+    ],
+}
+_REASON: Final = or_null(text("Why it failed or was interrupted."))
+
 _MODEL: Final = record({"name": text("The column of its scores."), "label": text("Its version or path.")})
 
 STATUS: Final = record(
     {
-        "state": {
-            **text(
-                "waiting: for the first frame; waiting_for_input: every frame that was read is scored, and "
-                "the next one is long in coming; finishing: the frame to stop after was read."
-            ),
-            "enum": ["waiting", "measuring", "waiting_for_input", "paused", "finishing", "over"],
-        },
+        "state": _STATE,
+        "reason": _REASON,
         "reference": or_null(text("The name of its file, where the host said so.")),
         "distorted": or_null(text("The same.")),
         "model": or_null(text("The first model, which counts, as it holds for the next frame.")),
@@ -241,6 +249,8 @@ WATCH: Final = record(
         ),
         "next_first": whole("`first` of the next call, so that each frame is told once."),
         "over": flag("No more frames come."),
+        "state": _STATE,
+        "reason": _REASON,
     }
 )
 
@@ -281,7 +291,8 @@ REPORT: Final[dict[str, Any]] = {
             "description": "How far it is (partial, frames_read, frames_scored), the model, and where "
             "somebody steered which model holds from which frame on (steering.segments).",
             "properties": {
-                "partial": flag("More is to come."),
+                "partial": flag("More is to come, or it ended before its input did."),
+                "reason": text("Why it did."),
                 "frames_read": whole(),
                 "frames_scored": whole(),
                 "model": or_null(text()),

@@ -170,6 +170,8 @@ class _Watching:
             "frames": rows[:MAX_ROWS],
             "next_first": first,
             "over": over and len(rows) <= MAX_ROWS,
+            "state": self._live.state,
+            "reason": self._live.reason,
         }
 
     async def report(self, call: Call) -> types.CallToolResult:

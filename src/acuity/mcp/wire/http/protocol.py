@@ -175,6 +175,7 @@ class HttpProtocol(asyncio.Protocol):
         self._port.has_read(self)
         if self._admit(request, responder):
             self._port.handler(request, responder)
+            self._port.presence.spoke(self, request.session_id or request.client)
 
     # ---- the connection's Sink ----------------------------------------------------------------
 
@@ -188,7 +189,8 @@ class HttpProtocol(asyncio.Protocol):
             return
         self._written += len(data)
         assert self._transport is not None
-        self._transport.write(data)
+        if not self._transport.is_closing():  # asyncio would log each answer to a client that has gone
+            self._transport.write(data)
         if not self._arming:  # the connection may wait for another request now
             self._arming = True
             self._loop.call_soon(self._arm)

@@ -7,7 +7,7 @@ import { TimeChart } from './chart.js';
 import { element, say } from './elements.js';
 import { clock, count, number } from './format.js';
 import { LiveSession, Refusal, Unauthorized, setToken, takeToken } from './live_session.js';
-import { Steering } from './live_steering.js';
+import { ENDS, Steering } from './live_steering.js';
 import { WorstFrames } from './live_worst.js';
 
 const LOOK = 800; // milliseconds between two looks
@@ -152,6 +152,7 @@ function show(status, curve) {
   byId('main').dataset.frames = String(scores.frames.length);
 }
 
+let said = []; // the state as it was shown last
 const SAID = {
   waiting: () => ['live', 'Waiting for the first frame'],
   measuring: () => ['live', 'Measuring'],
@@ -159,6 +160,8 @@ const SAID = {
   paused: (status) => ['paused', ...paused(status)],
   finishing: () => ['busy', 'Finishing'],
   over: () => ['over', 'Measured to the end'],
+  failed: (status) => ['lost', `Failed: ${status.reason}`],
+  interrupted: (status) => ['lost', `Interrupted: ${status.reason}`],
 };
 
 function paused(status) {
@@ -186,10 +189,11 @@ async function look() {
     scores.next = curve.next_first;
   } while (curve.more);
   const { status } = curve;
-  over = curve.over && status.state === 'over';
+  over = curve.over && ENDS.includes(status.state);
   byId('login').hidden = true;
   byId('app').hidden = false;
-  state(...SAID[status.state](status));
+  said = SAID[status.state](status);
+  state(...said);
   if (over) say(byId('worst-title'), 'Worst frames');
   const pooled = (curve.aggregate?.parts?.at(-1) ?? curve.aggregate)?.mean;
   const mean = over ? number(pooled, 2) : `${number(pooled, 1)} so far`;
@@ -242,7 +246,7 @@ async function looked() {
 
 function gone(error) {
   lost = true;
-  if (over) return state('over', 'Measured to the end; the command has ended');
+  if (over) return state(said[0], `${said[1]}; the command has ended`);
   if (error instanceof Refusal) return state('lost', `The server says: ${error.message}`);
   state('lost', scores.frames.length ? 'Connection lost: the figures are as of then' : 'No connection to the measurement');
 }

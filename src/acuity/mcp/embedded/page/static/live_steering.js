@@ -2,6 +2,7 @@
 
 import { element, say } from './elements.js';
 
+export const ENDS = ['over', 'failed', 'interrupted']; // the states after which no frame comes
 const RENEW = 100_000; // milliseconds: a pause has a lease of five minutes, and lasts as long as this page
 const STEPS = [1, 2, 3, 5, 10, 25];
 
@@ -15,6 +16,7 @@ export class Steering {
     this.chosen = false; // whether the model's list is there
     this.wanted = null; // the model that this page asked for, until the next status
     this.swapping = false;
+    this.narrowed = false; // whether the tools that there are were looked at
     this.pause = element('button', { type: 'button', id: 'pause', onclick: () => this.toggle() }, 'Pause');
     this.step = element('select', { id: 'subsample', onchange: () => this.sample() },
       ...STEPS.map((n) => element('option', { value: String(n) }, n === 1 ? 'every frame' : `one in ${n}`)));
@@ -38,7 +40,7 @@ export class Steering {
   // Show what a status says.
   update(status) {
     const focused = document.activeElement;
-    const over = status.state === 'over' || status.state === 'finishing';
+    const over = ENDS.includes(status.state) || status.state === 'finishing';
     this.paused = status.paused;
     if (!this.swapping) this.wanted = null;
     if (!status.paused) this.own = false;
@@ -69,8 +71,22 @@ export class Steering {
     this.step.value = value;
   }
 
+  // Hide what the server doesn't offer.
+  async narrow() {
+    const { tools } = await this.session.request('tools/list', {});
+    const names = new Set(tools.map((tool) => tool.name));
+    const groups = [[this.pause, 'vmaf.pause', 'vmaf.resume'], [this.stop, 'vmaf.stop'],
+      [this.step.parentElement, 'vmaf.set_subsample'],
+      [this.model.parentElement, 'vmaf.request_model_swap', 'list_models']];
+    for (const [part, ...needed] of groups) part.hidden = !needed.every((name) => names.has(name));
+    this.host.hidden = groups.every(([part]) => part.hidden);
+    this.narrowed = true;
+  }
+
   async list() {
     try {
+      if (!this.narrowed) await this.narrow();
+      if (this.model.parentElement.hidden) return;
       const { models } = await this.session.call('list_models');
       const names = models.filter((model) => model.usable).map((model) => model.name);
       if (!names.includes(this.holds)) names.unshift(this.holds);
