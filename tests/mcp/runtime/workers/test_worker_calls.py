@@ -17,6 +17,7 @@ from scripted_worker import (
     answering,
     eventually,
     fronting,
+    holding,
     message,
     replied,
     result,
@@ -106,7 +107,7 @@ def test_a_handshake_that_fails_begins_no_session() -> None:
 
 
 def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
-    worker = ScriptedWorker(lambda wire, frame: None)
+    worker = ScriptedWorker(holding)
 
     async def main() -> None:
         async with fronting(worker) as front:
@@ -171,7 +172,7 @@ def test_a_worker_may_ask_the_client() -> None:
             said = frame["jsonrpc"]
             assert said["id"] == "mine"
             wire.send(replied(worker.calls()[0], {"content": [], "structuredContent": said["result"]}))
-        elif frame["jsonrpc"]["method"] == "tools/call":
+        elif frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
             wire.send(
                 sent(frame, {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}})
             )
@@ -373,7 +374,7 @@ def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
         async with fronting(worker) as front:
             client = WorkerClient(front.core, Principal.of_token("bob"))
             client = await client.connected()
-            worker.script = lambda wire, frame: None
+            worker.script = holding
             answer = client.post(call(1, "echo"))
             await eventually(worker.calls)
             front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
@@ -404,7 +405,7 @@ def test_without_affinity_calls_go_to_the_least_loaded() -> None:
             await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
             client = await front.client.connected()
             for worker in workers:
-                worker.script = lambda wire, frame: None
+                worker.script = holding
             for number in range(6):
                 client.post(call(number, "echo"))
             await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)

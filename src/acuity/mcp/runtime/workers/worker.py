@@ -98,9 +98,8 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    @property
-    def has_room(self) -> bool:
-        return self.usable and self.link.has_room
+    def has_room(self, waiting: int) -> bool:
+        return self.usable and self.link.has_room(waiting)
 
     def weight(self, for_session: bool) -> int:
         """How much it has to do already: the one with the least is given a call, or a session."""
