@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 from acuity.mcp.principal import Holders, Principal
+from acuity.mcp.runtime.workers.running_call import RunningCall
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
 from raw_http import HELLO
@@ -381,6 +383,25 @@ def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
             await eventually(lambda: answer.gone)
 
     run(main)
+
+
+def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
+    worker = ScriptedWorker(holding)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
+            await eventually(worker.calls)
+            answer.drop()
+            await eventually(lambda: worker.events("cancel"))
+            assert not any(type(found) is RunningCall for found in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(main)
+    finally:
+        gc.enable()
 
 
 def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:

@@ -287,9 +287,9 @@ class Link(asyncio.Protocol):
         sentence = _ENDED if error_class == "worker_lost" else _BROKEN
         self._over(WorkerFailure(error_class, sentence, what))
 
-    def close(self, why: str | None = None) -> None:
-        """End the connection; `why` is for clients whose calls are lost."""
-        self._over(WorkerFailure("worker_lost", why or _ENDED, "it was ended"))
+    def close(self, why: str | None = None, detail: str | None = None) -> None:
+        """End the connection; `why` is for clients whose calls are lost, `detail` for the log."""
+        self._over(WorkerFailure("worker_lost", why or _ENDED, detail or "it was ended"))
 
     def _over(self, failure: WorkerFailure, *, is_end: bool = False) -> None:
         if self._ended:

@@ -145,12 +145,12 @@ class WorkerPool:
             return
         if self._closing:
             call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
-        elif len(self._queue) >= self._plan.queue + self._spare:
+        elif len(self._queue) >= self._plan.queue + (spare := self._spare):
             self.counters["worker_queue_full"] += 1
             sentence = "too many calls wait already: try again later"
             call.ended(WorkerFailure("worker_queue_full", sentence))
         else:
-            self.counters["queued"] += 1
+            self.counters["queued"] += not spare
             call.began = self._loop.time()
             self._queue.append(call)
             self._forward_soon()  # another call may wait for one worker alone

@@ -265,7 +265,7 @@ class Worker:
             self._brief = None if self._on_output is None else ended  # what it printed is in the log
         self._cut_off = False
         self.retire()
-        self.link.close()
+        self.link.close(detail=self.logged_problem)
 
     def freed(self) -> None:
         self._home.freed()
