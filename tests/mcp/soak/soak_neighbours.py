@@ -22,7 +22,7 @@ from soak_clients import Tally, begun, reply_in
 
 _SHOUTERS, _TOILERS = 60, 4
 _LONG = "x" * 1_000_000
-_WINDOWS = 10  # of the whole time; the hostile client is there in every second one
+_WINDOW = 10.0  # seconds; the hostile client is there in every second one, for every process to see it often
 _PAUSE = 0.02  # seconds
 _ASKED = {
     "ping": lambda number: {"jsonrpc": "2.0", "id": number, "method": "ping"},
@@ -79,7 +79,7 @@ async def disturb(
     url: str, token: str, seconds: float, waits: Waits, tally: Tally, is_over: Callable[[], bool]
 ) -> None:
     """Have the hostile client there in every second window."""
-    window = seconds / _WINDOWS
+    window = min(_WINDOW, seconds / 10)
     while not is_over():
         await anyio.sleep(window)
         waits.is_hostile = True
