@@ -127,6 +127,7 @@ class Settings:
     worker_queue: int = 256  # calls that may wait for a worker
     worker_queue_seconds: float = 10.0
     worker_call_seconds: float = 900.0  # that a worker may take for a call
+    worker_ping_seconds: float = 15.0  # of silence, after which a worker is asked whether it is alive
     worker_silent_seconds: float = 60.0  # that a worker with calls may leave a ping unanswered
     worker_max_requests: int = 0  # after which a worker is replaced; 0: never
     worker_affinity: WorkerAffinity = "auto"  # whether calls of a session go to one worker

@@ -5,8 +5,9 @@
 
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;
-others have no session. At the end nothing may be lost or doubled for those who resume, and nothing may be
-left: sessions, calls, descriptors, processes. The exit code says whether that held.
+others have no session. A client with a token of its own is measured, alone and beside a hostile one. At the
+end nothing may be lost or doubled for those who resume, and nothing may be left: sessions, calls,
+descriptors, processes. The exit code says whether that held.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import anyio
 from raw_http import http_client
 from soak_clients import Resumer, Tally, echo, vanish
 from soak_ground import Ground
+from soak_neighbours import Waits, disturb
 from soak_report import Report, Watched
 
 RESUMERS = 16
@@ -56,7 +58,13 @@ async def soak(
         return spent > _SLOWEST * seconds or (spent > seconds and reached)
 
     watched = {node.label: Watched(f"node {node.label}", node.pid) for node in ground.nodes}
-    async with http_client() as http, anyio.create_task_group() as tasks:
+    waits, tokens = Waits(), ground.tokens
+    async with (
+        http_client(Authorization=f"Bearer {tokens['soak']}") as http,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(waits.measure, ground.url, tokens["measured"], tally, is_over)
+        tasks.start_soon(disturb, ground.url, tokens["hostile"], seconds, waits, tally, is_over)
         for number in range(RESUMERS):
             client = Resumer(ground.url, http, tally, random.Random(f"{seed} {number}"))
             tasks.start_soon(client.run, is_over)
@@ -69,7 +77,14 @@ async def soak(
     left = await _ebb(ground)
     spent = time.monotonic() - began
     return Report(
-        spent, dict(tally.counts), tally.faults, tally.strange, dict(done), left, list(watched.values())
+        spent,
+        dict(tally.counts),
+        tally.faults,
+        tally.strange,
+        dict(done),
+        left,
+        list(watched.values()),
+        waits.figures(),
     )
 
 

@@ -62,7 +62,7 @@ class Resumer:
     async def run(self, is_over: Callable[[], bool]) -> None:
         """Begin sessions, use each for a while and delete it."""
         while not is_over():
-            session = await _begun(self._url, self._http, self._tally, is_over)
+            session = await begun(self._url, self._http, self._tally, is_over)
             if session is None:
                 return
             told: list[int] = []
@@ -170,7 +170,7 @@ class Resumer:
         except httpx2.TransportError:
             self._tally.note("calls_not_begun")
             return
-        if answer.status_code == 200 and "result" in _reply(answer):
+        if answer.status_code == 200 and "result" in reply_in(answer):
             told.append(number)
         elif answer.status_code == 404:
             self._tally.fault("session_lost", f"status 404 to a call of {session_of(session)}")
@@ -257,7 +257,7 @@ async def vanish(
 ) -> None:
     """Begin sessions, begin a call or a stream in each, and never come back."""
     while not is_over():
-        session = await _begun(url, http, tally, is_over)
+        session = await begun(url, http, tally, is_over)
         if session is None:
             return
         wanted = call(1, "count", upto=50) if chance.random() < 0.5 else None
@@ -289,7 +289,7 @@ async def echo(
             tally.note("stateless_not_begun")
             await anyio.sleep(_PAUSE)
             continue
-        reply = _reply(answer)
+        reply = reply_in(answer)
         if answer.status_code == 200 and "result" in reply:
             tally.note("stateless")
             if text not in answer.text:
@@ -300,7 +300,7 @@ async def echo(
         await anyio.sleep(0.02)
 
 
-async def _begun(
+async def begun(
     url: str, http: httpx2.AsyncClient, tally: Tally, is_over: Callable[[], bool]
 ) -> RawSession | None:
     """A new session, as soon as the servers take one."""
@@ -321,7 +321,8 @@ def session_of(session: RawSession) -> str:
     return f"session {session.headers['Mcp-Session-Id'][:10]}"
 
 
-def _reply(answer: httpx2.Response) -> dict[str, Any]:
+def reply_in(answer: httpx2.Response) -> dict[str, Any]:
+    """The reply in an answer of either kind."""
     if answer.headers.get("content-type", "").startswith("application/json"):
         found: dict[str, Any] = answer.json()
         return found

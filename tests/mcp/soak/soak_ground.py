@@ -65,6 +65,7 @@ class Node:
             "cluster-peers": f"127.0.0.1:{self._peers}",
             "cluster-address": f"http://127.0.0.1:{self._peers}",
             "cluster-secret-file": str(folder / "secret"),
+            "token-file": str(folder / "tokens.toml"),
             "admin": f"127.0.0.1:{self._admin}",
             "admin-token-file": str(token_file),
             "session-ttl-seconds": f"{self._ground.ttl}",
@@ -135,13 +136,17 @@ class Ground:
         self.ttl = ttl
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.tokens = {name: secrets.token_hex(16) for name in ("soak", "measured", "hostile")}
         self.nodes = [Node(self, label) for label in labels]
         self._stack = ExitStack()
 
     def __enter__(self) -> Ground:
         with self._stack:
             (self.folder / "secret").write_text(secrets.token_hex(32))
-            (self.folder / "secret").chmod(0o600)
+            lines = [f'[tokens.{name}]\ntoken = "{token}"\n' for name, token in self.tokens.items()]
+            (self.folder / "tokens.toml").write_text("".join(lines))
+            for name in ("secret", "tokens.toml"):
+                (self.folder / name).chmod(0o600)
             self.redis: RedisServer = self._stack.enter_context(redis_server(append_only=True))
             for node in self.nodes:
                 self._stack.callback(node.kill)
@@ -165,7 +170,10 @@ class Ground:
         (self.folder / "nginx.conf").write_text(text)
         log = (self.folder / "nginx.out").open("wb")
         self._stack.callback(log.close)
-        return subprocess.Popen(["nginx", "-p", str(self.folder), "-c", "nginx.conf"], stdout=log, stderr=log)
+        command = ["nginx", "-p", str(self.folder), "-c", "nginx.conf"]
+        if os.geteuid() == 0:  # or its processes are nobody's, and can't keep long bodies in the folder
+            command += ["-g", "user root;"]
+        return subprocess.Popen(command, stdout=log, stderr=log)
 
     def restart_redis(self) -> None:
         """End Redis, and start it again a moment later with what it had."""

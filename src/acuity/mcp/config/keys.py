@@ -308,6 +308,13 @@ KEYS: Final[tuple[Key, ...]] = (
         flag="--worker-call-seconds",
     ),
     _workers(
+        "ping_seconds",
+        _SECONDS,
+        "seconds of silence after which a worker is asked whether it is alive",
+        setting="worker_ping_seconds",
+        flag="--worker-ping-seconds",
+    ),
+    _workers(
         "silent_seconds",
         _SECONDS,
         "seconds without a sign of life, after a ping, in which a worker that runs calls is not replaced yet",

@@ -116,6 +116,7 @@ async def workers_of(options: ServeOptions, made: Product) -> AsyncIterator[Work
         queue=settings.worker_queue,
         queue_seconds=settings.worker_queue_seconds,
         call_seconds=settings.worker_call_seconds,
+        ping_seconds=settings.worker_ping_seconds,
         silent_seconds=settings.worker_silent_seconds,
         max_requests=settings.worker_max_requests,
         affinity=settings.worker_affinity,

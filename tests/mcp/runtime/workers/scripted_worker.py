@@ -90,6 +90,12 @@ def answering(wire: Wire, frame: Frame) -> None:
         wire.send({"mode": "mcp", "event": "pong", "id": frame["id"]})
 
 
+def holding(wire: Wire, frame: Frame) -> None:
+    """The script of one that reads on, and answers no call."""
+    if frame["event"] == "ping":
+        answering(wire, frame)
+
+
 class Wire(asyncio.Protocol):
     """One connection of the runtime to the worker."""
 

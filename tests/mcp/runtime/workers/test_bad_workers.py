@@ -29,6 +29,7 @@ from scripted_worker import (
     answering,
     eventually,
     fronting,
+    holding,
     listening,
     replied,
     result,
@@ -368,7 +369,7 @@ def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
                 "method": "subscriptions/listen",
                 "params": {"notifications": {}},
             }
-            worker.script = silent
+            worker.script = holding
             endless = front.client.stateless(message, {"Mcp-Method": "subscriptions/listen"})
             await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
             old = worker.wire

@@ -16,6 +16,7 @@ from scripted_worker import (
     answering,
     eventually,
     fronting,
+    holding,
     replied,
 )
 
@@ -85,6 +86,22 @@ def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
             assert "result" in reply_of(first)
             assert "result" in reply_of(second)
             assert worker.connections == 1
+
+    run(main)
+
+
+def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent() -> None:
+    bad, good = ScriptedWorker(stuck), ScriptedWorker(holding)
+
+    async def main() -> None:
+        async with fronting(bad, good, queue=1) as front:
+            await all_ready(front)
+            answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
+            await eventually(lambda: len(good.calls()) == 8)
+            assert len(bad.calls()) == 1
+            assert front.pool.queued == 0
+            assert not any(answer.gone for answer in answers)
+            assert front.pool.statuses()[0].problem is None  # it may be at work
 
     run(main)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 from acuity.mcp.principal import Holders, Principal
+from acuity.mcp.runtime.workers.running_call import RunningCall
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
 from raw_http import HELLO
@@ -17,6 +19,7 @@ from scripted_worker import (
     answering,
     eventually,
     fronting,
+    holding,
     message,
     replied,
     result,
@@ -106,7 +109,7 @@ def test_a_handshake_that_fails_begins_no_session() -> None:
 
 
 def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
-    worker = ScriptedWorker(lambda wire, frame: None)
+    worker = ScriptedWorker(holding)
 
     async def main() -> None:
         async with fronting(worker) as front:
@@ -171,7 +174,7 @@ def test_a_worker_may_ask_the_client() -> None:
             said = frame["jsonrpc"]
             assert said["id"] == "mine"
             wire.send(replied(worker.calls()[0], {"content": [], "structuredContent": said["result"]}))
-        elif frame["jsonrpc"]["method"] == "tools/call":
+        elif frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
             wire.send(
                 sent(frame, {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}})
             )
@@ -377,13 +380,32 @@ def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
         async with fronting(worker) as front:
             client = WorkerClient(front.core, Principal.of_token("bob"))
             client = await client.connected()
-            worker.script = lambda wire, frame: None
+            worker.script = holding
             answer = client.post(call(1, "echo"))
             await eventually(worker.calls)
             front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
             await eventually(lambda: answer.gone)
 
     run(main)
+
+
+def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
+    worker = ScriptedWorker(holding)
+
+    async def main() -> None:
+        async with fronting(worker) as front:
+            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
+            await eventually(worker.calls)
+            answer.drop()
+            await eventually(lambda: worker.events("cancel"))
+            assert not any(type(found) is RunningCall for found in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(main)
+    finally:
+        gc.enable()
 
 
 def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
@@ -408,7 +430,7 @@ def test_without_affinity_calls_go_to_the_least_loaded() -> None:
             await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
             client = await front.client.connected()
             for worker in workers:
-                worker.script = lambda wire, frame: None
+                worker.script = holding
             for number in range(6):
                 client.post(call(number, "echo"))
             await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)

@@ -45,6 +45,7 @@ PONG_SECONDS: Final = 10.0  # for its answer, if it has nothing else to do
 SILENT_SECONDS: Final = 60.0  # for its answer while it runs calls: many programs do one thing at a time
 DOUBT_SECONDS: Final = 1.0  # without an answer, after which it gets no more calls
 FRAME_SECONDS: Final = 30.0  # from a frame's first byte to its last
+_SHARE: Final = 2  # where many calls wait, one in so many of them may go along with the first
 _MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
 _LOOK: Final = 1.0  # seconds between two looks at the clock, at most
 # What clients are told. The log says which worker it was, and what it did.
@@ -102,12 +103,15 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
+        self._written = 0  # the number of the last one that was written to the socket
+        self._read = 0  # the number of the last call that the worker has surely read
         self._out: list[bytes] = []
         self._heard = 0.0  # when the last frame came
         self._part_since: float | None = None  # when the frame began of which only a part has come
         self._pinged: float | None = None  # when a ping was sent that nothing came after
         self._pings = 0  # the number of the last ping, which is its id
         self._awaited = 0  # the number of a ping that has no pong yet; 0: none
+        self._before = 0  # the number of the last call before that ping
         # Calls that are over for their clients, but for the worker only when it answers them or this ping.
         self._owed: dict[str, int] = {}
         self._overdue = False  # one of them took too long
@@ -127,12 +131,23 @@ class Link(asyncio.Protocol):
         return len(self._calls) + len(self._owed)
 
     @property
-    def has_room(self) -> bool:
-        """Whether another call may be sent."""
+    def spare(self) -> int:
+        """How many more calls the worker could run."""
         hello = self.hello
         if hello is None or self._full or self._doubted:
+            return 0
+        return hello.max_in_flight - len(self._calls) - len(self._owed)
+
+    def has_room(self, waiting: int) -> bool:
+        """Whether another call may be sent, while so many wait.
+
+        What lies unread at a worker that hangs is lost with it. So it is sent one call, or where many wait a
+        share of them in one write, and the next when it has read those.
+        """
+        unread = self._last - self._read
+        if unread and (self._written > self._read or unread > waiting // _SHARE):
             return False
-        return len(self._calls) + len(self._owed) < hello.max_in_flight
+        return self.spare > 0
 
     @property
     def is_doubted(self) -> bool:
@@ -147,13 +162,13 @@ class Link(asyncio.Protocol):
 
     def send(self, call: WorkerCall) -> None:
         """Send a call. One that is too long for a frame fails."""
-        self._last += 1
-        call.link_id = name = str(self._last)
+        call.link_id = name = str(self._last + 1)
         try:
             frame = writing.message(name, call.members, call.jsonrpc)
         except FrameError as error:
             call.ended(WorkerFailure("transport_error", f"the message can't be sent to a worker: {error}"))
             return
+        self._last += 1
         call.link, call.began = self, self._loop.time()
         if not self._calls:
             self.idle.clear()
@@ -171,15 +186,22 @@ class Link(asyncio.Protocol):
         """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
         self._write(writing.cancel(name, reason))
         self._owed[name] = self._pings + 1
+        self._pinged = self._pinged or self._loop.time()
         if not self._awaited:
             self._ping()
 
     def _ping(self) -> None:
         self._pings += 1
-        self._awaited = self._pings
-        if self._pinged is None:
-            self._pinged = self._loop.time()
+        self._awaited, self._before = self._pings, self._last
         self._write(writing.ping(f"p{self._pings}"))
+
+    def ask(self) -> None:
+        """Have the worker say that it has read its last call, for another one waits.
+
+        That is no question whether it is alive: it may be long at work on that call.
+        """
+        if not self._awaited and self._read < self._last and self.spare > 0:
+            self._ping()
 
     def respond(self, call: WorkerCall, jsonrpc: bytes) -> None:
         """Send the client's answer to a request of a call that still runs."""
@@ -211,6 +233,7 @@ class Link(asyncio.Protocol):
         transport = self._transport
         if transport is None or not out:
             return
+        self._written = self._last
         transport.write(out[0] if len(out) == 1 else b"".join(out))
         if self._full and transport.get_write_buffer_size() > _MOST_UNSENT:
             self.fail("worker_protocol", "it does not read what it is sent")
@@ -268,9 +291,9 @@ class Link(asyncio.Protocol):
         sentence = _ENDED if error_class == "worker_lost" else _BROKEN
         self._over(WorkerFailure(error_class, sentence, what))
 
-    def close(self, why: str | None = None) -> None:
-        """End the connection; `why` is for clients whose calls are lost."""
-        self._over(WorkerFailure("worker_lost", why or _ENDED, "it was ended"))
+    def close(self, why: str | None = None, detail: str | None = None) -> None:
+        """End the connection; `why` is for clients whose calls are lost, `detail` for the log."""
+        self._over(WorkerFailure("worker_lost", why or _ENDED, detail or "it was ended"))
 
     def _over(self, failure: WorkerFailure, *, is_end: bool = False) -> None:
         if self._ended:
@@ -327,6 +350,7 @@ class Link(asyncio.Protocol):
             self._count_stray(found.id)
         else:
             call.came(found.messages)
+            self._has_read(int(found.id))
 
     def _close_stream(self, found: CloseStream) -> None:
         call = self._calls.get(found.id)
@@ -349,8 +373,15 @@ class Link(asyncio.Protocol):
                 self._settled()
             return
         self.served += 1
+        self._read = max(self._read, int(name))
         call.ended(outcome)
         self._one_less()
+
+    def _has_read(self, number: int) -> None:
+        """Note that the worker has a call, and with it all before: it reads frames in their order."""
+        if number > self._read:
+            self._read = number
+            self._owner.freed()
 
     def _one_less(self) -> None:
         if not self._calls:
@@ -374,6 +405,7 @@ class Link(asyncio.Protocol):
         if found.id != f"p{self._awaited}":
             return
         number, self._awaited = self._awaited, 0
+        self._has_read(self._before)
         if self._owed:
             self._owed = {name: ping for name, ping in self._owed.items() if ping > number}
             if self._owed:
@@ -413,6 +445,7 @@ class Link(asyncio.Protocol):
         else:
             late = self._give_up_late(now)
             if self._pinged is None and now - self._heard > self._ping_seconds:
+                self._pinged = now
                 self._ping()
             if self._pinged is not None and (late or now - self._pinged > DOUBT_SECONDS):
                 self._doubt()

@@ -3,7 +3,8 @@
     slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
 
 A call goes to the worker with the fewest calls (in turn, where several have as few), or to the one that its
-session is bound to. If none has room it waits in a queue, whose length and time are bounded.
+session is bound to. If none has room it waits in a queue, whose length and time are bounded. A worker has no
+room until it has read what it was sent: so calls that it never began go to the others when it hangs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import contextlib
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -84,6 +85,7 @@ class WorkerPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
+        self._is_forwarding = False  # in this turn of the loop
         self._first_ready = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._turn = 0  # the place that is looked at first
@@ -144,15 +146,15 @@ class WorkerPool:
             return
         if self._closing:
             call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
-        elif len(self._queue) >= self._plan.queue:
+        elif len(self._queue) >= self._plan.queue + (spare := self._spare):
             self.counters["worker_queue_full"] += 1
             sentence = "too many calls wait already: try again later"
             call.ended(WorkerFailure("worker_queue_full", sentence))
         else:
-            self.counters["queued"] += 1
+            self.counters["queued"] += not spare
             call.began = self._loop.time()
             self._queue.append(call)
-            self._forward()  # another call may wait for one worker alone
+            self._forward_soon()  # another call may wait for one worker alone
             self._look_later()
 
     def withdraw(self, call: WorkerCall, reason: str) -> None:
@@ -174,7 +176,7 @@ class WorkerPool:
 
     def freed(self) -> None:
         if self._queue:
-            self._forward()
+            self._forward_soon()
 
     def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
         self.on_notify(notify, answer)
@@ -184,11 +186,11 @@ class WorkerPool:
         session_id = call.session_id
         bound = self._bound.get(session_id) if session_id is not None and self._bound else None
         if bound is not None and bound.usable:
-            return bound if bound.has_room else None
+            return bound if bound.has_room(len(self._queue)) else None
         best, least, slots = None, 0, self._slots
         for step in range(len(slots)):
             worker = slots[(self._turn + step) % len(slots)].current
-            if worker is None or not worker.has_room:
+            if worker is None or not worker.has_room(len(self._queue)):
                 continue
             weight = worker.weight(session_id is not None and self._binds(worker))
             if best is None or weight < least:
@@ -214,13 +216,37 @@ class WorkerPool:
 
     def _forward(self) -> None:
         """Send the calls of the queue that a worker has room for, the oldest first."""
-        waiting, self._queue = self._queue, deque()
-        for call in waiting:
+        self._is_forwarding = False
+        passed: list[WorkerCall] = []  # whose own worker has no room
+        while self._queue:
+            call = self._queue[0]
             worker = self._choose(call)
-            if worker is None:
-                self._queue.append(call)
+            if worker is not None:
+                worker.send(self._queue.popleft())
+            elif call.session_id in self._bound:
+                passed.append(self._queue.popleft())
             else:
-                worker.send(call)
+                break
+        self._queue.extendleft(reversed(passed))
+        if self._queue:
+            for worker in self._current:
+                worker.link.ask()
+
+    def _forward_soon(self) -> None:
+        """Do so once in this turn of the loop, for all that came."""
+        if not self._is_forwarding:
+            self._is_forwarding = True
+            self._loop.call_soon(self._forward)
+
+    @property
+    def _current(self) -> Iterator[Worker]:
+        """The workers that are given calls."""
+        return (slot.current for slot in self._slots if slot.current is not None and slot.current.usable)
+
+    @property
+    def _spare(self) -> int:
+        """How many calls the workers could run besides those they have: they may wait, too."""
+        return sum(worker.link.spare for worker in self._current)
 
     def _look_later(self) -> None:
         if self._timer is None and self._queue:
@@ -376,7 +402,7 @@ class WorkerPool:
         self.counters["starts"] += 1
         self._first_ready.set()
         self.on_ready()
-        self._forward()
+        self.freed()
 
     def _retire(self, slot: Slot, worker: Worker) -> None:
         """Let a worker finish its calls beside its successor."""

@@ -118,6 +118,9 @@ class RunningCall(WorkerCall):
             else:
                 self._go_on_in_task(continued(work, step))
             return
+        finally:
+            # Its traceback has this frame, and so the whole request: nothing would free them for long.
+            problem = None
         self._over()
 
     def _go_on_in_task(self, work: Coroutine[Any, Any, Any]) -> None:

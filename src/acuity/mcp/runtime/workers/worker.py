@@ -100,9 +100,8 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    @property
-    def has_room(self) -> bool:
-        return self.usable and self.link.has_room
+    def has_room(self, waiting: int) -> bool:
+        return self.usable and self.link.has_room(waiting)
 
     def weight(self, for_session: bool) -> int:
         """How much it has to do already: the one with the least is given a call, or a session."""
@@ -268,7 +267,7 @@ class Worker:
             self._brief = None if self._on_output is None else ended  # what it printed is in the log
         self._cut_off = False
         self.retire()
-        self.link.close()
+        self.link.close(detail=self.logged_problem)
 
     def freed(self) -> None:
         self._home.freed()
