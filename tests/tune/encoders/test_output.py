@@ -35,7 +35,7 @@ def frame(index: int) -> av.VideoFrame:
     return made
 
 
-def write_source(path: Path) -> None:
+def write_source(path: Path, text: bytes = b"hello") -> None:
     """A Matroska with video, sound, subtitles, chapters, an attachment and a title."""
     with av.open(path, "w") as file:
         video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
@@ -58,7 +58,7 @@ def write_source(path: Path) -> None:
                 plane.update(np.sin(np.arange(1920, dtype=np.float32) / 20).tobytes())
             file.mux(sound.encode(samples))
             if index % 10 == 0:
-                word = av.Packet(b"hello")
+                word = av.Packet(text)
                 word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
                 word.pts = word.dts = index * 40
                 file.mux(word)
@@ -125,12 +125,48 @@ def test_sound_subtitles_chapters_attachments_and_title_are_copied(
 
 
 def test_what_the_container_cannot_hold_is_named(encoded: dict[str, tuple[Path, Point]]) -> None:
-    *_, note = encoded["libx265"][1].notes
-    assert "subtitle stream 2 (srt, deu)" in note
+    *_, note = (note for note in encoded["libx265"][1].notes if "left out" in note)
     assert "font.ttf" in note
     assert "audio" not in note
-    *_, note = encoded["libsvtav1"][1].notes
+    assert "subtitle" not in note
+    *_, note = (note for note in encoded["libsvtav1"][1].notes if "left out" in note)
     assert "audio stream 1 (aac, eng)" in note
+
+
+@pytest.mark.parametrize(("name", "codec"), [("libx265", "mov_text"), ("libsvtav1", "webvtt")])
+def test_text_subtitles_are_converted_to_what_the_container_holds(
+    name: str, codec: str, encoded: dict[str, tuple[Path, Point]]
+) -> None:
+    out, point = encoded[name]
+    assert any(f"subtitle stream 2 (srt, deu) is converted to {codec}" in note for note in point.notes)
+    with av.open(out) as file:
+        (words,) = file.streams.subtitles
+        assert (words.codec_context.name, words.language) == (codec, "deu")
+        shown = [
+            (packet.pts * packet.time_base, packet.duration * packet.time_base, words.decode(packet))
+            for packet in file.demux(words)
+            if packet.size > 2  # MP4 has an empty text between two
+        ]
+    assert [(float(start), float(lasts)) for start, lasts, _ in shown] == [(0.0, 0.3), (0.4, 0.3), (0.8, 0.3)]
+    assert [text.dialogue for *_, (text,) in shown] == [b"hello"] * 3
+
+
+def test_the_same_encode_is_the_same_file(clip: Clip, encoded: dict[str, tuple[Path, Point]]) -> None:
+    first, _ = encoded["libx264"]
+    again = first.with_name("again.mkv")
+    encode_file(clip, Settings(find_encoder("libx264"), preset=FAST["libx264"]), 35, again)
+    assert again.read_bytes() == first.read_bytes()
+
+
+def test_text_that_cannot_be_read_is_left_out_with_one_note(tmp_path: Path) -> None:
+    write_source(tmp_path / "latin.mkv", b"caf\xe9")
+    point = encode_file(
+        open_clip(tmp_path / "latin.mkv"),
+        Settings(find_encoder("libx264"), preset="ultrafast"),
+        35,
+        tmp_path / "out.mp4",
+    )
+    assert sum("some text of subtitle stream 2 (srt, deu) is left out" in note for note in point.notes) == 1
 
 
 @pytest.mark.parametrize("name", FILES)

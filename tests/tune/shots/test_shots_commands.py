@@ -16,7 +16,7 @@ from shot_pictures import pan, still, texture
 from shot_plans import plan_of, settings_of
 
 from acuity.tune.clip import open_clip
-from acuity.tune.shots.commands import shell_script
+from acuity.tune.shots.commands import concat_command, shell_script
 from acuity.tune.shots.stitch import encode_shots
 
 needs_ffmpeg = pytest.mark.skipif(
@@ -28,7 +28,7 @@ CUTS, QUALITIES = (5, 10, 11, 13), (12, 20, 14, 16, 18)
 RATE = Fraction(24)
 
 
-def write_source(path: Path, *, start: float = 0.0, sound: bool = False) -> None:
+def write_source(path: Path, *, start: float = 0.0, sound: bool = False, words: bool = False) -> None:
     """Three unlike shots at 24 frames a second, of which the first frame is shown at `start`."""
     planes = still(texture(1), 5) + pan(40, 8, 7) + pan(60, 7, 5)
     with av.open(str(path), "w") as file:
@@ -37,6 +37,8 @@ def write_source(path: Path, *, start: float = 0.0, sound: bool = False) -> None
         video.width, video.height, video.pix_fmt = width, height, "yuv420p"
         video.codec_context.time_base = Fraction(1, 12000)
         speech: Any = file.add_stream("aac", rate=8000) if sound else None
+        if words:
+            file.add_mux_stream("subrip")
         for number, plane in enumerate(planes):
             luma = np.clip(np.rint(plane), 16, 235).astype(np.uint8)
             colour = np.full((height // 2, width), 110 + number, np.uint8)
@@ -110,3 +112,11 @@ def test_the_script_makes_the_file_that_is_promised(
         errors = [float(np.mean((picture - other) ** 2)) for other in ours.pictures]
         near = errors[number]
         assert near <= min(errors) + 1e-9 or near < 4, f"frame {number} is another one: {errors}"
+
+
+def test_text_subtitles_are_converted_for_an_mp4(tmp_path: Path) -> None:
+    write_source(tmp_path / "words.mkv", words=True)
+    plan = plan_of(open_clip(tmp_path / "words.mkv"), settings_of("libx264"), QUALITIES, CUTS)
+    command = concat_command(plan)
+    assert command[-1] == "per_shot_encode.mp4"
+    assert command[command.index("-c:s:0") + 1] == "mov_text"

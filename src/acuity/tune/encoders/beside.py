@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from acuity.tune.clip import Clip
 
 _COPIED: Final = ("audio", "subtitle")
+_TEXT: Final = ("subrip", "ass", "webvtt", "mov_text", "text")  # codecs of subtitles that are words
+_TEXT_OF: Final = {"mp4": "mov_text", "mov": "mov_text", "webm": "webvtt"}  # the one that a format holds
 INTERLEAVED: Final = 5  # seconds by which packets of one time may be apart in a file
 
 # Bytes that a container adds, as a rule: to a file, to a stream, and to a packet.
@@ -124,8 +126,18 @@ def described(stream: Stream) -> str:
     return f"{kind} stream {stream.index} ({name}{language})"
 
 
+def text_codec(format: str, stream: Stream) -> str | None:
+    """The codec that text subtitles are converted to for a file of that format; None: copied as they are."""
+    if stream.type != "subtitle" or stream.codec_context is None:
+        return None
+    codec, held = stream.codec_context.codec.canonical_name, _TEXT_OF.get(format)
+    return held if codec in _TEXT and codec != held else None
+
+
 def _holds(format: str, stream: Stream) -> bool:
-    """Whether a file of that format can hold a copy of a stream: its header is written to find out."""
+    """Whether a file of that format can hold a stream: a copy's header is written to find out."""
+    if text_codec(format, stream):
+        return True
     if isinstance(stream, AttachmentStream):
         return format == "matroska"
     if stream.type not in _COPIED:

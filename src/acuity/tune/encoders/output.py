@@ -9,11 +9,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 import av
 from av.container import InputContainer, OutputContainer
 from av.stream import AttachmentStream, Stream
+from av.subtitles.codeccontext import SubtitleCodecContext
+from av.subtitles.stream import SubtitleStream
 from av.video.stream import VideoStream
 
 from acuity.errors import OutputError, TuneError
@@ -21,7 +23,7 @@ from acuity.report.write import check_output, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start
+from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, text_codec
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 
 # Suffixes of files and FFmpeg's names of their formats.
 FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
-_OPTIONS: Final = {"mp4": {"movflags": "+faststart"}, "mov": {"movflags": "+faststart"}}
+_INDEX_FIRST: Final = {"movflags": "+faststart"}
+_SAME_BYTES: Final = {"fflags": "+bitexact"}  # no random numbers, so that the same encode is the same file
+_OPTIONS: Final = {"mp4": _INDEX_FIRST, "mov": _INDEX_FIRST, "matroska": _SAME_BYTES, "webm": _SAME_BYTES}
 _TAGS: Final = {("mp4", "hevc"): "hvc1", ("mov", "hevc"): "hvc1"}  # Apple's players want this one
 
 # Entries that describe the old file, not the work.
@@ -70,6 +74,7 @@ class _Copied(NamedTuple):
 
     source: Stream
     copy: Stream
+    text: SubtitleCodecContext | None = None  # writes subtitles that are converted
 
 
 class VideoFile:
@@ -106,7 +111,7 @@ class VideoFile:
         temporary = self._stack.enter_context(written_beside(self._out, _VIDEO, new=restricted()))
         try:
             self._container = av.open(
-                temporary, "w", format=self._format, container_options=_OPTIONS.get(self._format, {})
+                temporary, "w", format=self._format, container_options=_OPTIONS[self._format]
             )
             self._open_source()
         except BaseException as error:
@@ -235,10 +240,39 @@ class VideoFile:
             name = stream.name or stream.metadata.get("filename", "attachment")
             container.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)
             return
-        copy = container.add_stream_from_template(stream, opaque=True)
-        copy.metadata.update(_kept(stream.metadata))
-        copy.disposition = stream.disposition
-        self._copied[stream.index] = _Copied(stream, copy)
+        copied = self._text(container, stream) or _Copied(
+            stream, container.add_stream_from_template(stream, opaque=True)
+        )
+        copied.copy.metadata.update(_kept(stream.metadata))
+        copied.copy.disposition = stream.disposition
+        self._copied[stream.index] = copied
+
+    def _text(self, container: OutputContainer, stream: Stream) -> _Copied | None:
+        """Add a stream for text subtitles that the file holds in another codec; None for other streams."""
+        codec = text_codec(self._format, stream)
+        if codec is None or not isinstance(stream, SubtitleStream):
+            return None
+        made = cast("SubtitleStream", container.add_stream(codec))
+        made.time_base = stream.time_base
+        stream.codec_context.open(strict=False)  # which writes the styles' header
+        made.codec_context.subtitle_header = stream.codec_context.subtitle_header
+        self.notes.append(f"{described(stream)} is converted to {codec}, as the file can't hold it otherwise")
+        return _Copied(stream, made, made.codec_context)
+
+    def _converted(self, packet: av.Packet[Stream], copied: _Copied) -> av.Packet[Stream] | None:
+        """A subtitle in the file's codec; None if it can't be read, which a note says once."""
+        assert copied.text is not None
+        try:
+            words = cast("SubtitleStream", copied.source).codec_context.decode2(packet)
+            made = None if words is None else copied.text.encode_subtitle(words)
+        except AV_ERRORS as error:
+            note = f"some text of {described(copied.source)} is left out: {one_line(reason(error))}"
+            self.notes.extend([note] if note not in self.notes else [])
+            return None
+        if made is not None:
+            made.time_base, made.pts, made.dts = packet.time_base, packet.pts, packet.dts
+            made.duration = packet.duration
+        return made
 
     def _write_others(self, until: Fraction | None) -> None:
         """Write the packets of the other streams up to a time; None: all that are left."""
@@ -269,6 +303,13 @@ class VideoFile:
     def _write_copy(self, packet: av.Packet[Stream]) -> None:
         assert self._container is not None
         assert packet.dts is not None
+        copied = self._copied[packet.stream_index]
+        if copied.text is not None:
+            words = self._converted(packet, copied)
+            if words is None:
+                return
+            packet = words
+        assert packet.dts is not None
         if self._clip.parts is not None and packet.duration:  # what begins before the end ends there, too
             left = self._time(self._clip.frames or 0) + self._offset - packet.dts * packet.time_base
             packet.duration = max(min(packet.duration, math.ceil(left / packet.time_base)), 1)
@@ -276,7 +317,7 @@ class VideoFile:
         packet.dts -= shift
         if packet.pts is not None:
             packet.pts -= shift
-        packet.stream = self._copied[packet.stream_index].copy
+        packet.stream = copied.copy
         with self._writing():
             self._container.mux(packet)
 

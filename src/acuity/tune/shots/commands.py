@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import av
 
 from acuity.errors import TuneError
-from acuity.tune.encoders.beside import beside, opened
+from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import Target, job_of
 from acuity.tune.encoders.external import encoder_words, tag_filters
 from acuity.tune.encoders.output import FORMATS
@@ -59,23 +59,26 @@ def concat_command(plan: ShotPlan) -> list[str]:
     output = plan.stitched.path if plan.stitched else f"{_DEFAULT_OUTPUT}{_suffix(plan)}"
     command = ["ffmpeg", "-y"]
     copied: list[str] = []
+    texts: list[str | None] = []  # what each stream of subtitles is converted to
     if clip.info.kind == "container":
         with opened(clip) as source:
             format = FORMATS[os.path.splitext(output)[1].lower()]
-            kept = [stream.index for stream in beside(source, clip, format).kept]
+            kept = beside(source, clip, format).kept
+            texts = [text_codec(format, stream) for stream in kept if stream.type == "subtitle"]
             zero = Fraction(source.start_time or 0, av.time_base)
         # Times are moved by what is said here alone: programs differ in where they think a source begins.
         start = float(_begins(clip) - zero)
         command += ["-copyts", "-itsoffset", f"{start:.6f}"]
         copied += ["-itsoffset", f"{float(-zero):.6f}", "-i", clip.path, "-map", "0:v"]
-        copied += [word for one in kept for word in ("-map", f"1:{one}")]
+        copied += [word for one in kept for word in ("-map", f"1:{one.index}")]
         copied += ["-map_metadata", "1", "-map_chapters", "1"]
         copied += [] if clip.seconds is None or clip.parts is None else ["-t", f"{start + clip.seconds:.6f}"]
     command += ["-f", "concat", "-safe", "0", "-i", LIST]
     # Shots that are short are decoded with less delay: all get the same, so that times rise at the joins.
     lead = delay(plan.settings.encoder.codec)
     times = f"setts=pts=PTS:dts=(N-{lead})/TB/({clip.rate})+STARTPTS"
-    return [*command, *copied, "-c", "copy", "-bsf:v", times, output]
+    converted = [word for at, codec in enumerate(texts) if codec for word in (f"-c:s:{at}", codec)]
+    return [*command, *copied, "-c", "copy", *converted, "-bsf:v", times, output]
 
 
 def shell_script(plan: ShotPlan) -> str:
