@@ -138,6 +138,22 @@ def test_times_and_claims(tmp_path: Path) -> None:
     assert times == pytest.approx([i * 1001 / 30000 for i in range(10)], abs=1e-4)
 
 
+def test_frames_are_those_of_the_video_where_the_sound_is_longer(tmp_path: Path) -> None:
+    with av.open(tmp_path / "sound.mkv", "w") as file:
+        video: Any = file.add_stream("libx264", rate=25)
+        video.width, video.height, video.pix_fmt = 64, 64, "yuv420p"
+        sound: Any = file.add_stream("pcm_s16le", rate=8000)
+        for number in range(10):
+            frame = av.VideoFrame(64, 64, "yuv420p")
+            frame.pts = number
+            file.mux(video.encode(frame))
+        samples = av.AudioFrame("s16", "stereo", 4000)
+        samples.sample_rate, samples.pts = 8000, 0
+        file.mux([*video.encode(None), *sound.encode(samples), *sound.encode(None)])
+    with ContainerReader(tmp_path / "sound.mkv") as reader:
+        assert reader.info.frames == 10
+
+
 @pytest.mark.parametrize("name", ["clip.mp4", "clip.mkv"])
 def test_variable_rate_is_noticed(tmp_path: Path, name: str) -> None:
     ticks = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
@@ -66,6 +67,8 @@ _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever
 _UNEVEN: Final = 0.3
 _MOST_STAMPS: Final = 100_000
 _LONGEST_TAG: Final = 200  # characters
+# How Matroska's statistics say when a stream ends; the container's own duration is that of its longest one.
+_ENDS: Final = re.compile(r"(\d{1,4}):(\d\d):(\d\d\.\d{1,9})")
 UNKNOWN_FRAMES: Final = 1 << 30  # that FFmpeg promises in an AVI header that it can't complete, on a pipe
 
 
@@ -151,7 +154,14 @@ def _claimed_frames(
         return None
     if stream.duration and stream.time_base:
         return max(1, round(stream.duration * stream.time_base * rate))
-    return max(1, round(Fraction(container.duration, av.time_base) * rate)) if container.duration else None
+    if not container.duration:
+        return None
+    seconds = Fraction(container.duration, av.time_base)
+    if (ends := _ENDS.fullmatch(stream.metadata.get("DURATION", ""))) and stream.time_base:
+        hours, minutes, rest = (Fraction(part) for part in ends.groups())
+        starts = (stream.start_time or 0) * stream.time_base
+        seconds = min(seconds, hours * 3600 + minutes * 60 + rest - starts)
+    return max(1, round(seconds * rate))
 
 
 def indexed_stamps(stream: av.VideoStream) -> list[int]:
