@@ -1,6 +1,6 @@
 """Letters for pictures: a font of our own of 5x7 dots and two rows below the line.
 
-write() draws its dots as squares; soft_text() joins them by strokes, for plots.
+The dots are joined by strokes with soft edges.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,45 +139,59 @@ def write(
     scale: int = 1,
 ) -> None:
     """Draw a line of text with its top left corner there; what is outside the canvas is left out."""
-    codes = [ord(char) - _FIRST for char in plain_letters(text)]
-    if not codes:
-        return
-    dots = np.zeros((_ROWS, len(codes), ADVANCE), bool)
-    dots[:, :, :_COLUMNS] = _font()[codes].transpose(1, 0, 2)
-    large = dots.reshape(_ROWS, -1).repeat(scale, 0).repeat(scale, 1)
-    place = canvas[y : y + large.shape[0], x : x + large.shape[1]]
-    place[large[: place.shape[0], : place.shape[1]]] = colour
+    stroke = _Stroke(scale, scale, scale * _STROKE / 2, scale / 2)
+    cover = _line(text, stroke)[stroke.margin :, stroke.margin :]
+    place = canvas[y : y + cover.shape[0], x : x + cover.shape[1]]
+    part = cover[: place.shape[0], : place.shape[1], None]
+    place[:] = np.rint(place + (np.array(colour, np.float32) - place) * part)
 
 
 def soft_text(text: str, size: float, *, bold: bool = False) -> tuple[NDArray[np.float32], int]:
-    """A line of text with soft edges: how much of each pixel it covers, and the row of its baseline.
+    """A line of text: how much of each pixel it covers, and the row of its baseline.
 
-    The dots of the letters are joined by strokes. `size` is the height of a line as in CSS, so that capitals
-    are about 0.7 of it high.
+    `size` is the height of a line as in CSS, so that capitals are about 0.7 of it high.
     """
     dot = size * _CAPITAL / (_BASELINE - 1)
-    radius = dot * (_BOLD if bold else _STROKE) / 2
-    letters = [_soft_letter(ord(char) - _FIRST, dot, radius) for char in plain_letters(text)]
-    height, width = _soft_letter(0, dot, radius).shape
-    lefts = [round(number * ADVANCE * dot * _NARROW) for number in range(len(letters))]
+    stroke = _Stroke(dot, dot * _NARROW, dot * (_BOLD if bold else _STROKE) / 2)
+    return _line(text, stroke), stroke.margin + round((_BASELINE - 1) * dot)
+
+
+class _Stroke(NamedTuple):
+    """How letters are drawn, in pixels."""
+
+    down: float  # from a dot to the next
+    across: float
+    radius: float
+    inset: float = 0.0  # of the first dot's middle
+
+    @property
+    def margin(self) -> int:
+        return math.ceil(self.radius + 1)
+
+
+def _line(text: str, stroke: _Stroke) -> NDArray[np.float32]:
+    """How much of each pixel a line of text covers; there is a margin around it."""
+    letters = [_soft_letter(ord(char) - _FIRST, stroke) for char in plain_letters(text)]
+    height, width = _soft_letter(0, stroke).shape
+    lefts = [round(number * ADVANCE * stroke.across) for number in range(len(letters))]
     cover = np.zeros((height, width + (lefts[-1] if lefts else 0)), np.float32)
     for left, letter in zip(lefts, letters, strict=True):
         place = cover[:, left : left + width]
         np.maximum(place, letter, out=place)
-    return cover, math.ceil(radius + 1) + round((_BASELINE - 1) * dot)
+    return cover
 
 
 @lru_cache(maxsize=1024)
-def _soft_letter(code: int, dot: float, radius: float) -> NDArray[np.float32]:
-    """How much of each pixel a character covers; there is a margin around it."""
-    margin = math.ceil(radius + 1)
-    across = dot * _NARROW
-    size = math.ceil((_ROWS - 1) * dot) + 2 * margin, math.ceil((_COLUMNS - 1) * across) + 2 * margin
+def _soft_letter(code: int, stroke: _Stroke) -> NDArray[np.float32]:
+    """How much of each pixel a character covers: its dots are joined by strokes with soft edges."""
+    down, across, radius, inset = stroke
+    spans = (_ROWS - 1) * down, (_COLUMNS - 1) * across
+    size = [math.ceil(span + 2 * inset) + 2 * stroke.margin for span in spans]
     cover = np.zeros(size, np.float32)
-    y, x = (np.arange(length) + 0.5 - margin for length in size)
+    y, x = (np.arange(length) + 0.5 - stroke.margin - inset for length in size)
     for x0, y0, x1, y1 in _strokes(code):
-        u, v = x - x0 * across, y[:, None] - y0 * dot
-        dx, dy = (x1 - x0) * across, (y1 - y0) * dot
+        u, v = x - x0 * across, y[:, None] - y0 * down
+        dx, dy = (x1 - x0) * across, (y1 - y0) * down
         along = np.clip((u * dx + v * dy) / (dx * dx + dy * dy), 0, 1) if dx or dy else 0.0
         distance = np.hypot(u - along * dx, v - along * dy)
         np.maximum(cover, np.clip(radius + 0.5 - distance, 0, 1), out=cover, casting="same_kind")
