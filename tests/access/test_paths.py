@@ -265,3 +265,21 @@ def test_features_come_back_as_they_are(ground: Ground) -> None:
     assert ground.paths.check_feature("x=model_path=allowed/good.json:y=1") == resolved
     with pytest.raises(FeatureError, match="ends after '='"):
         ground.paths.check_feature("vif=")
+
+
+@pytest.mark.usefixtures("system")
+def test_a_single_file_may_be_read_and_neither_written_nor_its_neighbours_read(ground: Ground) -> None:
+    paths = ground.paths.with_files([str(ground.secret)])
+    assert paths.check(str(ground.secret)) == ground.secret
+    assert paths.check(str(ground.root / "out.yuv")) == ground.secret, "a link to it"
+    in_a_worker = AllowedPaths([*paths.roots, *paths.files], resolved=True)
+    assert in_a_worker.check(str(ground.secret)) == ground.secret
+    for allowed in (paths, in_a_worker):
+        assert ground.secret not in allowed.roots
+        for refused in (allowed.check, allowed.check_output):
+            with pytest.raises(PathError, match="not under an allowlisted root"):
+                refused(str(ground.outside / "clip.yuv"))
+        with pytest.raises(PathError):
+            allowed.check_output(str(ground.secret))
+    with pytest.raises(PathError):
+        ground.paths.check(str(ground.secret))

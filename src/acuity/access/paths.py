@@ -12,6 +12,7 @@ user who may write under a root decides what the files contain.
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import re
@@ -73,7 +74,7 @@ class OpenedFile:
 
 
 class AllowedPaths:
-    """The folders whose files may be read, and those among them where files may be created."""
+    """The folders, and single files, that may be read, and the folders where files may be created."""
 
     def __init__(
         self,
@@ -100,7 +101,9 @@ class AllowedPaths:
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
         chosen = roots if writable is None else writable
         named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
-        self.roots: Final = tuple(dict.fromkeys(named.values()))
+        # What another process has resolved may be single files: see with_files().
+        self.files = frozenset(root for root in named.values() if _is_plain(root))
+        self.roots: Final = tuple(root for root in dict.fromkeys(named.values()) if root not in self.files)
         self.video_roots: Final = self.roots if videos is None else tuple(videos)
         self._writable: Final = frozenset(named[root] for root in chosen)
         self.private: Final = tuple(private)
@@ -127,6 +130,12 @@ class AllowedPaths:
             listed_by=listed_by,
             extend_by=extend_by,
         )
+
+    def with_files(self, files: Iterable[str]) -> AllowedPaths:
+        """The same, and these files besides: they may be read, and nothing beside them."""
+        more = copy.copy(self)
+        more.files = self.files | {Path(os.path.realpath(file)) for file in files}
+        return more
 
     def check(self, text: str) -> Path:
         """The resolved path of a plain file that may be read; raises PathError."""
@@ -241,9 +250,14 @@ class AllowedPaths:
         return path
 
     def _root_of(self, path: Path) -> Path | None:
-        """The innermost root above the path, unless it is private; a root is not under itself."""
+        """The innermost root above the path, unless it is private; a root is not under itself.
+
+        That of a single file is the folder that it is in.
+        """
         if ".." in path.parts:
             return None
+        if path in self.files:
+            return path.parent
         text = str(path)
         found = next((root for prefix, root in self._prefixes if text.startswith(prefix)), None)
         return None if found in self.private else found
@@ -305,6 +319,13 @@ def guard_for(paths: AllowedPaths) -> Guard:
         paths.check_opened(fd, name)
 
     return guard
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _path_of(fd: int) -> Path | None:

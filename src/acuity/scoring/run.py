@@ -252,8 +252,15 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
         return os.path.basename(video) or None if isinstance(video, str | os.PathLike) else None
 
     asked = [metric for metric in metrics if metric.feature]
-    names = name(request.reference), name(request.distorted)
-    return Watched(*names, pairing.length, headlines(asked, {}), lambda frame: pairing.timeline.at(frame))
+    videos = request.reference, request.distorted
+    files = [os.fspath(video) for video in videos if isinstance(video, str | os.PathLike)]
+    return Watched(
+        *map(name, videos),
+        pairing.length,
+        headlines(asked, {}),
+        lambda frame: pairing.timeline.at(frame),
+        [file for file in files if os.path.isfile(file)],
+    )
 
 
 def _open(

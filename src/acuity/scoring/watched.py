@@ -17,3 +17,4 @@ class Watched(NamedTuple):
     total: int | None = None  # frames, where known
     metrics: Sequence[Headline] = ()  # besides models
     time_of: Callable[[int], float | None] = lambda _: None  # of a frame, in seconds
+    files: Sequence[str] = ()  # with their folders: those that a client may read, too

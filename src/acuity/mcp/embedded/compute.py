@@ -95,7 +95,8 @@ class Compute:
     def _roots(self) -> tuple[str, ...]:
         """Where the worker may open files: models known by name are our choice, not a client's."""
         models = (os.path.realpath(folder) for folder, _ in model_folders())
-        return tuple(dict.fromkeys([*map(str, self.paths.roots), *filter(os.path.isdir, models)]))
+        allowed = map(str, (*self.paths.roots, *self.paths.files))
+        return tuple(dict.fromkeys([*allowed, *filter(os.path.isdir, models)]))
 
     async def _running(self) -> Jobs:
         from acuity.jobs.service import Jobs, JobsConfig

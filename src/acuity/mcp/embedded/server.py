@@ -328,6 +328,7 @@ class EmbeddedServer:
         paths = self._given_paths
         if paths is None:
             paths = AllowedPaths.configured(data_folder(), allowed_folders(), extend_by=_EXTEND_DEFAULT)
+        paths = paths.with_files(self._watched.files)
         end = EndSignals()
         sender = CommandSender(
             self.measurement,

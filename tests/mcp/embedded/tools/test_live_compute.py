@@ -10,6 +10,13 @@ import psutil
 import pytest
 
 import acuity
+from acuity import EmbeddedServer
+from acuity.access.paths import AllowedPaths
+from acuity.measure import Measurement
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from acuity.scoring.watched import Watched
+from embedded_client import connected
 from live_ground import ERAS, MODEL, NEG, Ground, play
 from misaligned_clips import encode_luma, frames_of
 from moving_pictures import HEIGHT, WIDTH, luma, measure
@@ -176,3 +183,27 @@ def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
             assert await ground.refused(client, "compute_vmaf", **given) == said
 
     play(scene, tmp_path, MODEL)
+
+
+def test_the_files_being_measured_may_be_read_and_none_beside_them(tmp_path: Path) -> None:
+    given = raw(tmp_path)
+    reference, distorted = given["reference_path"], given["distorted_path"]
+    beside = clip(tmp_path, "420", 10, worse=True)
+    found: list[Any] = []
+
+    def attach(measurement: Measurement, watched: Watched) -> None:
+        paths = AllowedPaths([tmp_path / "elsewhere"])
+        with EmbeddedServer(measurement, paths=paths, watched=watched) as server:
+            server.start_uds(tmp_path / "s")
+            with connected(tmp_path / "s") as client:
+                for other in (distorted, beside):
+                    asked = {**given, "distorted_path": other}
+                    found.append(client.ask("tools/call", name="compute_vmaf", arguments=asked)["result"])
+
+    request = Request(
+        reference, distorted, width=WIDTH, height=HEIGHT, pixel_format="420", bitdepth=8, models=[MODEL]
+    )
+    report = run_request(request, attach=attach)
+    scored, refused = found
+    assert scored["structuredContent"]["score"] == report.score
+    assert "not under an allowlisted root" in refused["content"][0]["text"]
