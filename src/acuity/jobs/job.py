@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -35,6 +36,7 @@ class Progress:
     total: float | None
     message: str
     details: dict[str, Any] = field(default_factory=dict)  # fps, eta_seconds, mean, queue_position
+    at: float = field(default_factory=time.time, compare=False)  # when the server learned of it
 
 
 ProgressListener: TypeAlias = Callable[[Progress], Awaitable[None]]

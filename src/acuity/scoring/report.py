@@ -320,7 +320,8 @@ class ScoreReport:
         from acuity import __version__
 
         choice, labels = self.choice, [model.label for model in self.models]
-        by: str = "caller" if choice is None else choice.by
+        unnamed = self.request is not None and self.request.default_model
+        by: str = choice.by if choice is not None else "default" if unnamed else "caller"
         if any(map(self.results.is_steered, self.results.models)) or (choice and choice.model not in labels):
             choice, by = None, "steering"
         found: dict[str, Any] = plain(

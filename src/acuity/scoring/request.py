@@ -228,6 +228,7 @@ class Request:
     decoder: str = _set(
         "auto", "string", "what decodes: nvdec is the card's own decoder, refused if it can't",
         WORK, choices=DECODERS)
+    default_model: bool = False  # whether nobody named the models
     excluded_backends: Collection[str] = ()  # that must not be chosen: names, or cards as in 'cuda:0'
     sequential_first: bool = False  # order figures as libvmaf does with --threads
     # fmt: on

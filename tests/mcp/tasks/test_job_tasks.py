@@ -56,10 +56,10 @@ def test_a_call_is_planned_and_submitted() -> None:
 
 def test_progress_is_in_the_message() -> None:
     async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
-        jobs.run(task_id, Progress(3, 10, "3 of 10 frames"))
+        jobs.run(task_id, Progress(3, 10, "3 of 10 frames", at=1_700_000_010.5))
         task = await ask(client, "tasks/get", task_id)
         assert (task["status"], task["statusMessage"]) == ("working", "3 of 10 frames")
-        assert task["lastUpdatedAt"] == "2023-11-14T22:13:22.000Z"
+        assert task["lastUpdatedAt"] == "2023-11-14T22:13:30.500Z", "it moves with the progress"
 
     play(scene)
 

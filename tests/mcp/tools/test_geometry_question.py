@@ -11,6 +11,11 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
+from acuity.jobs.job import new_id
+from acuity.mcp.app import build_server
+from acuity.mcp.catalog import Catalog
+from acuity.mcp.tools import compare, worst_frames
+from acuity.mcp.tools.kept_pictures import KeptPictures
 from asking_client import Person
 from scoring_clips import GEOMETRY, raw
 from scoring_room import ERAS, ThreadJobs, ask_with, serve, services_for
@@ -85,3 +90,35 @@ class Unwilling(Person):
         if self.action == "error":
             return types.ErrorData(code=types.INTERNAL_ERROR, message="no one is here")
         return await super().fill_in(context, params)
+
+
+class PlannedJobs(ThreadJobs):
+    """Jobs that get the ids of their pictures' folders."""
+
+    new_id = staticmethod(new_id)
+
+
+@pytest.mark.parametrize("tool", ["describe_worst_frames", "compare_encodes"])
+def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) -> None:
+    person, jobs = Person(geometry=f"{SIZE} {PIXELS}"), PlannedJobs()
+    services = services_for(folder, jobs)
+    offered = [
+        *compare.tools(services),
+        *worst_frames.tools(services, KeptPictures(services.settings.data)),
+    ]
+    ref, dis = (str(folder / f"{name}_{SIZE}.yuv") for name in ("ref", "dis"))
+    many = {"reference": ref, "encodes": [{"path": dis}]}
+    pair = many if tool == "compare_encodes" else {"ref": ref, "dis": dis}
+    turned = {**GEOMETRY, "width": GEOMETRY["height"], "height": GEOMETRY["width"]}
+
+    async def main() -> None:
+        server = build_server(Catalog(tools=offered), name="acuity", version="1")
+        async with Client(server, mode="legacy", elicitation_callback=person.fill_in) as client:
+            await client.call_tool(tool, {**pair, **turned})
+
+    anyio.run(main)
+    assert len(person.asked) == 1
+    assert person.asked[0].startswith(f"ref_{SIZE}.yuv and dis_{SIZE}.yuv: the names say {SIZE} {PIXELS}")
+    request = jobs.specs[0].payload["request"]
+    chosen = request.get("scoring", request)
+    assert (chosen["width"], chosen["height"]) == (GEOMETRY["width"], GEOMETRY["height"])

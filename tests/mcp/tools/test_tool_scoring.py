@@ -436,7 +436,9 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             assert found["metrics"] == expected["metrics"]
             assert found["acuity"]["model_chosen_by"] == "viewing"
             plain = await ask(tool, **given)
-            assert plain["model"] == "vmaf_v0.6.1"
+            assert (plain["model"], plain["acuity"]["model_chosen_by"]) == ("vmaf_v0.6.1", "default")
+            named = await ask(tool, **given, model="version=vmaf_v0.6.1")
+            assert named["acuity"]["model_chosen_by"] == "caller"
             assert "metrics" not in plain
             alone = await ask(tool, **given, metrics=["psnr"])
             assert (alone["score"], alone["models"], next(iter(alone["pooled_metrics"]))) == (

@@ -169,6 +169,16 @@ def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.Mo
     assert "truncated" in listed(folder)
 
 
+@pytest.mark.parametrize(("kind", "name"), [("table", "scores.parquet"), ("model", "tiny.onnx")])
+def test_tables_and_models_are_listed_by_kind(folder: Path, kind: str, name: str) -> None:
+    for file in ("scores.parquet", "inner/tiny.onnx"):
+        (folder / file).write_bytes(b"x")
+    (entry,) = by_name(listed(folder, kind=kind)).items()
+    assert entry[0] == name
+    assert (entry[1]["kind"], entry[1]["size_bytes"]) == (kind, 1)
+    assert not {"scores.parquet", "tiny.onnx"} & {*by_name(listed(folder))}, "videos unless asked"
+
+
 def test_files_that_are_no_videos(folder: Path) -> None:
     (folder / "noise.mkv").write_bytes(os.urandom(5000))
     (folder / "empty.mp4").write_bytes(b"")

@@ -25,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 import acuity
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
+from misaligned_clips import encode_luma, frames_of
 from small_vlm import write_small_vlm
 from spoiled_clip import HEIGHT, WIDTH, WORST, luma, write_pair
 from task_client import MODERN, TaskClient, ask, begin
@@ -355,3 +356,36 @@ def test_cancelling_ends_the_model_and_leaves_no_folder(
             await asyncio.to_thread(lambda: None)
 
     with_server(tmp_path, scenario, vlm_model=str(model))
+
+
+def test_display_viewing_and_crop_are_those_of_a_score(room: Path, pair: dict[str, Any]) -> None:
+    asked: list[dict[str, Any]] = [
+        {"viewing": "phone"},
+        {"display": "1080p"},
+        {"crop": f"{WIDTH - 16}:{HEIGHT - 8}:8:4"},
+    ]
+
+    async def scenario(client: Client) -> list[Any]:
+        return [await client.call_tool(TOOL, {**pair, "images": [], "n": 1, **option}) for option in asked]
+
+    raw = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+    for option, result in zip(asked, with_server(room, scenario), strict=True):
+        model = {} if "viewing" in option else {"model": "vmaf_v0.6.1"}
+        expected = acuity.score(pair["ref"], pair["dis"], **raw, **model, **option)
+        found = document_of(result)
+        assert found["score"] == pytest.approx(expected.score, abs=1e-6)
+        assert found["model_id"] == expected.model
+
+
+def test_frames_that_are_not_the_same_are_aligned_if_asked(tmp_path: Path) -> None:
+    frames = frames_of("grain")[:40]
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
+
+    async def scenario(client: Client) -> list[Any]:
+        call = {"ref": str(ref), "dis": str(dis), "images": [], "n": 1}
+        return [await client.call_tool(TOOL, {**call, **align}) for align in ({}, {"align": "auto"})]
+
+    loose, aligned = map(document_of, with_server(tmp_path, scenario))
+    assert aligned["score"] == pytest.approx(acuity.score(ref, dis, align="auto").score, abs=1e-6)
+    assert loose["score"] < aligned["score"]

@@ -293,3 +293,4 @@ def _complete(settings: Settings) -> None:
         raise UsageError(fault)
     if not settings.models and asked.get("predict", True) and not alone:
         settings.models.append(DEFAULT_MODEL)
+        asked["default_model"] = True

@@ -80,7 +80,10 @@ class Compute:
             str(self._file(arguments[name], self.paths.check))
             for name in ("reference_path", "distorted_path")
         )
-        return Request(reference, distorted, **given, guess=not raw, threads=self._threads)
+        unnamed = not {"model", "model_version"} & arguments.given and bool(given["models"])
+        return Request(
+            reference, distorted, **given, guess=not raw, threads=self._threads, default_model=unnamed
+        )
 
     @staticmethod
     def _file(text: str, check: Callable[[str], _Checked]) -> _Checked:

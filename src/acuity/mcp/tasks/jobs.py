@@ -62,7 +62,7 @@ class JobTasks:
             id=job.id,
             status=_STATUSES[job.status],
             created=job.created,
-            updated=job.changed,
+            updated=job.changed if job.over or job.progress is None else max(job.changed, job.progress.at),
             message=_message(job),
             ttl=None,  # finished jobs are deleted by number, not by age
             result=await self._result(job),

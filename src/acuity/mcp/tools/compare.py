@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.comparison.encoder_names import AUTO as BY_ITSELF
@@ -17,6 +18,7 @@ from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.compare import TOOL, compare_payload
 from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import flag, outline, record, text
+from acuity.mcp.tools.geometry_question import settle_geometry
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring import refuse_missing_device
@@ -127,6 +129,7 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
             input_schema=INPUT,
             output_schema=OUTPUT,
             plan=plan,
+            settle=partial(settle_geometry, services.paths),
         )
     ]
 

@@ -1,4 +1,4 @@
-"""Asks the client which geometry is right, where that of a raw pair contradicts the names of its files.
+"""Asks the client which geometry is right, where that of raw videos contradicts the names of their files.
 
 Only a client that declared forms (elicitation) is asked. Without an answer the geometry of the call counts,
 and the score has the warning of video/readers/raw.py.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import AcuityError, AskingError
+from acuity.errors import AcuityError, AskingError, listed
 from acuity.mcp.asking import form_request
 from acuity.scoring.fronts import RAW
 from acuity.video.picture import PixelFormat
@@ -32,13 +32,16 @@ _WIDTH, _HEIGHT, _LAYOUT, _DEPTH = (
 
 async def settle_geometry(paths: AllowedPaths, call: Call, arguments: Arguments) -> Arguments:
     """The arguments, with the geometry that the client chose if it was asked."""
+    if not all(name in arguments for name in (_WIDTH, _HEIGHT, _LAYOUT, _DEPTH)):
+        return arguments
     pixels = PixelFormat(arguments[_LAYOUT], int(arguments[_DEPTH]))
     given = RawFormat(int(arguments[_WIDTH]), int(arguments[_HEIGHT]), pixels)
-    files = [arguments[name] for name in ("ref", "dis") if name in arguments]
-    named = set(_named(paths, files, given))
-    if len(named) != 1 or (other := named.pop()) is None:
+    encodes = [one if isinstance(one, str) else one["path"] for one in arguments.get("encodes", ())]
+    files = [*(arguments[name] for name in ("ref", "dis", "reference") if name in arguments), *encodes]
+    named = dict(_named(paths, files, given))
+    if len({*named.values()}) != 1 or (other := next(iter(named.values()))) is None:
         return arguments
-    names = " and ".join(os.path.basename(file) for file in files)
+    names = listed([os.path.basename(file) for file in named])
     message = f"{names}: the names say {other}, but the call says {given}. Which is right?"
     if not call.questions.declared(form_request(message, {})):
         return arguments
@@ -65,10 +68,12 @@ async def _choice(call: Call, message: str, choices: list[str]) -> str | None:
     return None
 
 
-def _named(paths: AllowedPaths, files: Iterable[str], given: RawFormat) -> Iterable[RawFormat | None]:
-    """The geometry by the name of each file that contradicts the given one; the plan refuses bad paths."""
+def _named(
+    paths: AllowedPaths, files: Iterable[str], given: RawFormat
+) -> Iterable[tuple[str, RawFormat | None]]:
+    """Files whose names contradict the geometry, with that of the name; the plan refuses bad paths."""
     for file in files:
         with suppress(AcuityError, OSError):
             path = paths.check(file)
             if (other := other_geometry(str(path), path.stat().st_size, given)) is not None:
-                yield other.geometry
+                yield file, other.geometry

@@ -143,6 +143,7 @@ class _Scoring:
             request.metrics,
             presets,
         )
+        request = replace(request, default_model="model" not in arguments.given and bool(models))
         if external is None:
             models += [model for preset in chosen for model in preset.models]
         checked = [await self._checked(model, arguments, external=external is not None) for model in models]

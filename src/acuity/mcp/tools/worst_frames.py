@@ -13,6 +13,7 @@ from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
 from acuity.mcp.calls import shown
 from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import array, flag, number, outline, record, whole
+from acuity.mcp.tools.geometry_question import settle_geometry
 from acuity.mcp.tools.kept_pictures import TOOL, KeptPictures
 from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
@@ -115,6 +116,7 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
             input_schema=INPUT,
             output_schema=OUTPUT,
             plan=plan,
+            settle=partial(settle_geometry, services.paths),
             refusals={"pixfmt": partial(_no_format, "pixfmt"), "bitdepth": partial(_no_format, "bitdepth")},
         )
     ]
