@@ -6,12 +6,14 @@ that can't be read or written never fails the work; its notes say what happened.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -51,6 +53,9 @@ _OLD_DOCUMENTS: Final = """
 DELETE FROM documents WHERE key IN (SELECT key FROM documents ORDER BY used DESC LIMIT -1 OFFSET ?)
 """
 
+# Parts of the package that no figure depends on.
+_NO_ENGINE: Final = frozenset(("__pycache__", "access", "cli", "jobs", "mcp", "worker"))
+
 _T = TypeVar("_T")
 Unpack = Callable[[str, bytes], _T]  # makes the object of its JSON and its arrays
 
@@ -62,6 +67,20 @@ def cache_folder() -> str:
     base = os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
     return str(root / "acuity")
+
+
+@cache
+def engine_build() -> str:
+    """A digest of the code that figures come from, for keys: what another build computed is never found."""
+    root, digest = os.path.dirname(__file__), hashlib.sha256()
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(set(names) - _NO_ENGINE)
+        for name in sorted(files):
+            path = os.path.join(folder, name)
+            code = Path(path).read_bytes()
+            digest.update(f"{os.path.relpath(path, root)}\0{len(code)}\0".encode())
+            digest.update(code)
+    return digest.hexdigest()
 
 
 def cache_path(name: str) -> str:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 
+import acuity
+from acuity.cache_file import engine_build
+from acuity.comparison import memory
 from acuity.comparison.report import CompareReport, CompareRow
 from acuity.comparison.request import ComparePair, CompareRequest
 from acuity.comparison.run import compare_videos
@@ -50,6 +56,32 @@ def test_another_request_is_scored_anew(tmp_path):
     assert not _compared(ref, dis, remember=False).rows[0].remembered
     assert _compared(ref, dis, threads=1).rows[0].remembered
     assert _compared(ref, dis, metrics=["vmaf"]).rows[0].remembered  # the default by its name
+
+
+def _build(package: Path) -> str:
+    """The build that a copy of the package says it is."""
+    asked = [sys.executable, "-c", "from acuity.cache_file import engine_build; print(engine_build())"]
+    path = {**os.environ, "PYTHONPATH": str(package.parent)}
+    return subprocess.run(asked, env=path, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_build_of_the_same_version_is_scored_anew(tmp_path, monkeypatch):
+    package = tmp_path / "acuity"
+    unneeded = shutil.ignore_patterns("__pycache__", "mcp", "jobs")
+    shutil.copytree(Path(acuity.__file__).parent, package, ignore=unneeded)
+    builds = [_build(package)]
+    for name in ("cli/main.py", "features/psnr.py"):
+        with (package / name).open("a") as file:
+            file.write("# changed")
+        builds.append(_build(package))
+    assert builds[0] == f"{engine_build()}\n" == builds[1], "no figure depends on commands"
+    assert builds[2] != builds[1]
+
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    _compared(ref, dis)
+    assert _compared(ref, dis).rows[0].remembered
+    monkeypatch.setattr(memory, "engine_build", lambda: builds[2])
+    assert not _compared(ref, dis).rows[0].remembered
 
 
 def test_a_changed_file_never_gets_an_old_figure(tmp_path):

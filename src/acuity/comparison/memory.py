@@ -13,8 +13,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity import __version__
-from acuity.cache_file import CacheFile, cache_path
+from acuity.cache_file import CacheFile, cache_path, engine_build
 from acuity.errors import AcuityError
 from acuity.models.digests import model_digests
 from acuity.scoring.kept_report import can_be_kept, packed, unpacked
@@ -60,7 +59,7 @@ class Memory:
             files = identity(names[0]), identity(names[1])
             digests = [file_digest(name, self._cache) for name in names]
             about: dict[str, Any] = {
-                "engine": __version__,
+                "engine": engine_build(),
                 "libraries": _libraries(),
                 "files": digests,
                 "names": names,  # they are in the report, and tell the geometry of raw video

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity import __version__
+from acuity.cache_file import engine_build
 from acuity.models.digests import model_digests
 from acuity.scoring.metrics import find_metrics
 from acuity.tune.encoders.versions import encoder_version
@@ -45,7 +45,7 @@ def _common(clip: Clip, settings: Settings, scoring: Scoring) -> dict[str, Any]:
 
 def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
     return {
-        "engine": __version__,
+        "engine": engine_build(),
         "notes": _NOTES,
         "clip": clip.digest(),
         "scoring": scoring.document(),
