@@ -125,6 +125,26 @@ def test_another_figure_and_the_frames_in_view(chromium: Chromium, tmp_path: Pat
     in_browser(chromium, test)
 
 
+def test_frames_of_two_models_in_view_are_not_pooled(chromium: Chromium, tmp_path: Path) -> None:
+    made = score_fixture()
+    vmaf, *others = made.series[0].columns
+    told = [(name, "see each model") for name, _ in vmaf.figures]
+    swapped = vmaf._replace(figures=told, breaks=[250])
+    made = replace(made, series=[made.series[0]._replace(columns=[swapped, *others])])
+
+    async def test(page: DevTools) -> None:
+        await opened(page, made, tmp_path)
+        for key in ("v", "c"):
+            await page.press(key)
+        for frames, mean in ((300, "see each model"), (150, f"{vmaf.values[:150].mean():.2f}")):
+            for key in ("Home", "+", "Escape"):
+                await page.press(key)
+            await page.until(f"{HEADINGS}.some((one) => one.includes('{frames} frames in view'))")
+            assert (await page.value(FIGURES))["mean"] == mean
+
+    in_browser(chromium, test)
+
+
 def test_a_press_shows_the_pictures_of_that_frame_or_of_the_nearest(
     chromium: Chromium, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_measurements_cut_short_are_marked() -> None:
         ("4.00", "two, mean of frames 2 to 8"),
     ]
     assert set(dict(steered.series[0].columns[0].figures).values()) == {"see each model"}
+    assert steered.series[0].columns[0].breaks == [2]
 
 
 def test_odd_reports_are_named() -> None:

@@ -56,6 +56,7 @@ class Column(NamedTuple):
     unit: str = ""
     better: Literal["higher", "lower"] | None = None
     figures: Sequence[tuple[str, str]] = ()  # what is said of all rows: mean, percentiles, as text
+    breaks: Sequence[int] = ()  # rows from which on another model scores, on another scale
 
 
 class Event(NamedTuple):
@@ -267,6 +268,7 @@ def _about(column: Column) -> dict[str, Any]:
         "unit": one_line(column.unit),
         "better": column.better,
         "figures": [[one_line(name), one_line(value)] for name, value in column.figures],
+        **({"breaks": [int(row) for row in column.breaks]} if column.breaks else {}),
     }
 
 

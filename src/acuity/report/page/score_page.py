@@ -61,9 +61,10 @@ def score_page(
         _title(extra, about),
         frames,
         [
-            Column(name, one.label, one.kind, columns[name], one.unit, one.better, said)
+            Column(name, one.label, one.kind, columns[name], one.unit, one.better, said, breaks)
             for name, one in shown.items()
             for said in [_SEE_PARTS if name in parts else _said(figures[name], one)]
+            for breaks in [[int(np.searchsorted(frames, part["first"])) for part in parts.get(name, [])[1:]]]
         ],
         _times(extra, about, frames, order),
         events,

@@ -177,7 +177,9 @@ export class Curves {
     const whole = !this.ofView || (this.chart.from <= 0 && this.chart.to >= this.chart.rows);
     const [from, to] = whole ? [0, one.values.length] : this.chart.rowsInView();
     say(this.spreadHeading, `Distribution: ${one.name}, ${whole ? 'all frames' : `${count(Math.min(to, one.values.length) - from)} frames in view`}`);
-    const known = whole && this.base === null ? column.figures : [];
+    // Frames of several models have no common scale: what is said of all is said of these, too.
+    const mixed = (column.breaks ?? []).some((row) => from < row && row < to);
+    const known = (whole || mixed) && this.base === null ? column.figures : [];
     if (one.high) {
       this.spread.replaceChildren(element('p', { class: 'soft' }, 'This figure is in the page as ranges only, so its values can’t be counted here.'), figureList(known));
       return;

@@ -90,7 +90,17 @@ class Given:
         pass
 
     def score_at(self, frame: int, _: str) -> float:
+        if math.isnan(self._scores[frame]):
+            raise ScoreError("the picture is of one colour, which the model can't judge")
         return self._scores[frame]
+
+
+def test_frames_that_a_model_cannot_judge_are_passed_over() -> None:
+    running = RunningScores(cast(Measurement, Given(50.0, math.nan, 20.0, math.nan)), "nr")
+    running.advance()
+    assert running.since(0) == ([0, 2], [50.0, 20.0])
+    assert running.aggregate is not None
+    assert running.aggregate["mean"] == 35.0
 
 
 def test_scores_that_are_no_number_are_not_taken(tmp_path: Path) -> None:

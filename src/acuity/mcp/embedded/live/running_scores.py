@@ -1,4 +1,4 @@
-"""The scores known so far, from the first frame on without a gap, and their pools.
+"""The scores known so far, of all frames up to the newest that have one, and their pools.
 
 Each frame is read once, so asking a thousand times a second costs no more than asking once. Sums are made in
 the report's order, and give its digits.
@@ -99,9 +99,12 @@ class RunningScores:
         while (frame := self._measurement.next_counted(self._next)) < fed:
             try:
                 score = self._measurement.score_at(frame, self.name)
-            except (NotReady, ScoreError):
+            except NotReady:
                 return
-            self._take(frame, score)
+            except ScoreError:  # it has no score, and never will: a model can't judge a blank picture
+                self._next = frame + 1
+            else:
+                self._take(frame, score)
 
     def _take_many(self) -> None:
         try:
@@ -111,7 +114,7 @@ class RunningScores:
         for frame, score in zip(results.frames, results.columns[self.name].tolist(), strict=True):
             if frame < self._next:
                 continue
-            if math.isnan(score):
+            if math.isnan(score):  # not yet, or never: _take_each() tells which
                 return
             self._take(frame, score)
 
