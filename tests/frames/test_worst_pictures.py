@@ -25,7 +25,7 @@ from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import to_frame
 from acuity.video.readers.open import OpenOptions, RawGeometry
 from acuity.video.rgb import to_rgb8
-from video_clips import encode
+from video_clips import encode, y4m_bytes
 
 MATRICES = {"bt709": Colorspace.ITU709, "smpte170m": Colorspace.ITU601, "bt2020nc": Colorspace.BT2020}
 
@@ -92,6 +92,20 @@ def colours_of_file(path: Path) -> PairColours:
     readers = open_pair(path, path, RawGeometry(), OpenOptions())
     with pair_videos(*readers) as pairing:
         return colours_of(pairing)
+
+
+@pytest.mark.parametrize(("tag", "centred"), [("420jpeg", True), ("420mpeg2", False)])
+def test_chroma_lies_where_the_video_says(tag: str, centred: bool, tmp_path: Path) -> None:
+    step = np.where(np.arange(8) < 4, 60, 200).astype(np.uint8) * np.ones((8, 1), np.uint8)
+    planes = [np.full((16, 16), 120, np.uint8), step, step]
+    path = tmp_path / "step.y4m"
+    path.write_bytes(y4m_bytes([planes, planes], f"W16 H16 F25:1 C{tag}"))
+    colours = colours_of_file(path)
+    shown, mirrored = (
+        colours.picture(Picture(tuple(plane[:, ::turn] for plane in planes), PixelFormat("420", 8)))
+        for turn in (1, -1)
+    )
+    assert np.array_equal(shown, mirrored[:, ::-1]) is centred
 
 
 def test_hdr_is_tone_mapped_and_says_so(tmp_path: Path) -> None:

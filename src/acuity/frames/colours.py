@@ -35,6 +35,7 @@ class PairColours(NamedTuple):
     primaries: str | None = None
     aspect: Fraction | None = None  # of one sample
     notes: tuple[Note, ...] = ()
+    centred: bool = False  # whether chroma lies between two columns of luma
 
     def __str__(self) -> str:
         shown = f"{self.matrix}, {'full' if self.full_range else 'limited'} range"
@@ -50,7 +51,8 @@ class PairColours(NamedTuple):
             stop = min(start + _ROWS, y + height)
             top = max(start - _MARGIN, 0)
             strip = _rows(picture, top, min(stop + _MARGIN, picture.height))
-            shown = to_rgb(strip, self.matrix, self.full_range)[start - top : stop - top, x : x + width]
+            rgb = to_rgb(strip, self.matrix, self.full_range, centred=self.centred)
+            shown = rgb[start - top : stop - top, x : x + width]
             if self.transfer is not None:
                 shown = tone_mapped(shown, self.transfer, self.primaries)
             elif self.primaries in _WIDE:
@@ -98,7 +100,9 @@ def colours_of(pairing: Pairing) -> PairColours:
                 "narrower or wider than in a player",
             )
         )
-    return PairColours(matrix, bool(tags.full_range), transfer, tags.primaries, aspect, tuple(found))
+    return PairColours(
+        matrix, bool(tags.full_range), transfer, tags.primaries, aspect, tuple(found), ref.centred
+    )
 
 
 def _rows(picture: Picture, top: int, bottom: int) -> Picture:

@@ -46,22 +46,22 @@ def usual_matrix(width: int, height: int) -> str:
     return "bt709" if width >= _HD[0] or height > _HD[1] else "smpte170m"
 
 
-def to_rgb(picture: Picture, matrix: str | None = None, full_range: bool = False) -> Floats:
+def to_rgb(
+    picture: Picture, matrix: str | None = None, full_range: bool = False, *, centred: bool = False
+) -> Floats:
     """Red, green and blue of 0 to 1, as rows x columns x 3; None stands for the matrix that players take.
 
-    Values outside 0 to 1, which no display shows, are clipped. Raises InputError for a matrix that isn't
+    Values outside 0 to 1, which no display shows, are clipped. Chroma that is `centred` lies between two
+    columns, as JPEG, MPEG-1 and Y4M's C420jpeg have it. Raises InputError for a matrix that isn't
     in WEIGHTS, and for a picture whose chroma was left out.
     """
-    return np.ascontiguousarray(rgb_planes(picture, matrix, full_range).transpose(1, 2, 0))
+    return np.ascontiguousarray(rgb_planes(picture, matrix, full_range, centred=centred).transpose(1, 2, 0))
 
 
 def to_rgb8(
     picture: Picture, matrix: str | None = None, full_range: bool = False, *, centred: bool = False
 ) -> NDArray[np.uint8]:
-    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb().
-
-    Chroma that is `centred` lies between two columns, as JPEG images have it.
-    """
+    """Red, green and blue of 0 to 255, rounded, as rows x columns x 3; otherwise as to_rgb()."""
     planes = rgb_planes(picture, matrix, full_range, centred=centred)
     planes *= np.float32(255)
     return np.ascontiguousarray(np.rint(planes, out=planes).astype(np.uint8).transpose(1, 2, 0))

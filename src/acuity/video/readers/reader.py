@@ -58,6 +58,14 @@ class VideoInfo:
         return self.kind == "images" or container == "image2" or container.endswith("_pipe")
 
     @property
+    def centred(self) -> bool:
+        """Whether its chroma lies between two columns of luma, as far as codec and Y4M's tag say it.
+
+        PyAV doesn't hand on the location that other streams may be tagged with: theirs is taken for left.
+        """
+        return self.codec in ("mjpeg", "mpeg1video") or self.extra.get("colour") == "420jpeg"
+
+    @property
     def hdr(self) -> bool:
         return self.transfer in {"smpte2084", "arib-std-b67"}
 
