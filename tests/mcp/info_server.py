@@ -123,6 +123,5 @@ def check_tools(tools: Sequence[types.Tool], names: Sequence[str]) -> None:
             jsonschema.Draft202012Validator.check_schema(schema)
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is True
-        assert tool.annotations.idempotent_hint is True
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False

@@ -177,10 +177,9 @@ class Tool:
             input_schema=self.input_schema,
             output_schema=self.output_schema,
             annotations=types.ToolAnnotations(
-                title=self.title,
                 read_only_hint=self.read_only,
                 destructive_hint=self.destructive,
-                idempotent_hint=self.idempotent,
+                idempotent_hint=None if self.read_only else self.idempotent,  # it means nothing otherwise
                 open_world_hint=self.open_world,
             ),
             _meta=self.meta,

@@ -301,10 +301,10 @@ def test_annotations_say_which_tools_change_something() -> None:
         }
         assert hints == {
             "submit_job": (False, False, False),
-            "get_job": (True, False, True),
-            "list_jobs": (True, False, True),
+            "get_job": (True, False, None),
+            "list_jobs": (True, False, None),
             "cancel_job": (False, True, True),
-            "get_frames": (True, False, True),
+            "get_frames": (True, False, None),
         }
 
     anyio.run(main)

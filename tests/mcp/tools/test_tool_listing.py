@@ -15,7 +15,7 @@ from acuity.mcp.standalone.main import product
 from tool_results import sentence_of
 
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
-MOST_TOKENS = 11700
+MOST_TOKENS = 11100
 CHARACTERS_A_TOKEN = 4
 
 

@@ -346,7 +346,6 @@ def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
         described = tool.describe()
         assert described.annotations is not None
         assert described.annotations.read_only_hint
-        assert described.annotations.idempotent_hint
     assert "width" not in offered[1].input_schema["properties"]
 
 

@@ -22,26 +22,23 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
 _LIST: Final = """\
-Which backends the engine that scores was built with: true means compiled in, not that it works on this \
-machine. Call probe_backend for the one you want before you pass it as `backend` to vmaf_score or \
-vmaf_score_encoded; a backend that is false here is refused there, never replaced by another. `cards` has \
-the graphics cards, if there are any, with name, driver, memory in bytes, and the `problem` of one on which \
-a kernel didn't run. Where the operator has set VMAF_BIN, that binary scores: the booleans are its own, \
-`external` has its path, and `own` those of Acuity's engine, which then stands by."""
+The backends that the scoring engine was built with: true means compiled in, not that it works here: call \
+probe_backend before you pass one as `backend`. One that is false is refused, never replaced. `cards` has \
+the graphics cards: name, driver, memory in bytes, and the `problem` of one on which a kernel didn't run. \
+Where the operator has set VMAF_BIN, that binary scores: the booleans are its own, `external` has its \
+path, `own` those of Acuity's engine."""
 
 _PROBE: Final = """\
-Score one 64x64 grey pair with a backend and see whether that works: it tells a backend that is compiled \
-in from one whose driver is there and healthy. Call it once before the first score with a backend other \
-than auto or cpu, or when scores fail. An unhealthy backend is an answer, not a failure of this tool: \
-runtime_healthy is false and `error` says why. `cards` has the graphics cards that it knows. Where VMAF_BIN \
-is set, that binary is probed, `external` has the same with its path, and `own` is the probe of Acuity's \
-engine."""
+Score one 64x64 grey pair with a backend: whether its driver is there and healthy. Call it before the \
+first score with a backend other than auto or cpu, or when scores fail. An unhealthy backend is an answer, \
+not a failure: runtime_healthy is false and `error` says why. `cards` has the graphics cards. Where \
+VMAF_BIN is set, that binary is probed, `external` has the same with its path, `own` is the probe of \
+Acuity's engine."""
 
 _VERSION: Final = """\
-What does the scoring: the vmaf command, its version and the backends it was built with, and Acuity's own \
-engine with the instruction set and threads it uses. Quote it beside scores that others should be able to \
-reproduce. Where the operator has set VMAF_BIN, binary_path, version and build_flags are that binary's; \
-`error` says what is wrong with it."""
+What does the scoring: the vmaf command, its version and backends, and Acuity's own engine with its \
+instruction set and threads. Quote it beside scores that others should reproduce. Where the operator has \
+set VMAF_BIN, binary_path, version and build_flags are that binary's; `error` says what is wrong with it."""
 
 _PROBE_SECONDS: Final = 60.0
 _CARDS_SECONDS: Final = 20.0  # that a list of backends waits for the cards

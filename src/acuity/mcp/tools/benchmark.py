@@ -28,11 +28,10 @@ FIXTURES: Final = (
 )
 
 _TEXT: Final = """\
-Measure how fast this machine scores: 576x324, 1920x1080 and 3840x2160, made on the spot, on every \
-backend that works. `stdout` is a table for people, `rows` the same for programs: frames per second and wall \
-time of several rounds, and the largest difference of a frame's score to the CPU's, PASS below 0.01, WARN \
-below 0.1, FAIL above; BASE is the CPU itself, SKIP a backend that isn't there. It occupies the machine for \
-up to some minutes: submit it with submit_job where your client does not wait that long."""
+Measure how fast this machine scores 576x324, 1920x1080 and 3840x2160 on every backend that works. \
+`stdout` is a table for people, `rows` the same for programs: frames per second and wall time of several \
+rounds, and the largest difference of a frame's score to the CPU's: PASS below 0.01, WARN below 0.1, FAIL \
+above; BASE is the CPU itself, SKIP a backend that isn't there. Takes minutes: use submit_job."""
 
 
 def tools(services: Services) -> list[Tool]:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
 _LIST: Final = """\
-The feature extractors and what each measures. Call it before you pass `feature` to a scoring tool, and \
-again with a `name` for that extractor's options (types, ranges, defaults) and the figures that it adds to \
-every frame (`provides`). An entry of `feature` is NAME, or NAME=OPTION=VALUE:OPTION=VALUE, as in \
-"vif=debug=true:vif_enhn_gain_limit=1.0". Models bring the features they need by themselves."""
+The feature extractors and what each measures; with a `name` that one's options (types, ranges, defaults) \
+and the figures that it adds to every frame (`provides`). An entry of `feature` in a scoring tool is NAME, \
+or NAME=OPTION=VALUE:OPTION=VALUE, as in "vif=debug=true:vif_enhn_gain_limit=1.0". Models bring the \
+features they need."""
 
 _BRIEF: Final = ("name", "backend", "source", "summary")
 

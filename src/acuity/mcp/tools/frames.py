@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
 _TEXT: Final = """\
-Read figures of single frames of a finished score as a table: a row a frame, `columns` names its entries. \
-Without `features` these are the scores alone, about 700 frames an answer. Call it to find bad stretches, \
-or with `features` to see what happened in one; `worst` in the score's own answer has the lowest frames. \
-Where a range doesn't fit, `next` is the range to ask for next; null: that was all."""
+Figures of single frames of a finished score, a row a frame; `columns` names its entries. Without \
+`features` these are the scores alone, about 700 frames an answer. Call it to find bad stretches, or with \
+`features` to see what happened in one; `worst` in the score's answer has the lowest frames. Where a range \
+doesn't fit, `next` is the range to ask for next; null: that was all."""
 
 _PAGE: Final = 18_000  # characters of the rows of one answer
 _MARGIN: Final = 6  # characters around a row

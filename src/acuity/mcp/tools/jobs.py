@@ -24,26 +24,24 @@ if TYPE_CHECKING:
 CARRIERS: Final = {"submit_job": "tool"}  # tools that run others, and the argument that names those
 
 _SUBMIT: Final = """\
-Start a long tool in the background and get a job_id at once. Use this instead of calling the tool itself \
-for clips longer than a minute, for 4K, for several pairs at once, or whenever your client may give up \
-waiting. Then call get_job every few seconds until status is completed, failed, cancelled or interrupted. \
-The job goes on when you disconnect, and its result outlives a restart of the server. A wrong path or option \
-is refused at once."""
+Start a long tool in the background and get a job_id at once: for clips longer than a minute, for 4K, for \
+several pairs, or whenever your client may give up waiting. Then call get_job every few seconds until \
+status is completed, failed, cancelled or interrupted. The job goes on when you disconnect, and its result \
+outlives a restart of the server. A wrong path or option is refused at once."""
 
 _GET: Final = """\
 How a job is doing: status, queue_position while it waits, progress (done, total, fps, eta_seconds, mean) \
-while it runs, the reason in error if it failed, and in result what the tool itself would have answered \
-once status is completed. Poll it every few seconds, not in a tight loop. get_frames reads single frames."""
+while it runs, the reason in error if it failed, and in result the tool's answer once status is completed. \
+Poll it every few seconds. get_frames reads single frames."""
 
 _LIST: Final = """\
-Jobs of this server, newest first: waiting, running and finished ones, tools called directly included. \
-Use it to find a job_id again after a reconnect, to see what occupies the machine, or to follow several \
-jobs at once. It is brief; get_job or detail=true tell more."""
+Jobs of this server, newest first: waiting, running and finished, tools called directly included. Use it \
+to find a job_id again, to see what occupies the machine, or to follow several jobs. get_job or \
+detail=true tell more."""
 
 _CANCEL: Final = """\
-Stop a job that is waiting or running; its processes end and the cores are free within a second. \
-What it had measured is lost. Harmless when repeated: a job that is over stays as it is, and `message` \
-says so."""
+Stop a job that is waiting or running; the cores are free within a second, and what it had measured is \
+lost. A job that is over stays as it is, and `message` says so."""
 
 _SHOWN: Final = 20  # jobs, unless more are asked for
 

@@ -33,23 +33,20 @@ if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
 
 _LIST: Final = """\
-The models of this server, by name, with path, format and size, whether this version can score with them \
-(`usable`) and what they are meant for (intended_use). Call it before scoring with anything but the default, \
-or when a model was not found. Score with a model by passing model="version=NAME" to vmaf_score or \
-vmaf_score_encoded, with one of format onnx by tiny_model="NAME". As a rule: vmaf_v0.6.1 for up to 1080p, \
-vmaf_4k_v0.6.1 for 2160p, the neg model to compare encoders that may sharpen; the vmaf_v1 models are the \
-generation of 2026, each for a display and a distance: viewing=tv, phone or 4k-tv chooses among them."""
+The models of this server: name, path, format, size, whether this version can score with them (`usable`) \
+and what they are meant for (intended_use). Pass one as model="version=NAME", one of format onnx as \
+tiny_model="NAME". As a rule: vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, neg models to compare \
+encoders that may sharpen; viewing=tv, phone or 4k-tv chooses among the vmaf_v1 models, the generation of \
+2026, each for a display and a distance."""
 
 _DESCRIBE: Final = """\
-What a model is: the features it reads and their options, its type, the range of its scores, what it is \
-meant for, and whether this version can score with it. If not, `problem` says why. Call it to choose \
-between models that list_models names, or to check a file of your own before scoring with it. \
-`model_argument` is what to pass as `model` to vmaf_score and vmaf_score_encoded, tiny_model_argument as \
-`tiny_model`."""
+What a model is: its features and their options, its type, the range of its scores, what it is meant for, \
+and whether this version can score with it; if not, `problem` says why. Call it to choose a model, or to \
+check a file of your own. Pass `model_argument` as `model`, tiny_model_argument as `tiny_model`."""
 
 _NAME: Final = (
-    "A name from list_models (vmaf_v0.6.1), a file name (vmaf_v0.6.1.json), or the path of a model file "
-    "in a folder that this server may read."
+    "A name from list_models (vmaf_v0.6.1), a file name (vmaf_v0.6.1.json), or a model file's path in an "
+    "allowed folder."
 )
 
 

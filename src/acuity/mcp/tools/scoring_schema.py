@@ -22,7 +22,7 @@ _TAGGED: Final = ("colour", "deinterlace", "filter")
 
 
 def path_argument(description: str) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": MAX_TEXT, "description": description}
+    return {"type": "string", "description": description}  # access/path_text.py bounds it
 
 
 def model_argument(description: str) -> dict[str, Any]:
