@@ -255,7 +255,8 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
     videos = request.reference, request.distorted
     files = [os.fspath(video) for video in videos if isinstance(video, str | os.PathLike)]
     return Watched(
-        *map(name, videos),
+        name(request.reference),
+        name(request.distorted),
         pairing.length,
         headlines(asked, {}),
         lambda frame: pairing.timeline.at(frame),
