@@ -17,6 +17,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -32,6 +33,8 @@ from acuity.video.readers.guess import IMAGE_SUFFIXES
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
 _FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+_LEAST: Final = 4096  # bytes of a file in a quota, so that their number is bounded, too
 
 # What the tool that lists files lists besides videos, and how the names of those files end.
 KINDS: Final = {"table": ".parquet", "model": ".onnx"}
@@ -84,14 +87,17 @@ class AllowedPaths:
         resolved: bool = False,
         videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
+        quota: int | None = None,
     ) -> None:
         """`writable` are roots too; None: all roots. `private` are folders that can't be read even inside
         a root, except for roots inside them. Roots are resolved once, now.
 
         With `resolved` they are used unchanged, because another process has resolved them: a link that
         replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
-        all roots. `listed_by` is the tool that lists the files, for errors about missing ones.
+        all roots. `listed_by` is the tool that lists the files, for errors about missing ones. `quota` are
+        the bytes that each writable root may hold, whoever wrote them; None: any number.
         """
+        self._quota = quota
         self._listed_by = listed_by
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
@@ -99,7 +105,7 @@ class AllowedPaths:
         named = {root: root if resolved else resolve_root(root, "a root") for root in (*roots, *chosen)}
         self.roots: Final = tuple(dict.fromkeys(named.values()))
         self.video_roots: Final = self.roots if videos is None else tuple(videos)
-        self._writable: Final = frozenset(named[root] for root in chosen)
+        self.writable: Final = tuple(dict.fromkeys(named[root] for root in chosen))
         self.private: Final = tuple(private)
         everything = {*self.roots, *self.private}
         innermost = sorted(everything, key=lambda root: len(root.parts), reverse=True)
@@ -107,16 +113,23 @@ class AllowedPaths:
 
     @classmethod
     def configured(
-        cls, data: Path, allow: Iterable[str] = (), *, listed_by: str | None = None
+        cls,
+        data: Path,
+        allow: Iterable[str] = (),
+        allow_write: Iterable[str] = (),
+        *,
+        listed_by: str | None = None,
+        quota: int | None = None,
     ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
-        found = roots_of(data, allow)
+        found = roots_of(data, allow, allow_write)
         return cls(
             found.readable,
             writable=found.writable,
             private=found.private,
             videos=found.videos,
             listed_by=listed_by,
+            quota=quota,
         )
 
     def check(self, text: str) -> Path:
@@ -171,14 +184,31 @@ class AllowedPaths:
         so a writable parent doesn't make the data folder writable.
         """
         path = self._resolve(text)
-        if self._root_of(path) not in self._writable:
-            raise PathError(f"path {shown(text)} is under a root that is only read: write elsewhere")
+        self.check_room(path)
         if not path.parent.is_dir():
             raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
         for name in (to_absolute(text), path):  # a broken link exists, too
             if self._is_there(name, text):
                 raise PathError(f"path {shown(text)} exists already: give a new name")
         return path
+
+    def check_room(self, path: Path, more: int = 0) -> None:
+        """Raise PathError unless the folder of a resolved path may be written and has room for more bytes."""
+        root, quota = self._root_of(path), self._quota
+        if root is None:
+            raise self._outside(str(path))
+        if root not in self.writable:
+            there = " or ".join(f"'{folder}'" for folder in self.writable if folder.is_dir())
+            raise PathError(
+                f"path {shown(str(path))} is in '{root}', which is only read: "
+                f"{f'write to {there}, or ' if there else ''}allow it with --allow-write DIR "
+                "(VMAF_MCP_ALLOW_WRITE)"
+            )
+        if quota is not None and _size_of(root, quota) + more > quota:
+            raise PathError(
+                f"the folder '{root}' has no room for path {shown(str(path))}: it may hold {quota} bytes "
+                "(--max-output-bytes), so remove files there, or raise that"
+            )
 
     def create(self, text: str) -> OpenedFile:
         """check_output(), and create the file in the folder that was checked, opened for writing."""
@@ -296,6 +326,19 @@ def guard_for(paths: AllowedPaths) -> Guard:
         paths.check_opened(fd, name)
 
     return guard
+
+
+def _size_of(folder: Path, most: int) -> int:
+    """The bytes of all files in a folder; counting ends above `most`. Each is counted as a page at least."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        total += _LEAST
+        for name in names:
+            with suppress(OSError):
+                total += max(os.lstat(os.path.join(place, name)).st_size, _LEAST)
+            if total > most:
+                return total
+    return total
 
 
 def _path_of(fd: int) -> Path | None:
