@@ -1,4 +1,4 @@
-"""Who is next: the client with the fewest running jobs, then one of each in turn; and never more than may wait."""
+"""Who is next: the client with the fewest running, then one of each in turn; and how many may wait."""
 
 from __future__ import annotations
 

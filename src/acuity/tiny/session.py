@@ -9,8 +9,8 @@ frame already, and the figures are the same on machines with other numbers of co
 share a pool of N threads, for few workers and large models.
 
 Memory. All sessions of a process take it from one arena with a limit: half of the machine's memory, or three
-quarters of what the process may have, if that is limited. A graph that asks for more fails with a sentence and
-leaves the process alive.
+quarters of what the process may have, if that is limited. A graph that asks for more fails with a sentence
+and leaves the process alive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one client's long work leaves for the others: short work ends beside it, with real worker processes."""
+"""What one client's long work leaves for others: short work ends beside it, in real worker processes."""
 
 from __future__ import annotations
 

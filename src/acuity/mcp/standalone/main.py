@@ -120,9 +120,8 @@ def tool_names(settings: Settings) -> list[str] | None:
     """The tools of a server with these settings; None: foreign workers have them. Nothing is started."""
     if settings.has_foreign_workers:
         return None
-    services = _services(
-        replace(settings, allow=(), allow_write=())
-    )  # folders are checked at the start, and name no tools
+    # Folders are checked at the start, and name no tools.
+    services = _services(replace(settings, allow=(), allow_write=()))
     catalog = product_catalog(services, InMemorySubscriptionBus(), KeptPictures(settings.data))
     return [tool.name for tool in catalog.tools]
 
