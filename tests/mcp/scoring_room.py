@@ -60,8 +60,8 @@ def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Service
 
 def settings_for(folder: Path, binary: Path | None = None) -> Settings:
     """Clients may read and write in the folder."""
-    data, name = folder / "data", None if binary is None else str(binary)
-    return Settings(data=data, allow_write=(str(folder),), binary=name)
+    data, allow, name = folder / "data", (str(folder),), None if binary is None else str(binary)
+    return Settings(data=data, allow=allow, allow_write=allow, binary=name)
 
 
 def serve(services: Services) -> Server[Any]:
