@@ -142,13 +142,41 @@ def test_the_data_folder_cannot_be_allowed(tmp_path: Path) -> None:
 
 
 def test_where_files_may_be_written(tmp_path: Path) -> None:
-    for name in ("data/outputs", "clips", "testdata"):
-        (tmp_path / name).mkdir(parents=True)
-    paths = AllowedPaths.configured(tmp_path / "data", (str(tmp_path / "clips"),))
-    for name, allowed in (("data/outputs", True), ("clips", True), ("data", False), ("testdata", False)):
+    where = {"data/outputs": True, "clips": False, "clips/made": True, "data": False, "testdata": False}
+    for name in where:
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    paths = AllowedPaths.configured(
+        tmp_path / "data", (str(tmp_path / "clips"),), (str(tmp_path / "clips/made"),)
+    )
+    for name, allowed in where.items():
         try:
             paths.check_output(str(tmp_path / name / "new"))
             found = True
         except PathError:
             found = False
         assert found == allowed, name
+
+
+def test_a_folder_that_is_only_read_and_the_option_are_named(tmp_path: Path) -> None:
+    (tmp_path / "clips").mkdir()
+    (tmp_path / "made").mkdir()
+    paths = AllowedPaths.configured(tmp_path / "data", (str(tmp_path / "clips"),), (str(tmp_path / "made"),))
+    with pytest.raises(PathError) as refused:
+        paths.check_output(str(tmp_path / "clips/new.mp4"))
+    assert str(refused.value) == (
+        f"path {tmp_path}/clips/new.mp4 is in '{tmp_path}/clips', which is only read: write to "
+        f"'{tmp_path}/made', or allow it with --allow-write DIR (VMAF_MCP_ALLOW_WRITE)"
+    )
+
+
+def test_a_folder_for_outputs_holds_no_more_than_its_quota(tmp_path: Path) -> None:
+    (tmp_path / "made/deep").mkdir(parents=True)
+    paths = AllowedPaths.configured(tmp_path / "data", (), (str(tmp_path / "made"),), quota=40_000)
+    (tmp_path / "made/deep/old.mp4").write_bytes(bytes(20_000))
+    new = paths.check_output(str(tmp_path / "made/new.mp4"))
+    paths.check_room(new, 10_000)
+    for more, count in ((20_000, 0), (0, 5)):  # a large file, or many small ones
+        for number in range(count):
+            (tmp_path / f"made/{number}").touch()
+        with pytest.raises(PathError, match=r"made' has no room for .* 40000 bytes \(--max-output-bytes\)"):
+            paths.check_room(new, more)

@@ -214,7 +214,7 @@ class TestOutputs:
             if allowed:
                 assert paths.check_output(str(tmp_path / name)) == tmp_path / name
             else:
-                with pytest.raises(PathError, match="a root that is only read"):
+                with pytest.raises(PathError, match="which is only read"):
                     paths.check_output(str(tmp_path / name))
 
 

@@ -28,6 +28,7 @@ TASKS: Final = {
 
 def config(**changes: Any) -> JobsConfig:
     settings = {"workers": 2, "queue": 8, "time_limit": PATIENCE, "kept": 100, "data": None, "warm": ()}
+    settings["running_each"] = 8  # any number: most tests have one client
     return JobsConfig(**{**settings, "extra_tasks": TASKS, **changes})
 
 

@@ -139,3 +139,15 @@ def no_document(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 def imported(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     return {name: name in sys.modules for name in payload["modules"]}
+
+
+def limits(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Say what memory this worker may have, and its tiny models, and go on for ever."""
+    from acuity.machine_memory import process_memory
+    from acuity.tiny.session import arena_limit
+
+    report(
+        Progress(1.0, 2.0, "holding", {"pid": os.getpid(), "data": process_memory(), "tiny": arena_limit()})
+    )
+    _for_ever()
+    return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,11 +154,11 @@ async def test_clients_take_turns() -> None:
         await first.holding()
         submitted = [await jobs.submit(spec("echo"), client=client) for client in "aaabbc"]
         places = [(await jobs.get(job.id)).queue_position for job in submitted]  # type: ignore[union-attr]
-        assert places == [1, 4, 6, 2, 5, 3]
+        assert places == [3, 5, 6, 1, 4, 2]  # a has one running
         first.call.cancel()
         for job in submitted:
             await jobs.wait(job.id)
-        assert order == ["a", *"abcaba"]
+        assert order == ["a", *"bcabaa"]
 
 
 @on_loop
@@ -291,3 +292,32 @@ async def test_figures_for_operators() -> None:
         stats = jobs.stats()
         assert (stats.submitted, stats.completed, stats.failed, stats.cancelled) == (3, 1, 1, 1)
         assert (stats.running, stats.queued, stats.workers_lost) == (0, 0, 0)
+
+
+@on_loop
+async def test_work_that_was_not_short_gives_its_place_up_and_begins_again() -> None:
+    async with Jobs(config(workers=1, short_limit=0.2)) as jobs:
+        long = Running(jobs, spec("hold"), "a")
+        await long.holding()
+        other = Running(jobs, replace(spec("hold"), short=True), "b")
+        await other.heard.until("queued, 0 ahead")  # it had the place for short work before
+        listed, _ = await jobs.list(["queued"])
+        assert [(job.client, job.started) for job in listed] == [("b", None)]
+        other.heard.all.clear()
+        long.call.cancel()
+        await other.holding()
+        listed, _ = await jobs.list(["running"])
+        assert [job.client for job in listed if job.progress] == ["b"]
+
+
+@on_loop
+async def test_the_memory_of_all_workers_is_within_the_limit() -> None:
+    most = 3 << 30
+    async with Jobs(config(workers=2, memory=most)) as jobs:
+        calls = [
+            Running(jobs, replace(spec("limits"), short=number == 2), f"c{number}") for number in range(3)
+        ]
+        told = [(await call.heard.until("holding")).details for call in calls]
+        assert len({found["pid"] for found in told}) == 3  # all that may run at once
+        assert sum(found["data"] for found in told) <= most
+        assert all(0 < found["tiny"] < found["data"] for found in told)

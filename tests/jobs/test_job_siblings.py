@@ -62,8 +62,8 @@ async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
     async with _siblings(tmp_path) as (one, two):
         first = Running(one, spec("hold"))
         await first.holding()
-        ahead = await one.submit(spec("echo"), client="a")
-        behind = await two.submit(spec("echo"), client="b")
+        ahead = await one.submit(spec("echo"), client="b")
+        behind = await two.submit(spec("echo"), client="c")
         assert behind.queue_position == 2
         heard = Heard()
         waiting = asyncio.ensure_future(one.wait(behind.id, progress=heard))

@@ -50,8 +50,8 @@ def test_clients_are_served_in_turn_over_all_processes(tmp_path: Path) -> None:
         assert not one.enter("a", f"a{number}")
     assert not two.enter("b", "b1")
     assert not two.enter("a", "a4")  # the client is the same in every process
-    assert list(one.positions()) == [("a1", 1), ("a2", 3), ("a3", 4)]
-    assert list(two.positions()) == [("b1", 2), ("a4", 5)]
+    assert list(one.positions()) == [("a1", 2), ("a2", 3), ("a3", 4)]
+    assert list(two.positions()) == [("b1", 1), ("a4", 5)]
     order = []
     running, of = "a0", one
     for _ in range(5):
@@ -59,7 +59,22 @@ def test_clients_are_served_in_turn_over_all_processes(tmp_path: Path) -> None:
         of = one if (found := one.next()) is not None else two
         running = found or two.next() or "nobody"
         order.append(running)
-    assert order == ["a1", "b1", "a2", "a3", "a4"]
+    assert order == ["b1", "a1", "a2", "a3", "a4"]
+
+
+def test_running_jobs_and_the_place_for_short_work_count_for_all(tmp_path: Path) -> None:
+    one, two = _turns(tmp_path, slots=3), _turns(tmp_path, slots=3)
+    assert one.enter("a", "a0")
+    assert two.enter("a", "a1")
+    assert not one.enter("a", "a2")  # the last place is for others
+    assert two.enter("a", "look", short=True)
+    assert not one.enter("a", "look2", short=True)
+    assert one.enter("b", "b0")
+    two.leave("look")
+    assert one.next() == "look2"
+    assert one.is_short("look2")
+    one.leave("a0")
+    assert (one.next(), one.next()) == ("a2", None)
 
 
 def test_a_newcomer_does_not_overtake_one_that_waits(tmp_path: Path) -> None:
@@ -82,8 +97,8 @@ def test_limits_count_for_all(tmp_path: Path) -> None:
     assert not two.enter("b", "b1")
     with pytest.raises(QueueFull, match=r"the queue is full \(3 waiting\)"):
         one.enter("c", "c1")
-    assert two.remove("b", "b1")
-    assert not two.remove("b", "b1")
+    assert two.remove("b1")
+    assert not two.remove("b1")
     assert not one.enter("c", "c1")
 
 
@@ -94,7 +109,7 @@ def test_what_a_killed_process_had_is_free(tmp_path: Path) -> None:
         assert other.stdout.readline() == "True False\n"
         turns = _turns(tmp_path)
         assert not turns.enter("y", "y1")
-        assert list(turns.positions()) == [("y1", 2)]
+        assert turns.next() is None
         other.kill()
         other.wait()
         assert list(turns.positions()) == [("y1", 1)]

@@ -52,14 +52,16 @@ class ThreadJobs:
 
 def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
     settings = settings_for(folder, binary)
-    return Services(
-        settings, AllowedPaths.configured(settings.data, settings.allow, listed_by="list_videos"), jobs
+    paths = AllowedPaths.configured(
+        settings.data, settings.allow, settings.allow_write, listed_by="list_videos"
     )
+    return Services(settings, paths, jobs)
 
 
 def settings_for(folder: Path, binary: Path | None = None) -> Settings:
-    data = folder / "data"
-    return Settings(data=data, allow=(str(folder),), binary=None if binary is None else str(binary))
+    """Clients may read and write in the folder."""
+    data, allow, name = folder / "data", (str(folder),), None if binary is None else str(binary)
+    return Settings(data=data, allow=allow, allow_write=allow, binary=name)
 
 
 def serve(services: Services) -> Server[Any]:

@@ -5,9 +5,10 @@
     outputs/ in the data folder                     files may be written there; the rest is private
     model folders                                   ACUITY_MODEL_PATH, the package that carries models, and
                                                     that of Acuity's own tiny models
-    VMAF_MCP_ALLOW                                  what the operator adds; files may be written there
+    VMAF_MCP_ALLOW                                  what the operator adds, to be read
+    VMAF_MCP_ALLOW_WRITE                            what the operator adds, to be read and written
 
-Entries of VMAF_MCP_ALLOW are absolute, or begin with '~' for the home of the user who runs the server.
+Entries of both variables are absolute, or begin with '~' for the home of the user who runs the server.
 Relative entries are refused at the start, because their meaning would depend on where the server is started.
 So are '/' and the file systems of the kernel, which would allow too much. An entry need not exist yet; empty
 ones are skipped.
@@ -44,23 +45,18 @@ class Roots:
     videos: tuple[Path, ...]  # where videos may be expected
 
 
-def roots_of(data: Path, allow: Iterable[str]) -> Roots:
+def roots_of(data: Path, allow: Iterable[str], allow_write: Iterable[str] = ()) -> Roots:
     """The default, data and operator's folders; raises SettingsError if one allows too much."""
     folder = resolve_root(data, "the data folder (ACUITY_DATA)")
-    added = [_added(entry) for entry in allow if entry]
+    written = _added(allow_write, "VMAF_MCP_ALLOW_WRITE", folder)
+    added = [*_added(allow, "VMAF_MCP_ALLOW", folder), *written]
     outputs = folder / OUTPUTS
     defaults = [*_defaults()]
-    # The data folder has what other clients asked for and were told.
-    if folder in added:
-        raise SettingsError(
-            f"an entry of VMAF_MCP_ALLOW is the data folder '{folder}', which has the jobs of every client: "
-            "name the folders that hold videos, or another data folder"
-        )
     readable = [*defaults, outputs, *_model_folders(), *added]
     return Roots(
         readable=tuple(dict.fromkeys(readable)),
         private=(folder,),
-        writable=(outputs, *added),
+        writable=(outputs, *written),
         videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
     )
 
@@ -83,12 +79,20 @@ def resolve_root(root: Path, label: str) -> Path:
     return resolved
 
 
-def _added(entry: str) -> Path:
-    label = "an entry of VMAF_MCP_ALLOW"
-    path = Path(os.path.expanduser(entry))
-    if not path.is_absolute():
-        raise SettingsError(f"{label} is '{entry}', which is not absolute: write the whole path")
-    return resolve_root(path, label)
+def _added(entries: Iterable[str], variable: str, data: Path) -> list[Path]:
+    label = f"an entry of {variable}"
+    found = []
+    for entry in filter(None, entries):
+        path = Path(os.path.expanduser(entry))
+        if not path.is_absolute():
+            raise SettingsError(f"{label} is '{entry}', which is not absolute: write the whole path")
+        found.append(resolve_root(path, label))
+    if data in found:  # it has what other clients asked for and were told
+        raise SettingsError(
+            f"{label} is the data folder '{data}', which has the jobs of every client: "
+            "name the folders that hold videos, or another data folder"
+        )
+    return found
 
 
 def _defaults() -> Iterator[Path]:

@@ -18,6 +18,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -33,6 +34,8 @@ from acuity.video.readers.guess import IMAGE_SUFFIXES
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
 _FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+_LEAST: Final = 4096  # bytes of a file in a quota, so that their number is bounded, too
 
 # What the tool that lists files lists besides videos, and how the names of those files end.
 KINDS: Final = {"table": ".parquet", "model": ".onnx"}
@@ -86,6 +89,7 @@ class AllowedPaths:
         videos: Sequence[Path] | None = None,
         listed_by: str | None = None,
         extend_by: str = "set VMAF_MCP_ALLOW",
+        quota: int | None = None,
     ) -> None:
         """`writable` are roots too; None: all roots. `private` are folders that can't be read even inside
         a root, except for roots inside them. Roots are resolved once, now.
@@ -93,9 +97,11 @@ class AllowedPaths:
         With `resolved` they are used unchanged, because another process has resolved them: a link that
         replaced one since then must not be followed. `videos` are the roots where videos are expected; None:
         all roots. `listed_by` is the tool that lists the files, for errors about missing ones; `extend_by`
-        is what the operator does to allow more.
+        is what the operator does to allow more. `quota` are the bytes that each writable root may hold,
+        whoever wrote them; None: any number.
         """
         self._extend_by = extend_by
+        self._quota = quota
         self._listed_by = listed_by
         self._remedy = f"; {listed_by} shows what is there" if listed_by is not None else ""
         self.model_remedy = "; list_models shows the models" if listed_by is not None else ""
@@ -105,7 +111,7 @@ class AllowedPaths:
         self.files = frozenset(root for root in named.values() if _is_plain(root))
         self.roots: Final = tuple(root for root in dict.fromkeys(named.values()) if root not in self.files)
         self.video_roots: Final = self.roots if videos is None else tuple(videos)
-        self._writable: Final = frozenset(named[root] for root in chosen)
+        self.writable: Final = tuple(dict.fromkeys(named[root] for root in chosen))
         self.private: Final = tuple(private)
         everything = {*self.roots, *self.private}
         innermost = sorted(everything, key=lambda root: len(root.parts), reverse=True)
@@ -116,12 +122,14 @@ class AllowedPaths:
         cls,
         data: Path,
         allow: Iterable[str] = (),
+        allow_write: Iterable[str] = (),
         *,
         listed_by: str | None = None,
         extend_by: str = "set VMAF_MCP_ALLOW",
+        quota: int | None = None,
     ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
-        found = roots_of(data, allow)
+        found = roots_of(data, allow, allow_write)
         return cls(
             found.readable,
             writable=found.writable,
@@ -129,6 +137,7 @@ class AllowedPaths:
             videos=found.videos,
             listed_by=listed_by,
             extend_by=extend_by,
+            quota=quota,
         )
 
     def with_files(self, files: Iterable[str]) -> AllowedPaths:
@@ -189,14 +198,31 @@ class AllowedPaths:
         so a writable parent doesn't make the data folder writable.
         """
         path = self._resolve(text)
-        if self._root_of(path) not in self._writable:
-            raise PathError(f"path {shown(text)} is under a root that is only read: write elsewhere")
+        self.check_room(path)
         if not path.parent.is_dir():
             raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
         for name in (to_absolute(text), path):  # a broken link exists, too
             if self._is_there(name, text):
                 raise PathError(f"path {shown(text)} exists already: give a new name")
         return path
+
+    def check_room(self, path: Path, more: int = 0) -> None:
+        """Raise PathError unless the folder of a resolved path may be written and has room for more bytes."""
+        root, quota = self._root_of(path), self._quota
+        if root is None:
+            raise self._outside(str(path))
+        if root not in self.writable:
+            there = " or ".join(f"'{folder}'" for folder in self.writable if folder.is_dir())
+            raise PathError(
+                f"path {shown(str(path))} is in '{root}', which is only read: "
+                f"{f'write to {there}, or ' if there else ''}allow it with --allow-write DIR "
+                "(VMAF_MCP_ALLOW_WRITE)"
+            )
+        if quota is not None and _size_of(root, quota) + more > quota:
+            raise PathError(
+                f"the folder '{root}' has no room for path {shown(str(path))}: it may hold {quota} bytes "
+                "(--max-output-bytes), so remove files there, or raise that"
+            )
 
     def create(self, text: str) -> OpenedFile:
         """check_output(), and create the file in the folder that was checked, opened for writing."""
@@ -326,6 +352,19 @@ def _is_plain(path: Path) -> bool:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def _size_of(folder: Path, most: int) -> int:
+    """The bytes of all files in a folder; counting ends above `most`. Each is counted as a page at least."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        total += _LEAST
+        for name in names:
+            with suppress(OSError):
+                total += max(os.lstat(os.path.join(place, name)).st_size, _LEAST)
+            if total > most:
+                return total
+    return total
 
 
 def _path_of(fd: int) -> Path | None:

@@ -19,6 +19,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -197,6 +198,7 @@ def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
 
 def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
+    from acuity.mcp.endpoints import Stdio
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
     from acuity.mcp.wire.guard.grants import Scopes
@@ -210,9 +212,12 @@ def options(found: Effective) -> ServeOptions:
     check_start(found)
     certificate = _certificate(found)
     operators = _operators(found, access.tokens)
+    settings, endpoints = found.settings(), _endpoints(found, certificate)
+    if len(endpoints) == 1 and isinstance(endpoints[0], Stdio) and settings.running_each is None:
+        settings = replace(settings, running_each=settings.workers)  # no other client can come
     return ServeOptions(
-        settings=found.settings(),
-        endpoints=_endpoints(found, certificate),
+        settings=settings,
+        endpoints=endpoints,
         access=access,
         certificate=certificate,
         metrics=found["server.metrics"],

@@ -130,9 +130,11 @@ class Database:
             (job.id, instance, job.tool, job.title, job.client, job.status, job.created),
         )
 
-    def start(self, id: str, when: float) -> None:
+    def start(self, id: str, when: float | None) -> None:
+        """Note when a job began; None: it waits again."""
+        status = "queued" if when is None else "running"
         self._connection.execute(
-            "UPDATE jobs SET status = 'running', started = ?, progress = NULL WHERE id = ?", (when, id)
+            "UPDATE jobs SET status = ?, started = ?, progress = NULL WHERE id = ?", (status, when, id)
         )
 
     def progress(self, id: str, progress: Progress) -> None:

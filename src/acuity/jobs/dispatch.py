@@ -13,7 +13,7 @@ from acuity.jobs.config import JobsConfig
 from acuity.jobs.entry import Entry
 from acuity.jobs.job import Status
 from acuity.jobs.shared_turns import SharedTurns
-from acuity.jobs.turns import OwnTurns, Turns
+from acuity.jobs.turns import Turns
 from acuity.jobs.worker import failures
 from acuity.jobs.worker.pool import Pool
 from acuity.jobs.worker.worker_process import NotTaken
@@ -25,14 +25,18 @@ _ATTEMPTS: Final = 3  # workers that may end before they take a job
 
 
 class Dispatcher:
-    """Runs at most config.workers jobs and queues at most config.queue; waiting jobs learn their position.
+    """Runs at most config.workers jobs and a short one, and queues at most config.queue; waiting jobs learn
+    their position.
 
-    Where config.turns names a folder, both numbers count for all processes that use it.
+    A job that has the place for short work longer than config.short_limit is stopped, and begins again when
+    it is its turn at another place. Where config.turns names a folder, the numbers count for all processes
+    that use it.
     """
 
     def __init__(
         self, config: JobsConfig, on_start: Callable[[Entry], None], on_end: Callable[[Entry], None]
     ) -> None:
+        """`on_start` is also called for a job that waits again."""
         self._config = config
         self._on_start = on_start
         self._on_end = on_end
@@ -61,7 +65,7 @@ class Dispatcher:
 
     def admit(self, entry: Entry) -> None:
         """Start a job or queue it; raises JobError, such as QueueFull."""
-        if self._turns.enter(entry.client, entry):
+        if self._turns.enter(entry.client, entry, short=entry.spec.short):
             self._begin(entry)
         else:
             self._update_positions()
@@ -72,7 +76,7 @@ class Dispatcher:
         if entry.over.is_set() or entry.stop_reason is not None:
             return
         entry.stop_reason = status, reason
-        if self._turns.remove(entry.client, entry):
+        if self._turns.remove(entry):
             self._settle(entry, None)
             self._update_positions()
         elif entry.worker is not None:
@@ -80,14 +84,18 @@ class Dispatcher:
 
     async def drain(self, grace: float) -> None:
         """Interrupt the waiting jobs at once, and the running ones after `grace` seconds."""
-        for entry in self._turns.clear():
-            entry.stop_reason = "interrupted", _stopping(entry, "waited")
-            self._settle(entry, None)
+        self._interrupt_waiting()
         if self._running and grace > 0:
             await asyncio.wait(self._running.values(), timeout=grace)
+        self._interrupt_waiting()  # some may have given way
         self.interrupt()
         if self._running:
             await asyncio.wait(self._running.values())
+
+    def _interrupt_waiting(self) -> None:
+        for entry in self._turns.clear():
+            entry.stop_reason = "interrupted", _stopping(entry, "waited")
+            self._settle(entry, None)
 
     def interrupt(self) -> None:
         """Stop all running jobs."""
@@ -132,25 +140,45 @@ class Dispatcher:
             )
         del self._running[entry]
         self._turns.leave(entry)
+        gave_way = entry.gives_way and failure is not None and entry.stop_reason is None
+        if gave_way:
+            failure = self._wait_again(entry)
         self._begin_waiting()
-        self._settle(entry, failure)
+        if failure is not None or not gave_way:
+            self._settle(entry, failure)
         self._update_positions()
+
+    def _wait_again(self, entry: Entry) -> JobError | None:
+        """Let a job that was no short work begin anew at another place; returns why it can't."""
+        entry.status, entry.started, entry.progress, entry.gives_way = "queued", None, None, False
+        try:
+            if self._turns.enter(entry.client, entry, again=True):
+                self._begin(entry)
+        except JobError as error:
+            return error
+        self._ask_later()
+        self._on_start(entry)
+        return None
 
     async def _result(self, entry: Entry) -> str:
         """The result's JSON text; raises JobError."""
         entry.status, entry.started, entry.progress = "running", time.time(), None
         self._on_start(entry)
-        timer = asyncio.get_running_loop().call_later(entry.limit, self._time_out, entry)
+        later = asyncio.get_running_loop().call_later
+        timers = [later(entry.limit, self._time_out, entry)]
+        if self._turns.is_short(entry):
+            timers.append(later(self._config.short_limit, self._give_way, entry))
         try:
             return await self._run_on_worker(entry)
         finally:
-            timer.cancel()
+            for timer in timers:
+                timer.cancel()
 
     async def _run_on_worker(self, entry: Entry) -> str:
         """Run the job on a worker; try another if that one ends before it has taken the job."""
         tail = ""
         for _ in range(_ATTEMPTS):
-            if entry.stop_reason is not None:
+            if entry.stop_reason is not None or entry.gives_way:
                 raise JobCancelled("stopped")  # stop_reason has the sentence
             worker = entry.worker = self.pool.take()
             try:
@@ -169,6 +197,11 @@ class Dispatcher:
         text = f"'{entry.spec.title}' took longer than {entry.limit:g} seconds and was stopped"
         self.stop(entry, "failed", JobTimeout(f"{text}; {entry.limit_remedy}"))
 
+    def _give_way(self, entry: Entry) -> None:
+        entry.gives_way = True
+        if entry.worker is not None:
+            entry.worker.kill()
+
     def _settle(self, entry: Entry, failure: JobError | None) -> None:
         status: Status = "completed" if failure is None else "failed"
         if entry.stop_reason is not None:
@@ -180,9 +213,8 @@ class Dispatcher:
 
 
 def _turns(config: JobsConfig) -> Turns[Entry]:
-    if config.turns is None:
-        return OwnTurns[Entry](config.workers, config.queue, config.queue_each)
-    return SharedTurns[Entry](config.turns, config.workers, config.queue, config.queue_each)
+    limits = config.workers, config.queue, config.queue_each, config.running_each
+    return Turns(*limits) if config.turns is None else SharedTurns(config.turns, *limits)
 
 
 def _stopping(entry: Entry, meanwhile: str) -> JobError:

@@ -32,6 +32,7 @@ class Entry:
     text: str | None = None  # the result
     worker: WorkerProcess | None = None  # the process that runs it
     stop_reason: tuple[Status, JobError] | None = None  # the first reason to stop it
+    gives_way: bool = False  # was stopped because it is no short work, and begins again
     saving: asyncio.Future[None] | None = None  # its end is being stored
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)

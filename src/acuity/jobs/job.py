@@ -26,6 +26,7 @@ class JobSpec:
     title: str  # one line for people
     time_limit: float | None = None  # seconds; None: the service's limit
     id: str | None = None  # for tools that name files by it; None: the service makes one with new_id()
+    short: bool = False  # probably done in seconds: may take the place for short work
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,9 @@ ChangeListener: TypeAlias = Callable[[Job], None]
 _UNSAVED: Final = 20  # jobs held in memory because the store failed to take them
 _STORING: Final = 0.5  # seconds between two times that the progress of a job is stored for other processes
 _CALL_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
-_JOB_REMEDY: Final = "split it into shorter pieces"
-_OWN_REMEDY: Final = "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or split it into shorter pieces"
+_SPLIT: Final = "split it into shorter pieces"
+_JOB_REMEDY: Final = f"raise --job-time-limit or {_SPLIT}"
+_OWN_REMEDY: Final = f"raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or {_SPLIT}"
 
 
 class Jobs:
@@ -271,9 +272,8 @@ class Jobs:
         except (WireError, ValueError, TypeError) as error:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
         # Where the limit is the job's own, submitting it is no way around.
-        own = _OWN_REMEDY if spec.time_limit == self._config.time_limit else _JOB_REMEDY
-        advice = remedy if spec.time_limit is None else own
-        entry = Entry(spec, one_line(client), message, limit, advice)
+        own = {None: remedy, self._config.time_limit: _OWN_REMEDY, self._config.submitted_limit: _JOB_REMEDY}
+        entry = Entry(spec, one_line(client), message, limit, own.get(spec.time_limit, _SPLIT))
         if forwarder is not None:
             entry.listeners.add(forwarder)
         self._dispatcher.admit(entry)
@@ -315,7 +315,6 @@ class Jobs:
             forwarder.send(entry.progress)
 
     def _started(self, entry: Entry) -> None:
-        assert entry.started is not None
         self._write(self._store.start(entry.id, entry.started))
         self._announce(entry)
 

@@ -1,13 +1,13 @@
-"""Turns that several processes take: slots and a fair line of tickets, as files of one folder.
+"""Turns that several processes take: places and a fair line of tickets, as files of one folder.
 
-    slot-0, slot-1, …    one for each job that may run at once; taken: locked by the process that runs it
-    line/…               an empty file for each job that waits: ROUND-TIME-CLIENT-PROCESS-NUMBER
-    processes/           a locked file for each process (acuity.jobs.instances)
-    lock                 locked while somebody looks at the line or changes it
+    place-0, place-1, … place-short   one for each job that may run at once; taken: locked by the process that
+                                      runs it, and holds the client
+    line/…                            an empty file for each job that waits, named as its ticket
+    processes/                        a locked file for each process (acuity.jobs.instances)
+    lock                              locked while somebody looks at the line or changes it
 
-The system releases the locks of a process that ends, for whatever reason: its slots are free at once, and its
-tickets are removed by the next that sees them. A ticket's round makes the line fair: the first job of a
-client joins the round that is served now, each further one the round after the one before it.
+The system releases the locks of a process that ends, for whatever reason: its places are free at once, and
+its tickets are removed by the next that sees them.
 """
 
 from __future__ import annotations
@@ -15,63 +15,40 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2s
 from pathlib import Path
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final
 
 from acuity.errors import JobError
 from acuity.jobs.instances import Instance
-from acuity.jobs.queue import line_full, share_full
+from acuity.jobs.queue import Ticket
+from acuity.jobs.turns import Item, Turns
 
 logger: Final = logging.getLogger(__name__)
 
-Item = TypeVar("Item")
-
 _POLL: Final = 0.05  # seconds
+_NAME: Final = 64  # bytes of a client's digest at most
 
 
-class _Ticket(NamedTuple):
-    """The place of one waiting job; tickets compare in the order in which they are served."""
-
-    round: int
-    time: int  # of the machine's monotonic clock, which all its processes share
-    client: str
-    process: str
-    number: int
-
-    @classmethod
-    def parse(cls, name: str) -> _Ticket:
-        round, time, client, process, number = name.split("-")
-        return cls(int(round), int(time), client, process, int(number))
-
-    @property
-    def name(self) -> str:
-        return "-".join(map(str, self))
-
-
-class SharedTurns(Generic[Item]):
-    """The turns of this process among those that use the folder, all with the same number of slots."""
+class SharedTurns(Turns[Item]):
+    """The turns of this process among those that use the folder, all with the same number of places."""
 
     poll: float | None = _POLL
 
-    def __init__(self, folder: Path, slots: int, limit: int, each: int | None) -> None:
+    def __init__(
+        self, folder: Path, places: int, limit: int, each: int | None = None, most: int | None = None
+    ) -> None:
+        super().__init__(places, limit, each, most)
         self._folder = folder
-        self._slots = slots
-        self._limit = limit
-        self._each = limit if each is None else each
-        self._line = folder / "line"
-        self._waiting: dict[_Ticket, Item] = {}
-        self._running: dict[Item, int] = {}  # the descriptors that hold their slots
+        self._tickets = folder / "line"
         self._instance: Instance | None = None
         self._lock = -1
-        self._number = 0
 
     def open(self) -> None:
         try:
-            self._line.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._tickets.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = _opened(self._folder / "lock")
             self._instance = Instance(self._folder / "processes")
             self._instance.tidy()
@@ -79,9 +56,7 @@ class SharedTurns(Generic[Item]):
             raise self._unusable(error) from error
 
     def close(self) -> None:
-        self.clear()
-        for item in tuple(self._running):
-            self.leave(item)
+        super().close()
         if self._instance is not None:
             self._instance.close()
             self._instance = None
@@ -89,77 +64,34 @@ class SharedTurns(Generic[Item]):
             os.close(self._lock)
             self._lock = -1
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def enter(self, client: str, item: Item) -> bool:
+    def enter(self, client: str, item: Item, *, short: bool = False, again: bool = False) -> bool:
         try:
-            with self._alone() as process:
-                line = self._tickets()
-                if not line and (slot := self._free_slot()) is not None:
-                    self._running[item] = slot
-                    return True
-                self._waiting[
-                    self._join(line, blake2s(client.encode(), digest_size=8).hexdigest(), process)
-                ] = item
+            return super().enter(client, item, short=short, again=again)
         except OSError as error:
             raise self._unusable(error) from error
-        return False
 
     def next(self) -> Item | None:
-        if not self._waiting:
-            return None
         try:
-            with self._alone():
-                first = self._tickets()[0]
-                if first not in self._waiting or (slot := self._free_slot()) is None:
-                    return None
-                (self._line / first.name).unlink(missing_ok=True)
+            return super().next()
         except OSError as error:  # it is asked again soon
             logger.warning("%s", self._unusable(error))
             return None
-        item = self._waiting.pop(first)
-        self._running[item] = slot
-        return item
 
     def leave(self, item: Item) -> None:
-        slot = self._running.pop(item, None)
-        if slot is not None:
+        place = self._running.pop(item, None)
+        if place is not None:
             # A child that was just forked has the descriptor until it runs its program.
-            fcntl.flock(slot, fcntl.LOCK_UN)
-            os.close(slot)
-
-    def remove(self, client: str, item: Item) -> bool:
-        for ticket, waiting in self._waiting.items():
-            if waiting is item:
-                del self._waiting[ticket]
-                with suppress(OSError):
-                    (self._line / ticket.name).unlink(missing_ok=True)
-                return True
-        return False
-
-    def clear(self) -> list[Item]:
-        items = [self._waiting[ticket] for ticket in sorted(self._waiting)]
-        for item in items:
-            self.remove("", item)
-        return items
+            fcntl.flock(place.descriptor, fcntl.LOCK_UN)
+            os.close(place.descriptor)
 
     def positions(self) -> Iterator[tuple[Item, int]]:
-        if not self._waiting:
-            return
         try:
-            with self._alone():
-                line = self._tickets()
+            yield from super().positions()
         except OSError as error:
             logger.warning("%s", self._unusable(error))
-            return
-        for place, ticket in enumerate(line, start=1):
-            if ticket in self._waiting:
-                yield self._waiting[ticket], place
 
     @contextmanager
     def _alone(self) -> Iterator[str]:
-        """While no other process looks at the line; yields this process's name."""
         if self._instance is None:
             raise JobError("the server is stopping and takes no more work: try again when it is back")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -168,14 +100,14 @@ class SharedTurns(Generic[Item]):
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
-    def _tickets(self) -> list[_Ticket]:
-        """Those of running processes, in the order of their turns."""
+    def _line(self) -> list[Ticket]:
+        """Those of running processes."""
         assert self._instance is not None
         found = set(self._waiting)  # even if somebody removed their files
         alive: dict[str, bool] = {}
-        for name in os.listdir(self._line):
+        for name in os.listdir(self._tickets):
             try:
-                ticket = _Ticket.parse(name)
+                ticket = Ticket.parse(name)
             except ValueError:
                 continue  # not one of ours
             process = ticket.process
@@ -184,34 +116,42 @@ class SharedTurns(Generic[Item]):
             if alive[process]:
                 found.add(ticket)
             else:
-                (self._line / name).unlink(missing_ok=True)
-        return sorted(found)
+                (self._tickets / name).unlink(missing_ok=True)
+        return [*found]
 
-    def _join(self, line: list[_Ticket], client: str, process: str) -> _Ticket:
-        """A new ticket; raises QueueFull."""
-        if len(line) >= self._limit:
-            raise line_full(self._limit)
-        rounds = [ticket.round for ticket in line if ticket.client == client]
-        if len(rounds) >= self._each:
-            raise share_full(self._each)
-        served = line[0].round if line else 0
-        round = max(served, max(rounds) + 1) if rounds else served
-        self._number += 1
-        ticket = _Ticket(round, time.monotonic_ns(), client, process, self._number)
-        os.close(_opened(self._line / ticket.name))
-        return ticket
+    @contextmanager
+    def _places(self) -> Iterator[tuple[dict[bool, int], Counter[str]]]:
+        """Free places are descriptors, locked; those that are left are given back at the end."""
+        free: dict[bool, int] = {}
+        running: Counter[str] = Counter()
+        try:
+            for number, short in enumerate(self._kinds):
+                place = _opened(self._folder / f"place-{'short' if short else number}")
+                try:
+                    fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if not short:
+                        running[os.pread(place, _NAME, 0).decode("ascii", "replace")] += 1
+                    os.close(place)
+                    continue
+                if short in free:
+                    os.close(place)
+                else:
+                    free[short] = place
+            yield free, running
+        finally:
+            for place in free.values():
+                os.close(place)
 
-    def _free_slot(self) -> int | None:
-        """The descriptor of a slot that is locked from now on; None: all are taken."""
-        for number in range(self._slots):
-            slot = _opened(self._folder / f"slot-{number}")
-            try:
-                fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(slot)
-                continue
-            return slot
-        return None
+    def _take(self, descriptor: int, ticket: Ticket) -> None:
+        os.pwrite(descriptor, ticket.client.encode(), 0)  # digests have one length
+
+    def _write(self, ticket: Ticket) -> None:
+        os.close(_opened(self._tickets / ticket.name))
+
+    def _erase(self, ticket: Ticket) -> None:
+        with suppress(OSError):
+            (self._tickets / ticket.name).unlink(missing_ok=True)
 
     def _unusable(self, error: OSError) -> JobError:
         return JobError(

@@ -64,7 +64,7 @@ class Store:
         owner = "" if self._instance is None else self._instance.id
         return self._call(lambda: self._opened.insert(job, owner))
 
-    def start(self, id: str, when: float) -> Awaitable[None]:
+    def start(self, id: str, when: float | None) -> Awaitable[None]:
         return self._call(lambda: self._opened.start(id, when))
 
     def progress(self, id: str, progress: Progress) -> Awaitable[None]:

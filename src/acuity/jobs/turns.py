@@ -1,97 +1,166 @@
-"""Turns: which waiting job may run next, and how many may run at once."""
+"""Turns: which waiting job may run next, and how many may run at once.
+
+There are so many places for jobs of any kind, of which one client gets all but one at most, and a further one
+that only short jobs take. A job that stays in that too long has to leave it: see dispatch.py. So a short job
+waits for other short ones at most, however much long work there is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+import time
+from collections import Counter
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from hashlib import blake2s
+from typing import Generic, NamedTuple, TypeVar
 
-from acuity.jobs.queue import FairQueue
+from acuity.jobs.queue import Ticket, check_room, chosen, in_order, next_round
 
 Item = TypeVar("Item")
 
 
-class Turns(Protocol[Item]):
-    """Gives slots to items, to one of each client in turn. Nothing here waits."""
+class Place(NamedTuple):
+    """Where a job runs."""
 
-    poll: float | None  # seconds after which a waiting item should ask again; None: only leave() frees slots
+    client: str
+    short: bool  # the place for short work
+    descriptor: int = -1  # where a locked file stands for it
+
+
+class Turns(Generic[Item]):
+    """The turns of a process that is alone. Nothing here waits."""
+
+    poll: float | None = None  # seconds after which a waiting item should ask again; None: leave() frees all
+
+    def __init__(self, places: int, limit: int, each: int | None = None, most: int | None = None) -> None:
+        """`limit` items may wait, `each` of one client; `most` of one client may run, short ones aside."""
+        self._kinds = (*[False] * places, True)
+        self._limit = limit
+        self._each = limit if each is None else each
+        self._most = max(1, places - 1) if most is None else most
+        self._waiting: dict[Ticket, Item] = {}
+        self._running: dict[Item, Place] = {}
+        self._number = 0
 
     def open(self) -> None:
         """Called before all else; raises JobError."""
-        ...
 
     def close(self) -> None:
-        """Give back all slots and forget who waits. May be called again."""
-        ...
+        """Give back all places and forget who waits. May be called again."""
+        self.clear()
+        for item in tuple(self._running):
+            self.leave(item)
 
     def __len__(self) -> int:
         """The number of items of this process that wait."""
-        ...
+        return len(self._waiting)
 
-    def enter(self, client: str, item: Item) -> bool:
-        """Give the item a slot (True) or let it wait (False); raises JobError, such as QueueFull."""
-        ...
+    def enter(self, client: str, item: Item, *, short: bool = False, again: bool = False) -> bool:
+        """Give the item a place (True) or let it wait (False); raises JobError, such as QueueFull.
 
-    def next(self) -> Item | None:
-        """A waiting item whose turn it is, with its slot; None: there is none now."""
-        ...
-
-    def leave(self, item: Item) -> None:
-        """Give back an item's slot."""
-        ...
-
-    def remove(self, client: str, item: Item) -> bool:
-        """Let an item wait no longer; returns whether it waited."""
-        ...
-
-    def clear(self) -> list[Item]:
-        """Let no item wait any longer; returns them in the order of their turns."""
-        ...
-
-    def positions(self) -> Iterator[tuple[Item, int]]:
-        """The waiting items of this process and their places among all that wait, 1 is next."""
-        ...
-
-
-class OwnTurns(Generic[Item]):
-    """The turns of a process that is alone."""
-
-    poll: float | None = None
-
-    def __init__(self, slots: int, limit: int, each: int | None) -> None:
-        self._slots = slots
-        self._queue: FairQueue[Item] = FairQueue(limit, each)
-        self._taken = 0
-
-    def open(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def enter(self, client: str, item: Item) -> bool:
-        if self._taken < self._slots:
-            self._taken += 1
-            return True
-        self._queue.push(client, item)
+        One that waits `again` is not refused.
+        """
+        key = blake2s(client.encode(), digest_size=8).hexdigest()
+        with self._alone() as process:
+            line = self._line()
+            with self._places() as (free, running):
+                self._number += 1
+                round = next_round(line, key, running)
+                mine = Ticket(round, time.monotonic_ns(), key, int(short), process, self._number)
+                place = self._place_for([mine], [*line, mine], free, running)
+                if place is not None:
+                    self._running[item] = place[1]
+                    return True
+            if not again:
+                check_room(line, key, self._limit, self._each)
+            self._write(mine)
+            self._waiting[mine] = item
         return False
 
     def next(self) -> Item | None:
-        if self._taken >= self._slots or not len(self._queue):
+        """A waiting item whose turn it is, with its place; None: there is none now."""
+        if not self._waiting:
             return None
-        self._taken += 1
-        return self._queue.pop()
+        with self._alone():
+            line = self._line()
+            with self._places() as (free, running):
+                found = self._place_for(self._waiting, line, free, running)
+                if found is None:
+                    return None
+                ticket, place = found
+                self._erase(ticket)
+                item = self._waiting.pop(ticket)
+                self._running[item] = place
+        return item
+
+    def is_short(self, item: Item) -> bool:
+        """Whether the item has the place for short work."""
+        return self._running[item].short
 
     def leave(self, item: Item) -> None:
-        self._taken -= 1
+        """Give back an item's place."""
+        self._running.pop(item, None)
 
-    def remove(self, client: str, item: Item) -> bool:
-        return self._queue.remove(client, item)
+    def remove(self, item: Item) -> bool:
+        """Let an item wait no longer; returns whether it waited."""
+        for ticket, waiting in self._waiting.items():
+            if waiting is item:
+                del self._waiting[ticket]
+                self._erase(ticket)
+                return True
+        return False
 
     def clear(self) -> list[Item]:
-        return self._queue.clear()
+        """Let no item wait any longer; returns them in the order of their tickets."""
+        items = [self._waiting[ticket] for ticket in sorted(self._waiting)]
+        for item in items:
+            self.remove(item)
+        return items
 
     def positions(self) -> Iterator[tuple[Item, int]]:
-        return ((item, place) for place, item in enumerate(self._queue, start=1))
+        """The waiting items of this process and their places among all that wait, 1 is next."""
+        if not self._waiting:
+            return
+        with self._alone(), self._places() as (_, running):
+            line = in_order(self._line(), running)
+        for place, ticket in enumerate(line, start=1):
+            if ticket in self._waiting:
+                yield self._waiting[ticket], place
+
+    def _place_for(
+        self, mine: Container[Ticket], line: list[Ticket], free: dict[bool, int], running: Counter[str]
+    ) -> tuple[Ticket, Place] | None:
+        """A ticket of mine whose turn it is, and its place, which is then no longer free."""
+        for short in sorted(free):
+            ticket = chosen(line, running, self._most, short=short)
+            if ticket is not None and ticket in mine:
+                self._take(free[short], ticket)
+                return ticket, Place(ticket.client, short, free.pop(short))
+        return None
+
+    # ---- what several processes do with files -------------------------------------------------------
+
+    @contextmanager
+    def _alone(self) -> Iterator[str]:
+        """While nobody else looks at the line; yields this process's name."""
+        yield ""
+
+    def _line(self) -> list[Ticket]:
+        """The tickets of all that wait."""
+        return [*self._waiting]
+
+    @contextmanager
+    def _places(self) -> Iterator[tuple[dict[bool, int], Counter[str]]]:
+        """A free place of each kind (True: for short work), and how many of the others each client has."""
+        taken = Counter(place.short for place in self._running.values())
+        free = {short: -1 for short in self._kinds if taken[short] < self._kinds.count(short)}
+        yield free, Counter(place.client for place in self._running.values() if not place.short)
+
+    def _take(self, descriptor: int, ticket: Ticket) -> None:
+        """Let others see whose a place is."""
+
+    def _write(self, ticket: Ticket) -> None:
+        """Let others see a ticket."""
+
+    def _erase(self, ticket: Ticket) -> None:
+        """Let others see it no longer."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from acuity.jobs.config import default_memory
 from acuity.mcp.rates import Rate
 
 DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
+ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -77,13 +79,19 @@ class Settings:
 
     data: Path = field(default_factory=data_folder)
     allow: tuple[str, ...] = ()  # further folders that videos may be read from
+    allow_write: tuple[str, ...] = ()  # and those that files may be written to
+    output_bytes: int = 16 << 30  # that each of those may hold
     binary: str | None = None  # an external vmaf
     bench_output: str | None = None  # a folder for the rows of benchmarks
     vlm_model: str | None = None  # the folder of a model that describes pictures
     vlm_seconds: float = 120.0  # that it may take for the pictures of one call
     workers: int = field(default_factory=default_workers)  # scores at once
     queue: int = 64  # jobs that may wait
-    time_limit: float = 600.0  # seconds a job may run
+    queue_each: int | None = None  # of one client; None: three quarters of them
+    running_each: int | None = None  # jobs of one client at once; None: all workers but one
+    time_limit: float = 600.0  # seconds that a call may take
+    submitted_limit: float = 21_600.0  # seconds that a submitted job may run
+    memory: int = field(default_factory=default_memory)  # bytes of all workers together
     grace: float = 5.0  # seconds that work may continue after SIGTERM
     kept: int = 500  # finished jobs that are stored
     calls: int = 256  # requests in flight, all clients together

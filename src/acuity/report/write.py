@@ -53,6 +53,7 @@ SHOWN: Final = ("html", "svg", "png")
 
 _STDOUT = ("-", "/dev/stdout")
 _DESCRIPTORS = "/proc/self/fd/"
+_check_room: Callable[[Path, int], None] | None = None
 
 
 def render_report(
@@ -152,6 +153,18 @@ def written_beside(path: str | os.PathLike[str], what: str = "report", *, new: b
         raise
     except OSError as error:
         raise _output_error(os.fspath(path), error, what) from error
+
+
+def limit_outputs(check: Callable[[Path, int], None] | None) -> None:
+    """Let this process write videos only where `check` finds room for so many bytes; None: anywhere."""
+    global _check_room
+    _check_room = check
+
+
+def check_room(path: str, size: int) -> None:
+    """Raise PathError if there is no room for a file of that size: call it now and then as one grows."""
+    if _check_room is not None:
+        _check_room(Path(path), size)
 
 
 def check_output(path: str | os.PathLike[str], what: str = "report") -> None:

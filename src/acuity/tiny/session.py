@@ -8,8 +8,9 @@ which ONNX Runtime allows. With threads=0 each call runs in the worker's own thr
 frame already, and the figures are the same on machines with other numbers of cores. With threads=N the calls
 share a pool of N threads, for few workers and large models.
 
-Memory. All sessions of a process take it from one arena with a limit, half of the machine's memory. A graph
-that asks for more fails with a sentence and leaves the process alive.
+Memory. All sessions of a process take it from one arena with a limit: half of the machine's memory, or three
+quarters of what the process may have, if that is limited. A graph that asks for more fails with a sentence
+and leaves the process alive.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from numpy.typing import NDArray
 
 from acuity.errors import BackendError, MissingExtra, ModelError, to_set
+from acuity.machine_memory import machine_memory, process_memory
 from acuity.text import one_line, shortened
 from acuity.tiny.graph import Graph
 from acuity.tiny.options import TinyOptions
@@ -36,7 +36,6 @@ _NOISE: Final = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |/onnxruntime_src/\S+:\d+ [^()]*\([^()]*\)[^:]*?(?=[A-Z\[])"
 )
 _LEAST_ARENA: Final = 2 << 30
-_CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # the limit of the container that this runs in
 _arena = threading.Lock()
 _arena_made = False
 
@@ -98,7 +97,7 @@ class Session:
         except Exception as error:  # ONNX Runtime's errors have no common base
             if "bfc_arena" in str(error):
                 raise ModelError(
-                    f"the model '{self._label}' asks for more memory than the {arena_limit() >> 30} GiB that "
+                    f"the model '{self._label}' asks for more memory than the {arena_limit() >> 20} MB that "
                     "tiny models may take: use fewer threads, smaller pictures or a smaller model"
                 ) from None
             raise ModelError(f"the model '{self._label}' failed: {reason(error)}") from None
@@ -205,7 +204,7 @@ def _make_arena(runtime: Any) -> None:
 
 def arena_limit() -> int:
     """The most memory that all sessions together may take, in bytes."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
-    with suppress(OSError, ValueError):  # no container, or one without a limit
-        memory = min(memory, int(_CONTAINER.read_text()))
-    return max(_LEAST_ARENA, memory // 2)
+    allowed = process_memory()
+    if allowed is not None:  # the rest is for pictures and the program itself
+        return allowed * 3 // 4
+    return max(_LEAST_ARENA, machine_memory() // 2)

@@ -74,7 +74,7 @@ async def test_the_way_a_worker_ended_is_named(payload: dict[str, Any], words: s
 
 @on_loop
 async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced() -> None:
-    async with Jobs(config(workers=1, memory=512 << 20)) as jobs:
+    async with Jobs(config(workers=1, memory=1 << 30)) as jobs:
         assert (await jobs.run(spec("hog", bytes=1 << 20), client="a")).document == {"held": 1 << 20}
         error = await _error(jobs, "hog", bytes=1 << 30)
         assert type(error) is WorkerLost

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import acuity
-from acuity.errors import OutputError, TuneError
+from acuity.access.paths import AllowedPaths
+from acuity.errors import OutputError, PathError, TuneError
+from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.output import encode_file
@@ -340,3 +342,18 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(suffix: str, clip: Clip,
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("before", "room"), [(0, 9000), (20_000, 4000)])
+def test_a_full_quota_ends_the_encode_and_leaves_nothing(
+    before: int, room: int, clip: Clip, tmp_path: Path
+) -> None:
+    """Before the work if others have filled it, otherwise before the file gets its name."""
+    (tmp_path / "other.mp4").write_bytes(bytes(before))
+    limit_outputs(AllowedPaths([tmp_path], quota=before + room).check_room)
+    try:
+        with pytest.raises(PathError, match=r"has no room for .*film.mp4"):
+            encode_file(clip, Settings(find_encoder("x264"), preset="ultrafast"), 5, tmp_path / "film.mp4")
+    finally:
+        limit_outputs(None)
+    assert os.listdir(tmp_path) == ["other.mp4"]

@@ -39,11 +39,10 @@ def protocol_violation(title: str, what: str) -> WorkerLost:
     return WorkerLost(f"'{title}' is lost: its worker process sent {what} and was ended; {_CRASH_REMEDY}")
 
 
-def out_of_memory(title: str, limit: int | None) -> WorkerLost:
-    allowed = f"the {limit >> 20} MB a worker may have" if limit else "there is"
+def out_of_memory(title: str, limit: int) -> WorkerLost:
     return WorkerLost(
-        f"'{title}' needs more memory than {allowed}: use smaller pictures, fewer threads or fewer jobs "
-        "at once"
+        f"'{title}' needs more memory than the {limit >> 20} MB a worker may have: use smaller pictures or "
+        "fewer threads, or let fewer jobs run at once (--workers) or all have more (--memory)"
     )
 
 

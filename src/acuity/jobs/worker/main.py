@@ -16,7 +16,6 @@ import importlib
 import json
 import os
 import queue
-import resource
 import select
 import signal
 import socket
@@ -33,6 +32,7 @@ from acuity.errors import AcuityError, Remedy
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.reporting import Reporter
 from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
+from acuity.machine_memory import limit_memory
 from acuity.text import one_line
 
 _LONGEST_TEXT: Final = 8 << 10  # characters of an error or a traceback
@@ -68,7 +68,7 @@ def main(descriptor: int) -> NoReturn:
     lower_priority(setup["nice"], setup["memory"])
     table: Mapping[str, str] = {**setup["tasks"], **TASKS}
     if setup["roots"]:
-        _restrict_files(setup["roots"], setup["private"])
+        _restrict_files(setup)
     _warm_up(setup["warm"])
     channel.send(encode(Kind.READY, {}))
     while True:
@@ -79,13 +79,16 @@ def main(descriptor: int) -> NoReturn:
             end_group()
 
 
-def _restrict_files(roots: list[str], private: list[str]) -> None:
+def _restrict_files(setup: Mapping[str, Any]) -> None:
     """From now on refuse to open files outside these folders, whatever a video or a model names."""
     from acuity.access.paths import AllowedPaths, guard_for
+    from acuity.report.write import limit_outputs
     from acuity.video.local_file import restrict
 
-    paths = AllowedPaths([*map(Path, roots)], private=[*map(Path, private)], resolved=True)
+    roots, private, writable = ([*map(Path, setup[name])] for name in ("roots", "private", "writable"))
+    paths = AllowedPaths(roots, private=private, writable=writable, resolved=True, quota=setup["quota"])
     restrict(guard_for(paths))
+    limit_outputs(paths.check_room)
 
 
 def _warm_up(modules: list[str]) -> None:
@@ -200,9 +203,7 @@ def lower_priority(nice: int, memory: int | None) -> None:
     with suppress(OSError, ValueError):
         _OOM.write_text(str(min(1000, int(_OOM.read_text()) + _OOM_STEP)))
     if memory is not None:
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        allowed = memory if most == resource.RLIM_INFINITY else min(memory, most)
-        resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
+        limit_memory(memory)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from acuity.jobs.worker.worker_process import WorkerProcess
 
 logger: Final = logging.getLogger(__name__)
 
+_IDLE_MEMORY: Final = 512 << 20  # bytes that an idle worker may keep, where several processes have workers
 _GRACE: Final = 5.0  # seconds to wait for the end of killed processes
 
 
 class Pool:
-    """Lends each worker to one job at a time. The caller takes at most config.workers at once."""
+    """Lends each worker to one job at a time. The caller takes at most config.workers and one at once."""
 
     def __init__(self, config: JobsConfig) -> None:
         self._config = config
@@ -46,6 +47,8 @@ class Pool:
     def give_back(self, worker: WorkerProcess) -> None:
         if self._closed:
             worker.kill()
+        elif worker.usable and self._config.turns is not None and worker.memory() > _IDLE_MEMORY:
+            worker.kill()  # other processes have idle workers, too, and memory is counted for those that run
         elif worker.usable:
             self._idle.append(worker)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -66,6 +67,14 @@ class WorkerProcess:
     @property
     def pid(self) -> int | None:
         return self._process.pid
+
+    def memory(self) -> int:
+        """Bytes of memory that the process has now; 0: not known."""
+        try:
+            with open(f"/proc/{self.pid}/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, IndexError, ValueError):
+            return 0
 
     @property
     def tail(self) -> str:
@@ -163,7 +172,7 @@ class WorkerProcess:
             return failed
         if kind == "memory":
             self._end()  # a process that ran out of memory may never give it back
-            return failures.out_of_memory(title, self._config.memory)
+            return failures.out_of_memory(title, self._config.memory_each)
         logger.error("'%s' failed in a worker: %s\n%s", title, failed, trace)
         return JobFailed(f"'{title}' failed in a way it should not ({failed}); the server's log says more")
 
@@ -174,9 +183,11 @@ _FROM_WORKER: Final = {Kind.STARTED, Kind.PROGRESS, Kind.RESULT, Kind.FAILURE}
 def _setup(config: JobsConfig) -> dict[str, object]:
     return {
         "nice": config.nice,
-        "memory": config.memory,
+        "memory": config.memory_each,
         "roots": list(config.roots),
         "private": list(config.private),
+        "writable": list(config.writable),
+        "quota": config.output_bytes,
         "warm": list(config.warm),
         "tasks": dict(config.extra_tasks),
     }

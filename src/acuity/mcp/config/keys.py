@@ -12,7 +12,7 @@ from acuity.mcp.config import kinds
 from acuity.mcp.config.key import Key
 from acuity.mcp.contract.launch import command_words
 from acuity.mcp.operations.logs import FORMATS, LEVELS
-from acuity.mcp.settings import ALLOW_VARIABLE, DATA_VARIABLE
+from acuity.mcp.settings import ALLOW_VARIABLE, ALLOW_WRITE_VARIABLE, DATA_VARIABLE
 from acuity.mcp.wire.guard.grants import Scopes
 from acuity.mcp.wire.guard.origins import Origins
 from acuity.mcp.wire.guard.proxies import parse_network
@@ -31,6 +31,7 @@ GROUPS: Final = (LISTEN, ACCESS, WORK, SESSIONS, WORKERS, CLUSTER, LIMITS, LOGS)
 
 _COUNT: Final = kinds.whole(most=1 << 24)
 _BYTES: Final = kinds.whole(256, metavar="BYTES")
+_MANY_BYTES: Final = kinds.whole(1 << 20, 1 << 60, "BYTES")
 _SECONDS: Final = kinds.seconds()
 
 _mcp: Final = partial(Key, section="mcp", group=SESSIONS)
@@ -193,6 +194,26 @@ KEYS: Final[tuple[Key, ...]] = (
         setting="connections_each",
     ),
     _limits("max_message_bytes", _BYTES, "bytes of one message", setting="body"),
+    _limits(
+        "max_waiting_jobs_per_client",
+        _COUNT,
+        "jobs of one client that may wait",
+        setting="queue_each",
+        default_text="three quarters of `queue`",
+    ),
+    _limits(
+        "max_running_jobs_per_client",
+        _COUNT,
+        "jobs of one client that may run at once, beside a short one",
+        setting="running_each",
+        default_text="all workers but one, at least 1; over stdio alone all",
+    ),
+    _limits(
+        "max_output_bytes",
+        _MANY_BYTES,
+        "bytes that each folder of allow_write may hold, what is there already included",
+        setting="output_bytes",
+    ),
     _limits("max_headers", _COUNT, "header lines of a request", setting="max_headers"),
     _limits("max_header_line_bytes", _BYTES, "bytes of one header line", setting="max_header_line"),
     _limits("max_head_bytes", _BYTES, "bytes of all header lines together", setting="max_head"),
@@ -367,16 +388,25 @@ KEYS: Final[tuple[Key, ...]] = (
     _listen(
         "allow",
         kinds.FOLDERS,
-        "a folder with videos, beside those of VMAF_MCP_ALLOW",
+        "a folder with videos to read, beside those of VMAF_MCP_ALLOW",
         setting="allow",
         group=ACCESS,
         variable=ALLOW_VARIABLE,
         adds=True,
     ),
+    _listen(
+        "allow_write",
+        kinds.FOLDERS,
+        "a folder that clients may also write new videos to",
+        setting="allow_write",
+        group=ACCESS,
+        variable=ALLOW_WRITE_VARIABLE,
+        adds=True,
+    ),
     _work(
         "workers",
         _COUNT,
-        "scores at once",
+        "scores at once, beside a short one",
         setting="workers",
         variable="VMAF_MCP_MAX_CONCURRENT",
         default_text="a quarter of the cores, 2 to 8",
@@ -389,6 +419,14 @@ KEYS: Final[tuple[Key, ...]] = (
         "seconds that a call may take",
         setting="time_limit",
         variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S",
+    ),
+    _work("job_time_limit", _SECONDS, "seconds that a submitted job may run", setting="submitted_limit"),
+    _work(
+        "memory",
+        _MANY_BYTES,
+        "bytes of memory for all workers together",
+        setting="memory",
+        default_text="three quarters of the machine's",
     ),
     _work("grace", kinds.seconds(zero=True), "seconds that work may continue after SIGTERM", setting="grace"),
     _work(

@@ -120,23 +120,35 @@ def tool_names(settings: Settings) -> list[str] | None:
     """The tools of a server with these settings; None: foreign workers have them. Nothing is started."""
     if settings.has_foreign_workers:
         return None
-    services = _services(replace(settings, allow=()))  # folders are checked at the start, and name no tools
+    # Folders are checked at the start, and name no tools.
+    services = _services(replace(settings, allow=(), allow_write=()))
     catalog = product_catalog(services, InMemorySubscriptionBus(), KeptPictures(settings.data))
     return [tool.name for tool in catalog.tools]
 
 
 def _services(settings: Settings, turns: Path | None = None, shared: SharedJobs | None = None) -> Services:
     """The services, before they are started; `shared` has the jobs of other nodes."""
-    paths = AllowedPaths.configured(settings.data, settings.allow, listed_by=videos.NAME)
+    paths = AllowedPaths.configured(
+        settings.data,
+        settings.allow,
+        settings.allow_write,
+        listed_by=videos.NAME,
+        quota=settings.output_bytes,
+    )
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,
         time_limit=settings.time_limit,
-        queue_each=max(1, settings.queue * 3 // 4),  # one client can't fill it
+        queue_each=settings.queue_each or max(1, settings.queue * 3 // 4),  # one client can't fill it
+        running_each=settings.running_each,
+        submitted_limit=settings.submitted_limit,
+        memory=settings.memory,
         kept=settings.kept,
         data=settings.data,
         roots=tuple(str(root) for root in paths.roots),
         private=tuple(str(root) for root in paths.private),
+        writable=tuple(str(root) for root in paths.writable),
+        output_bytes=settings.output_bytes,
         turns=turns,
     )
     return Services(settings, paths, Jobs(config, shared))

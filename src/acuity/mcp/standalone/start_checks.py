@@ -59,8 +59,8 @@ def _check_folders(found: Effective) -> None:
             raise SettingsError(
                 f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
             )
-    for source, entry in _allowed(found):
-        with blaming(found, "server.allow", source):
+    for name, source, entry in _allowed(found):
+        with blaming(found, name, source):
             path = Path(os.path.expanduser(entry))
             if not path.is_absolute():
                 raise SettingsError(f"the folder '{entry}' is not absolute: write the whole path")
@@ -71,12 +71,13 @@ def _check_folders(found: Effective) -> None:
                 )
 
 
-def _allowed(found: Effective) -> Iterator[tuple[Source, str]]:
-    """The folders that clients may read, each with where it is named."""
-    value = found.values["server.allow"]
-    for source, entries in zip(value.sources, value.parts or (value.value,), strict=True):
-        for entry in entries:
-            yield source, entry
+def _allowed(found: Effective) -> Iterator[tuple[str, Source, str]]:
+    """The folders that clients may read or write, each with its key and where it is named."""
+    for name in ("server.allow", "server.allow_write"):
+        value = found.values[name]
+        for source, entries in zip(value.sources, value.parts or (value.value,), strict=True):
+            for entry in entries:
+                yield name, source, entry
 
 
 def _check_ports(found: Effective) -> None:
@@ -191,11 +192,9 @@ _CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
 def start_warnings(found: Effective) -> list[str]:
     """Sentences about settings that are allowed, but that have no effect."""
     said = [f"the variable {name} means nothing: did you mean {near}?" for name, near in found.mistyped]
-    for source, entry in _allowed(found):
+    for name, source, entry in _allowed(found):
         if not os.path.isdir(os.path.expanduser(entry)):
-            said.append(
-                f"{found.named('server.allow', source)}: '{entry}' is no folder: make it, or correct it"
-            )
+            said.append(f"{found.named(name, source)}: '{entry}' is no folder: make it, or correct it")
     each, most = found["mcp.max_sessions_per_principal"], found["mcp.max_sessions"]
     if each > most and found.source("mcp.max_sessions_per_principal").kind != "default":
         said.append(

@@ -46,13 +46,19 @@ _MODULE: Final = "acuity.mcp.standalone.method_worker"
 _SENT: Final = (
     "data",
     "allow",
+    "allow_write",
+    "output_bytes",
     "binary",
     "bench_output",
     "vlm_model",
     "vlm_seconds",
     "workers",
     "queue",
+    "queue_each",
+    "running_each",
     "time_limit",
+    "submitted_limit",
+    "memory",
     "grace",
     "kept",
     "calls",
@@ -152,7 +158,8 @@ def worker_environment(options: ServeOptions, turns: Path) -> dict[str, str]:
 def settings_from(document: dict[str, Any]) -> Settings:
     """The settings of a worker, from that variable."""
     told = dict(document)
-    told["data"], told["allow"] = Path(told["data"]), tuple(told["allow"])
+    told["data"] = Path(told["data"])
+    told |= {name: tuple(told[name]) for name in ("allow", "allow_write")}
     return dataclasses.replace(Settings(), **told)
 
 

@@ -94,9 +94,8 @@ class _BackendTools:
         if look_for("cuda").problem is not None:
             return {}
         if self._found is None:
-            spec = JobSpec(
-                "cards", {"backend": "cuda"}, call.tool.name, "cards of this machine", _PROBE_SECONDS
-            )
+            title = "cards of this machine"
+            spec = JobSpec("cards", {"backend": "cuda"}, call.tool.name, title, _PROBE_SECONDS, short=True)
             asked = self._services.jobs.run(spec, client=call.client)
             try:
                 outcome = await asyncio.wait_for(asked, _CARDS_SECONDS)
@@ -158,7 +157,7 @@ class _BackendTools:
     async def _run(self, call: Call, payload: dict[str, Any]) -> dict[str, Any]:
         """Probe in a worker process, where a crash affects nothing else."""
         title = f"probe of {payload['backend']}"
-        spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS)
+        spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS, short=True)
         notifications = ProgressNotifications(call.progress)
         try:
             outcome = await self._services.jobs.run(spec, client=call.client, progress=notifications.send)

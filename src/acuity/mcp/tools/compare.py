@@ -19,7 +19,7 @@ from acuity.jobs.tasks.compare import TOOL, compare_payload
 from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import flag, outline, record, text
 from acuity.mcp.tools.geometry_question import settle_geometry
-from acuity.mcp.tools.long_tool import long_tool
+from acuity.mcp.tools.long_tool import is_short, long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring import refuse_missing_device
 from acuity.mcp.tools.scoring_schema import asked_models, model_argument, path_argument
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 24  # encodes of a call: an answer has room for their figures
 _WORD: Final = 120  # characters of a name
-_SECONDS: Final = 6 * 3600.0  # the most that a job may take
 _AS_SCORED: Final = "As for a score."
 
 _TEXT: Final = """\
@@ -118,7 +117,9 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
             remember=given["remember"],
         )
         title = f"{len(pairs)} encodes of {os.path.basename(reference)}"
-        return JobSpec("compare", payload, TOOL, title, _SECONDS)
+        short = is_short(0, reference, *(pair.distorted for pair in pairs))
+        limit = services.settings.submitted_limit
+        return JobSpec("compare", payload, TOOL, title, limit, short=short)
 
     return [
         long_tool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
 _MANY: Final = 50  # frames; writing more would block the event loop for milliseconds
+# What is probably scored in seconds, and otherwise leaves the place for short work after a while.
+_FEW: Final = 50  # frames
+_SMALL: Final = 32 << 20  # bytes of all files together
+
+
+def is_short(frames: int, *paths: str | None) -> bool:
+    """Whether scoring these files is short work: at most a few frames of them (0: all), or small files."""
+    try:
+        return 0 < frames <= _FEW or sum(os.path.getsize(path) for path in paths if path) <= _SMALL
+    except OSError:  # one has just been removed, which is found out at once
+        return True
 
 
 def long_tool(

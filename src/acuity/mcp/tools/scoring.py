@@ -20,7 +20,7 @@ from acuity.mcp.tools.external import External, examine
 from acuity.mcp.tools.external_options import option_list
 from acuity.mcp.tools.geometry_question import settle_geometry
 from acuity.mcp.tools.kept_pictures import KeptPictures
-from acuity.mcp.tools.long_tool import long_tool
+from acuity.mcp.tools.long_tool import is_short, long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import (
     ENCODED_INPUT,
@@ -136,6 +136,7 @@ class _Scoring:
                 "unset VMAF_BIN"
             )
         external = await examine(self._binary) if self._binary is not None else None
+        short = is_short(request.frames, reference, distorted)
         models = asked_models(
             [*map(str, request.models)],
             "model" if "model" in arguments.given else None,
@@ -155,11 +156,11 @@ class _Scoring:
             id = self._jobs.new_id() if WORST in images else None
             folder = None if id is None else str(self._pictures.folder(id))
             payload = score_payload(request, precision=arguments["precision"], pictures=folder, **echo)
-            return JobSpec("score", payload, tool, _title(reference, pair[1]), id=id)
+            return JobSpec("score", payload, tool, _title(reference, pair[1]), id=id, short=short)
         if not models and (arguments["disable_clip"] or arguments["enable_transform"]):
             raise _no_model_to_change("a preset whose models are the vmaf binary's own")
         payload = _external(external, request, arguments, presets, echo).to_document()
-        return JobSpec("external", payload, tool, _title(reference, pair[1]))
+        return JobSpec("external", payload, tool, _title(reference, pair[1]), short=short)
 
     async def _tiny(self, text: str) -> str:
         """The tiny model for the engine: a registered name, or its file with the path resolved."""

@@ -5,6 +5,7 @@ Their arguments are fields of the requests in acuity.tune.request; so are the op
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
 
 _ROWS: Final = 40  # of a comparison: what an answer has room for
-_SECONDS: Final = 6 * 3600.0  # the most that a job of tuning may take
 # What all four take is explained in few words, because every client reads the list of tools.
 _BRIEF: Final = {
     "encoder": "h264, hevc, av1, vp9 or a name.",
@@ -201,7 +201,8 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
             for field in kind.defaults.keys() - given.given:
                 fields.pop(field, None)
         if kind.output is not None and given.get("output") is not None:
-            fields[kind.output] = str(services.paths.check_output(given["output"]))
+            output = await asyncio.to_thread(services.paths.check_output, given["output"])  # counts files
+            fields[kind.output] = str(output)
         if fields.get("vmaf_model", AUTO) != AUTO:
             finder = await models.finder(external=False)
             fields["vmaf_model"] = services.paths.check_model(fields["vmaf_model"], finder)
@@ -214,6 +215,7 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
             raise TuneError(f"{many} rows are too many for one answer: ask for at most {_ROWS} in a call")
         part = "" if request.duration is None else f", first {request.duration:g} s"
         title = f"{kind.command} of {os.path.basename(source)}{part}"
-        return JobSpec("tune", tune_payload(kind.command, request), name, title, _SECONDS)
+        limit = services.settings.submitted_limit
+        return JobSpec("tune", tune_payload(kind.command, request), name, title, limit)
 
     return plan

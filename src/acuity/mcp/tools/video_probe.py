@@ -22,7 +22,7 @@ from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
 
 _NICE: Final = 10
-_MEMORY: Final = 4 << 30  # bytes of address space
+_MEMORY: Final = 4 << 30  # bytes
 _CPU_SECONDS: Final = 60  # also ends the process if its server has ended
 _LONGEST: Final = 300  # characters of a problem
 

@@ -15,7 +15,7 @@ from acuity.mcp.catalog import Arguments, Tool
 from acuity.mcp.schemas import array, flag, number, outline, record, whole
 from acuity.mcp.tools.geometry_question import settle_geometry
 from acuity.mcp.tools.kept_pictures import TOOL, KeptPictures
-from acuity.mcp.tools.long_tool import long_tool
+from acuity.mcp.tools.long_tool import is_short, long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring import refuse_missing_device
 from acuity.mcp.tools.scoring_schema import asked_models, model_argument, path_argument
@@ -105,7 +105,8 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
         )
         title = f"worst frames of {os.path.basename(distorted)}"
         images = dict.fromkeys(given["images"])
-        return JobSpec("worst", worst_payload(worst, [*images], vlm), TOOL, title, id=id)
+        payload, short = worst_payload(worst, [*images], vlm), is_short(0, reference, distorted)
+        return JobSpec("worst", payload, TOOL, title, id=id, short=short)
 
     return [
         long_tool(

@@ -19,7 +19,7 @@ from av.subtitles.stream import SubtitleStream
 from av.video.stream import VideoStream
 
 from acuity.errors import OutputError, TuneError
-from acuity.report.write import check_output, written_beside
+from acuity.report.write import check_output, check_room, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
@@ -49,6 +49,7 @@ _TICKS: Final = Fraction(1, 90000)  # of times that aren't even
 _FINEST: Final = 10_000_000  # ticks a second
 _SAME_TIME: Final = Fraction(1, 100_000)  # seconds: the start of a container is known to a millionth
 _VIDEO: Final = "video"
+_STEP: Final = 64 << 20  # bytes after which room is looked for again
 
 
 def check_video_file(
@@ -105,8 +106,10 @@ class VideoFile:
         self._offset = Fraction(0)  # of the source's clock
         self._base = _TICKS  # of the video's times
         self._frames = 0  # written so far
+        self._bytes = self._checked = 0  # written so far, and when room was last looked for
 
     def __enter__(self) -> Self:
+        check_room(self._out, 0)
         # A process that serves clients writes only what doesn't exist, where it was allowed to.
         temporary = self._stack.enter_context(written_beside(self._out, _VIDEO, new=restricted()))
         try:
@@ -165,6 +168,7 @@ class VideoFile:
         written.is_keyframe = packet.is_keyframe
         written.stream = self._video
         self._write_others(until=decoded)
+        self._count(written.size)
         with self._writing():
             self._container.mux(written)
 
@@ -318,8 +322,15 @@ class VideoFile:
         if packet.pts is not None:
             packet.pts -= shift
         packet.stream = copied.copy
+        self._count(packet.size)
         with self._writing():
             self._container.mux(packet)
+
+    def _count(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes - self._checked > _STEP:
+            check_room(self._out, self._bytes)
+            self._checked = self._bytes
 
     def _finish(self) -> None:
         if self._video is None or self._container is None:
@@ -328,6 +339,7 @@ class VideoFile:
             self._write_others(until=None)
         else:
             self._write_until(self._time(self._frames))
+        check_room(self._out, self._bytes)
         with self._writing():
             self._container.close()
 
