@@ -47,6 +47,7 @@ class Sessions:
         self._all_busy: dict[str | None, float] = {}  # until when: those of a principal, or of all (None)
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
             self._enter(Session.from_record(self, record))
+        journal.follow(self.get)
 
     def __len__(self) -> int:
         return len(self._by_id)

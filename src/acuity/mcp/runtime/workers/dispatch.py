@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -44,6 +44,7 @@ from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import HANDSHAKE
 from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.sending import tell
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
 from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
@@ -51,6 +52,7 @@ from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.members import Members
 from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.runtime.workers.running_call import RunningCall
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request
 from acuity.text import quoted, shortened
 
@@ -148,9 +150,13 @@ class WorkerDispatch:
             return
         except MCPError:
             return
-        task = asyncio.get_running_loop().create_task(continued(work, step), context=variables)
+        self._keep(continued(work, step), variables)
+
+    def _keep(self, work: Coroutine[Any, Any, None], variables: Context | None = None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=variables)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def end_gone(self, gone: Holders) -> None:
         for call in list(self.running):
@@ -172,6 +178,10 @@ class WorkerDispatch:
         await self._pool.close()
 
     # ---- calls ------------------------------------------------------------------------------
+
+    @property
+    def patience(self) -> float:
+        return WireLimits().send_timeout if self._sessions is None else self._sessions.limits.send_timeout
 
     def over(self, call: RunningCall) -> None:
         self.running.discard(call)
@@ -321,7 +331,8 @@ class WorkerDispatch:
 
     # ---- messages outside of calls ----------------------------------------------------------
 
-    def _notify(self, notify: Notify) -> None:
+    def _notify(self, notify: Notify) -> asyncio.Future[None] | None:
+        """Give messages to sessions; where the store is slow, a task goes on with it."""
         try:
             payloads = [
                 notification_payload(data["method"], data.get("params"))
@@ -330,17 +341,20 @@ class WorkerDispatch:
             ]
         except (FrameError, ValueError):
             self._counters.worker_events["unknown_event"] += 1
-            return
+            return None
         if self._sessions is None:
-            return
+            return None
         sessions: Iterable[Session] = self._sessions
         if notify.session_id is not None:
             sessions = self._sessions.with_id(notify.session_id)
             if not sessions:
                 self._counters.worker_events["unknown_id"] += 1
-        for session in sessions:
-            for payload in payloads:
-                session.log.notify(payload)
+        work = tell(sessions, payloads, self.patience)
+        try:
+            step = work.send(None)
+        except StopIteration:
+            return None
+        return self._keep(continued(work, step))
 
 
 class _ToolNames(NoticeCall):

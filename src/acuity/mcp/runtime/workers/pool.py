@@ -61,7 +61,7 @@ class WorkerPool:
         plan: WorkerPlan,
         counters: Counter[str],
         *,
-        on_notify: Callable[[Notify], None] = lambda _: None,
+        on_notify: Callable[[Notify], asyncio.Future[None] | None] = lambda _: None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
         """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
@@ -175,8 +175,8 @@ class WorkerPool:
         if self._queue:
             self._forward()
 
-    def notified(self, notify: Notify) -> None:
-        self.on_notify(notify)
+    def notified(self, notify: Notify) -> asyncio.Future[None] | None:
+        return self.on_notify(notify)
 
     def _choose(self, call: WorkerCall) -> Worker | None:
         """The worker that a call goes to now; None: it has to wait."""

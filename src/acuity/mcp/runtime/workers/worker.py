@@ -44,7 +44,7 @@ class WorkerHome(Protocol):
 
     def freed(self) -> None: ...
 
-    def notified(self, notify: Notify) -> None: ...
+    def notified(self, notify: Notify) -> asyncio.Future[None] | None: ...
 
 
 class Worker:
@@ -271,8 +271,8 @@ class Worker:
     def freed(self) -> None:
         self._home.freed()
 
-    def notified(self, notify: Notify) -> None:
-        self._home.notified(notify)
+    def notified(self, notify: Notify) -> asyncio.Future[None] | None:
+        return self._home.notified(notify)
 
     def leaves(self, reason: str) -> None:
         logger.info(

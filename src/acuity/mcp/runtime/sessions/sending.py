@@ -1,0 +1,85 @@
+"""How messages come into sessions: no faster than the store and the clients take them.
+
+A tool that sends more than that waits, here or in its worker, whose socket is not read meanwhile. The wait is
+bounded: then a call fails, and what belongs to no call makes room for others, as the log has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
+
+from acuity.mcp.runtime.sessions.event_log import EventLog
+from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.sessions.streams import Stream
+
+TOO_FAST: Final = "the call has sent more messages than its client took within {:g} s, and was ended"
+_STORE: Final = (
+    "the call has sent more messages than the session store took within {:g} s, and was ended: "
+    "send fewer, or use a faster store"
+)
+
+
+class Overrun(MCPError):
+    """A call has sent more messages than its client or the store takes; the sentence is for its client."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(INTERNAL_ERROR, sentence)
+
+
+async def send(log: EventLog, stream: Stream, payload: bytes, patience: float) -> None:
+    """Add a notification to the stream of a call; raises Overrun after so many seconds."""
+    if log.is_behind(stream, len(payload)):
+        end = asyncio.get_running_loop().time() + patience
+        while log.is_behind(stream, len(payload)):
+            if not await _before(end, log.when_changed):
+                sentence = _STORE if log.awaits_store(stream) else TOO_FAST
+                raise Overrun(sentence.format(patience))
+    if stream.has_gaps:
+        raise Overrun(TOO_FAST.format(patience))
+    stream.add(payload, "notification")
+
+
+async def tell(sessions: Iterable[Session], payloads: Sequence[bytes], patience: float) -> None:
+    """Add notifications of no call to sessions. The store may hold them up for so many seconds.
+
+    A client that doesn't read holds up nobody: of what is too much for it, the oldest goes.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + patience
+    for payload in payloads:
+        crowded = False
+        for session in sessions:
+            if session.ended is not None or (session.stored and not session.load_events()):
+                continue
+            journal = session.journal
+            while (journal.is_behind or session.log.is_storing) and await _before(end, journal.when_stored):
+                pass
+            session.log.notify(payload)
+            crowded = crowded or session.log.is_crowded
+        if crowded:
+            await _before(end, loop.call_soon)  # what clients take is written in between
+
+
+async def _before(end: float, register: Callable[[Callable[[], None]], object]) -> bool:
+    """Wait for a callback, or for a moment of the loop's clock; whether that is still to come."""
+    loop = asyncio.get_running_loop()
+    if loop.time() >= end:
+        return False
+    told = loop.create_future()
+
+    def tell() -> None:
+        if not told.done():
+            told.set_result(None)
+
+    timer = loop.call_at(end, tell)
+    register(tell)
+    try:
+        await told
+    finally:
+        timer.cancel()
+    return True
