@@ -1,4 +1,4 @@
-"""The worker of a soak: tools that echo, count aloud and say something to their session."""
+"""The worker of a soak: tools that echo, count aloud, and say something to one session or to all."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ async def say(text: str) -> dict[str, str]:
     """Says something to the session, outside of the call."""
     await app.notify("notifications/message", {"level": "info", "data": text}, to="session")
     return {"said": text}
+
+
+@app.tool()
+async def burst(upto: int) -> dict[str, int]:
+    """Sends many messages as fast as they are taken."""
+    for number in range(upto):
+        await app.notify("notifications/message", {"level": "info", "data": str(number)})
+    return {"sent": upto}
+
+
+@app.tool()
+async def announce(text: str) -> dict[str, int]:
+    """Says something to all sessions."""
+    await app.notify("notifications/message", {"level": "info", "data": text}, to="everyone")
+    return {"length": len(text)}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange, La
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
-from acuity.mcp.runtime.sessions.sending import TOO_FAST, Overrun, send
+from acuity.mcp.runtime.sessions.sending import TOO_MUCH, Overrun, send
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -156,7 +156,7 @@ class SessionExchange(HttpExchange):
         if self._reason is not None:
             self.cancelled()  # whatever came of it
         elif self.stream is not None and self.stream.has_gaps:
-            self.fail(Overrun(TOO_FAST.format(self.session.patience)))
+            self.fail(Overrun(TOO_MUCH))
         else:
             super().succeed(result)
 

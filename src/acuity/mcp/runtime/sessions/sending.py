@@ -17,7 +17,7 @@ from acuity.mcp.runtime.sessions.event_log import EventLog
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.sessions.streams import Stream
 
-TOO_FAST: Final = "the call has sent more messages than its client took within {:g} s, and was ended"
+TOO_MUCH: Final = "the call has sent more messages than its client takes, and was ended"
 _STORE: Final = (
     "the call has sent more messages than the session store took within {:g} s, and was ended: "
     "send fewer, or use a faster store"
@@ -37,10 +37,9 @@ async def send(log: EventLog, stream: Stream, payload: bytes, patience: float) -
         end = asyncio.get_running_loop().time() + patience
         while log.is_behind(stream, len(payload)):
             if not await _before(end, log.when_changed):
-                sentence = _STORE if log.awaits_store(stream) else TOO_FAST
-                raise Overrun(sentence.format(patience))
+                raise Overrun(_STORE.format(patience) if log.awaits_store(stream) else TOO_MUCH)
     if stream.has_gaps:
-        raise Overrun(TOO_FAST.format(patience))
+        raise Overrun(TOO_MUCH)
     stream.add(payload, "notification")
 
 

@@ -23,7 +23,7 @@ from acuity.mcp.contract.writing import json_text
 from acuity.mcp.runtime.dispatcher import continued
 from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.fast_calls import dumped
-from acuity.mcp.runtime.sessions.sending import Overrun
+from acuity.mcp.runtime.sessions.sending import TOO_MUCH, Overrun
 from acuity.mcp.runtime.workers.call import Outcome, WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.link import Link
@@ -190,9 +190,7 @@ class RunningCall(WorkerCall):
         if taken and asyncio.get_running_loop().time() < end:
             self._look_later(end)
         else:
-            self._overrun(
-                f"the call has sent {MOST_WAITING} messages and more, which its client did not take"
-            )
+            self._overrun(TOO_MUCH)
 
     def _overrun(self, sentence: str) -> None:
         """Fail, because the client or the store doesn't take what the worker sends."""
