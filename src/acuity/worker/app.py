@@ -218,7 +218,7 @@ class App:
         """
         if to == "everyone":
             if self._worker is not None:
-                self._worker.notify(method, params)
+                await self._worker.notify(method, params)
             return
         context = current_context("notify")
         note = types.Notification[dict[str, Any] | None, str](

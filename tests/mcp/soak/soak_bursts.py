@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import httpx2
 
-from raw_http import RawSession, call, events, http_client, open_session
-from soak_clients import Tally, session_of
+from raw_http import RawSession, call, events, http_client
+from soak_clients import Tally, begun, session_of
 from soak_ground import Ground
 
 NOTES = 10_000  # notifications of one call
@@ -29,8 +29,14 @@ async def bursts(tally: Tally, notes: int = NOTES, sessions: int = SESSIONS) -> 
         # At one node: its proxy is not what is tried here.
         url = f"http://127.0.0.1:{ground.nodes[0].port}/mcp"
         async with http_client(patient=True) as http:
-            await _one_call(await open_session(url, http), notes, tally)
+            await _one_call(await _begun(url, http, tally), notes, tally)
             await _many_sessions(url, http, sessions, tally)
+
+
+async def _begun(url: str, http: httpx2.AsyncClient, tally: Tally) -> RawSession:
+    session = await begun(url, http, tally, lambda: False)
+    assert session is not None
+    return session
 
 
 async def _one_call(session: RawSession, notes: int, tally: Tally) -> None:
@@ -54,7 +60,7 @@ async def _many_sessions(url: str, http: httpx2.AsyncClient, many: int, tally: T
 
     async def begin() -> None:
         async with places:
-            sessions.append(await open_session(url, http))
+            sessions.append(await _begun(url, http, tally))
 
     async def later(session: RawSession) -> None:
         async with places:

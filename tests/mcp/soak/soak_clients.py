@@ -62,7 +62,7 @@ class Resumer:
     async def run(self, is_over: Callable[[], bool]) -> None:
         """Begin sessions, use each for a while and delete it."""
         while not is_over():
-            session = await _begun(self._url, self._http, self._tally, is_over)
+            session = await begun(self._url, self._http, self._tally, is_over)
             if session is None:
                 return
             told: list[int] = []
@@ -257,7 +257,7 @@ async def vanish(
 ) -> None:
     """Begin sessions, begin a call or a stream in each, and never come back."""
     while not is_over():
-        session = await _begun(url, http, tally, is_over)
+        session = await begun(url, http, tally, is_over)
         if session is None:
             return
         wanted = call(1, "count", upto=50) if chance.random() < 0.5 else None
@@ -300,7 +300,7 @@ async def echo(
         await anyio.sleep(0.02)
 
 
-async def _begun(
+async def begun(
     url: str, http: httpx2.AsyncClient, tally: Tally, is_over: Callable[[], bool]
 ) -> RawSession | None:
     """A new session, as soon as the servers take one."""

@@ -49,9 +49,11 @@ class Listening:
         """Whether calls run that end by themselves."""
         return any(link.is_answering for link in self._links)
 
-    def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
+    async def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send a notification to all sessions, outside of a call."""
         self.say(writing.notify(None, [notification_payload(method, params)]))
+        for link in list(self._links):
+            await link.room()
 
     def say(self, frame: bytes) -> None:
         """Send a frame to every connected runtime."""
