@@ -43,7 +43,7 @@ bench-runtime: $(INSTALLED)  ## HTTP calls, sessions and streams beside the SDK'
 bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
 
-soak: $(INSTALLED)  ## 15 minutes of mixed load on two nodes with workers while parts of them are ended (redis-server, nginx)
+soak: $(INSTALLED)  ## 15 minutes of mixed load on two nodes with workers while parts of them are ended, then bursts (redis-server, nginx)
 	PYTHONPATH=tests:tests/mcp:tests/mcp/runtime/cluster $(BIN)/python tests/mcp/soak/soak.py
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients

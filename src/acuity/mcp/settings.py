@@ -57,6 +57,7 @@ class WireLimits:
     safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
+    send_timeout: float = 10.0  # seconds that a call waits until its messages are stored and taken
     head_timeout: float = 5.0  # seconds for the head of a request
     keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
     max_headers: int = 100
@@ -116,6 +117,7 @@ class Settings:
     idle_timeout: float = 1800.0  # seconds until an unused session ends
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
+    send_timeout: float = 10.0  # seconds that a call waits until its messages are stored and taken
     heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
     capability_policy: CapabilityPolicy = "error"  # for requests to clients without the capability
@@ -171,6 +173,7 @@ class Settings:
             safe_idle=self.safe_idle,
             max_pending=self.max_pending,
             max_pending_bytes=self.max_pending_bytes,
+            send_timeout=self.send_timeout,
             head_timeout=self.head_timeout,
             keep_alive=self.keep_alive,
             max_headers=self.max_headers,

@@ -41,6 +41,7 @@ class Session:
     pending: int = 0
     pending_bytes: int = 0
     open_gets: int = 0
+    at_risk: bool = False
 
 
 @dataclass
@@ -103,12 +104,19 @@ def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
 
 
 def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> None:
-    sessions = [Session(3, 300, 1), Session(1, 20, 2), Session()]
+    sessions = [Session(3, 300, 1), Session(1, 20, 2, at_risk=True), Session()]
     stop = metrics.watch_runtime(RuntimeCounters(), lambda: sessions)
     value = metrics.registry.get_sample_value
-    names = ("sessions", "get_streams", "pending_messages", "pending_bytes")
-    assert [value(f"acuity_mcp_{name}") for name in names] == [3, 3, 4, 320]
+    names = (
+        "sessions",
+        "get_streams",
+        "pending_messages",
+        "pending_bytes",
+        "sessions_at_risk",
+        "messages_at_risk",
+    )
+    assert [value(f"acuity_mcp_{name}") for name in names] == [3, 3, 4, 320, 1, 1]
     sessions.clear()
-    assert [value(f"acuity_mcp_{name}") for name in names] == [0, 0, 0, 0]
+    assert [value(f"acuity_mcp_{name}") for name in names] == [0] * 6
     stop()
     assert value("acuity_mcp_sessions") is None

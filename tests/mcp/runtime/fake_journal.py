@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal import EventRecord, Finder, SessionRecord, StoredSession, StreamRecord
 
 
 @dataclass(slots=True)
@@ -23,6 +23,7 @@ class FakeJournal:
     """Keeps to the interface: calls in order, and a callback when those before it are stored."""
 
     durable = True
+    is_behind = False
 
     def __init__(self, disk: dict[str, Entry] | None = None, *, at_once: bool = False) -> None:
         self.disk = {} if disk is None else disk
@@ -98,6 +99,14 @@ class FakeJournal:
             self._later(callback)
         else:
             callback()
+
+    def at_risk(self, session_id: str) -> bool:
+        return False
+
+    def follow(self, find: Finder) -> None: ...
+
+    async def flush(self, patience: float) -> bool:
+        return not self._queue
 
     def stored_sessions(self) -> Iterable[SessionRecord]:
         return [entry.record for entry in self.disk.values()]

@@ -5,9 +5,9 @@
 
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;
-others have no session. A client with a token of its own is measured, alone and beside a hostile one. At the
-end nothing may be lost or doubled for those who resume, and nothing may be left: sessions, calls,
-descriptors, processes. The exit code says whether that held.
+others have no session. A client with a token of its own is measured, alone and beside a hostile one. Then
+come bursts (soak_bursts.py). At the end nothing may be lost or doubled for those who resume, and nothing may
+be left: sessions, calls, descriptors, processes. The exit code says whether that held.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from types import MappingProxyType
 import anyio
 
 from raw_http import http_client
+from soak_bursts import bursts
 from soak_clients import Resumer, Tally, echo, vanish
 from soak_ground import Ground
 from soak_neighbours import Waits, disturb
@@ -146,6 +147,9 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Ground(Path(folder), ttl=_TTL) as ground:
         report = anyio.run(soak, ground, options.minutes * 60, options.seed)
+    tally = Tally()
+    anyio.run(bursts, tally)
+    report.add(tally.counts, tally.faults, tally.strange)
     print("\n".join(report.lines()))
     if options.json is not None:
         options.json.write_text(report.json())

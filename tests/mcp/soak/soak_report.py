@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -63,6 +64,12 @@ class Report:
     left: dict[str, int]  # what must be 0 when all clients have gone
     watched: Sequence[Watched]
     waits: Mapping[str, Mapping[str, Sequence[float]]]  # of the measured client; see Waits.figures
+
+    def add(self, counts: Mapping[str, int], faults: Mapping[str, int], strange: Sequence[str]) -> None:
+        """Add what other clients saw."""
+        self.counts = dict(Counter(self.counts) + Counter(counts))
+        self.faults = dict(Counter(self.faults) + Counter(faults))
+        self.strange = [*self.strange, *strange]
 
     @property
     def ok(self) -> bool:

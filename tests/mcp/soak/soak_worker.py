@@ -1,4 +1,4 @@
-"""The worker of a soak: tools that echo, count aloud, say something to their session, and work."""
+"""The worker of a soak: tools that echo, count aloud, say something to one session or to all, and work."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ def work(seconds: float) -> dict[str, int]:
         hashlib.sha256(bytes(1 << 20)).digest()
         rounds += 1
     return {"rounds": rounds}
+
+
+@app.tool()
+async def burst(upto: int) -> dict[str, int]:
+    """Sends many messages as fast as they are taken."""
+    for number in range(upto):
+        await app.notify("notifications/message", {"level": "info", "data": str(number)})
+    return {"sent": upto}
+
+
+@app.tool()
+async def announce(text: str) -> dict[str, int]:
+    """Says something to all sessions."""
+    await app.notify("notifications/message", {"level": "info", "data": text}, to="everyone")
+    return {"length": len(text)}
 
 
 if __name__ == "__main__":

@@ -10,15 +10,29 @@ import pytest
 
 from redis_server import needs_redis
 from soak import soak
+from soak_bursts import bursts
+from soak_clients import Tally
 from soak_ground import Ground
 
 SECONDS = 20.0
 TTL = 8.0
+needs_nginx = pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
 LEAST = {"workers_killed": 2, "resumed": 20, "calls": 50}
 
 
 @needs_redis
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
+@needs_nginx
+def test_bursts_come_whole() -> None:
+    """In Redis, through a worker's socket, to one client and to many."""
+    tally = Tally()
+    anyio.run(bursts, tally, 2_000, 40)
+    assert (tally.faults, tally.strange) == ({}, [])
+    assert tally.counts["burst_messages"] == 2_000
+    assert tally.counts["announced_messages"] == 40 * 40
+
+
+@needs_redis
+@needs_nginx
 def test_a_short_soak(tmp_path: Path) -> None:
     with Ground(tmp_path, TTL) as ground:
         report = anyio.run(soak, ground, SECONDS, 0, LEAST)

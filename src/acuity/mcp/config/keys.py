@@ -70,6 +70,12 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
     _mcp("max_pending_bytes", _BYTES, "bytes of these messages, of one session", setting="max_pending_bytes"),
     _mcp(
+        "send_timeout_seconds",
+        _SECONDS,
+        "seconds that a call waits until the store and its client take what it sends; then it fails",
+        setting="send_timeout",
+    ),
+    _mcp(
         "keepalive_seconds",
         _SECONDS,
         "seconds between comments on a silent event stream",

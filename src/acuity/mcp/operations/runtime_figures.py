@@ -23,6 +23,9 @@ class CountedSession(Protocol):
     @property
     def open_gets(self) -> int: ...
 
+    @property
+    def at_risk(self) -> bool: ...
+
 
 class CountedRedis(Protocol):
     """The part of a node's connection to Redis that metrics use."""
@@ -137,16 +140,21 @@ class RuntimeFigures(Collector):
             yield from _of_cluster(self._cluster)
 
     def _gauges(self) -> Iterable[Metric]:
-        sessions = gets = messages = size = 0
+        sessions = gets = messages = size = risked = at_risk = 0
         for session in self._sessions():
             sessions += 1
             gets += session.open_gets
             messages += session.pending
             size += session.pending_bytes
+            if session.at_risk:
+                at_risk += 1
+                risked += session.pending
         for name, text, value in (
             ("acuity_mcp_sessions", "Open sessions", sessions),
             ("acuity_mcp_get_streams", "Open event streams of sessions", gets),
             ("acuity_mcp_pending_messages", "Messages that wait for clients of sessions", messages),
             ("acuity_mcp_pending_bytes", "Bytes of these messages", size),
+            ("acuity_mcp_sessions_at_risk", "Sessions that can't be stored for now", at_risk),
+            ("acuity_mcp_messages_at_risk", "Messages that wait for clients of these sessions", risked),
         ):
             yield GaugeMetricFamily(name, text, value)

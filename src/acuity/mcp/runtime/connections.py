@@ -13,6 +13,7 @@ from mcp.shared.dispatcher import CallOptions
 from mcp_types import ClientCapabilities, InitializeRequestParams
 
 from acuity.mcp.runtime.replies import notification_payload
+from acuity.mcp.runtime.sessions.sending import tell
 
 if TYPE_CHECKING:
     from acuity.mcp.runtime.sessions.session import Session
@@ -82,7 +83,8 @@ class SessionOutbound:
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        self._session.log.notify(notification_payload(method, params))
+        session = self._session
+        await tell([session], [notification_payload(method, params)], session.patience)
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None

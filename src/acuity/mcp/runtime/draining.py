@@ -152,13 +152,8 @@ class Drain:
             logger.info("told %d event streams to come back", len(streams), extra=told)
 
     async def _stored(self, patience: float) -> None:
-        """Wait until the store has everything, but not for long."""
-        done = asyncio.Event()
-        self._sessions.journal.when_stored(done.set)
-        try:
-            async with asyncio.timeout(patience):
-                await done.wait()
-        except TimeoutError:
+        """Wait until the store has everything, but not for long if it takes nothing."""
+        if not await self._sessions.journal.flush(patience):
             logger.warning("the store is slow: going on without it", extra={"event": "stopping"})
 
     async def _give_up(self, release: Callable[[], Awaitable[None]], patience: float) -> None:

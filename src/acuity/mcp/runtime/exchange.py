@@ -115,6 +115,11 @@ class Exchange(_Incoming):
 
     # ---- for the runtime --------------------------------------------------------------------
 
+    @property
+    def awaits_store(self) -> bool:
+        """Whether messages are not sent because they have to be stored first."""
+        return False
+
     def wait(self, task: Cancellable) -> None:
         """Note that the handler goes on in a task."""
         self.task = task

@@ -69,7 +69,7 @@ async def http_runtime(
         dispatch = None
         if workers is not None:
             dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
-            dispatch.on_notify = notify
+            dispatch.on_notify, dispatch.patience = notify, serving.limits.send_timeout
             if cluster is not None:
                 workers.cluster = cluster.name
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
@@ -111,6 +111,6 @@ async def _sessions(
     journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)
     try:
         sessions = Sessions(limits, journal, counters)
-        yield sessions, None, lambda to, payloads, answer: answer(sessions.notify(to, payloads))
+        yield sessions, None, sessions.notify_and_answer
     finally:
         journal.close()

@@ -16,6 +16,7 @@ from acuity.mcp.runtime.exchange import CANCELLED, Cancellable, HttpExchange, La
 from acuity.mcp.runtime.headers import Accepted, can_resume
 from acuity.mcp.runtime.heartbeats import Heartbeats
 from acuity.mcp.runtime.replies import JSON, error_payload, notification_payload, status_of
+from acuity.mcp.runtime.sessions.sending import TOO_MUCH, Overrun, send
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.sessions.streams import Stream
 from acuity.mcp.wire.http.request import HeaderList, Request, Responder
@@ -67,7 +68,8 @@ class SessionExchange(HttpExchange):
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
         if not self.is_over and not self._is_unreachable:
-            self.opened().add(notification_payload(method, params), "notification")
+            payload, session = notification_payload(method, params), self.session
+            await send(session.log, self.opened(), payload, session.patience)
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -87,6 +89,10 @@ class SessionExchange(HttpExchange):
                 stream.close_connection()
 
     # ---- for the runtime --------------------------------------------------------------------
+
+    @property
+    def awaits_store(self) -> bool:
+        return self.stream is not None and self.session.log.awaits_store(self.stream)
 
     @property
     def is_attended(self) -> bool:
@@ -147,10 +153,12 @@ class SessionExchange(HttpExchange):
             self.task.cancel()
 
     def succeed(self, result: Mapping[str, Any]) -> None:
-        if self._reason is None:
-            super().succeed(result)
-        else:
+        if self._reason is not None:
             self.cancelled()  # whatever came of it
+        elif self.stream is not None and self.stream.has_gaps:
+            self.fail(Overrun(TOO_MUCH))
+        else:
+            super().succeed(result)
 
     def refuse(self, error: ErrorData) -> None:
         if self._reason is None:

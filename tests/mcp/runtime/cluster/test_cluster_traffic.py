@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acuity.mcp.principal import Holders, Principal
+from acuity.mcp.runtime.cluster import cluster_handler
 from acuity.mcp.runtime.cluster.cluster_handler import ClusterHandler
 from acuity.mcp.runtime.cluster.forwarding import Forwarder
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
@@ -368,6 +369,18 @@ def test_unknown_sessions_are_unknown_and_redis_that_is_gone_is_said() -> None:
             assert reason(found) == "Redis is gone: try again"
             one.sessions.add(SESSION)
             assert (await ask(one, post())).status == 200  # what is here goes on
+
+    play(scenario)
+
+
+def test_the_last_known_owner_answers_while_redis_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with pair(hello) as (one, other):
+            assert (await ask(one, post())).status == 200
+            one.ownership.place = ClusterUnavailable("Redis is gone: try again")
+            monkeypatch.setattr(cluster_handler, "_FRESH", 0.0)  # what was found was found long ago
+            assert (await ask(one, post())).status == 200
+            assert (one.ownership.finds, len(other.seen)) == (2, 2)
 
     play(scenario)
 

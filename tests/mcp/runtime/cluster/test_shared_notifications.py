@@ -30,7 +30,7 @@ def _note(number: int) -> bytes:
 
 async def tell(node: Node, session_id: str | None, *payloads: bytes) -> NotifyOutcome:
     answer: asyncio.Future[NotifyOutcome] = asyncio.get_running_loop().create_future()
-    node.notifications.notify(session_id, list(payloads), answer.set_result)
+    await node.notifications.notify(session_id, list(payloads), answer.set_result)
     return await asyncio.wait_for(answer, SOON)
 
 

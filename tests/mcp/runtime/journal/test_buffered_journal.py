@@ -11,14 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.journal import buffered_journal
 from acuity.mcp.runtime.journal.buffered_journal import BufferedJournal, Refusal
-from acuity.mcp.runtime.journal.journal import SessionRecord, StoredSession, StreamRecord
+from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.journal_file import FAILURES, JournalFile
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
 from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
@@ -385,12 +387,28 @@ def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.LogCapt
     assert ALICE[:8] in caplog.text
 
 
-def test_a_session_with_gaps_is_given_up_and_the_others_are_kept(tmp_path: Path) -> None:
+@dataclass
+class Kept:
+    """A session in memory."""
+
+    events: tuple[EventRecord, ...]
+    pending: int = 2
+
+    def snapshot(self) -> StoredSession:
+        return StoredSession(record(ALICE), (), self.events, 4, 1)
+
+
+def test_a_session_that_had_no_room_is_stored_again_from_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buffered_journal, "_GATHER", 0.0)
     path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
+    large = event(2, payload=b"x" * 9_000)
 
     async def main() -> None:
         kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
+        kept.follow({ALICE: Kept((large, event(3)))}.get)
         kept.save(record(ALICE))
         kept.save(record(BOB))
         kept.append(ALICE, event(1))
@@ -401,15 +419,60 @@ def test_a_session_with_gaps_is_given_up_and_the_others_are_kept(tmp_path: Path)
             before = counters.journal_failures
             kept.append(ALICE, event(2, payload=b"x" * 30_000))
             assert counters.journal_failures > before
+            assert (kept.at_risk(ALICE), kept.at_risk(BOB)) == (True, True)
             kept.append(ALICE, event(3))
             kept.save(record(ALICE, initialized=True))
             kept.append(BOB, event(2))
-        await stored(kept)
+            async with asyncio.timeout(SOON):
+                while "in memory alone" not in caplog.text:
+                    await asyncio.sleep(0.005)
+        assert await kept.flush(SOON)
+        assert not kept.at_risk(ALICE)
+        kept.append(ALICE, event(4))
         kept.close()
 
     asyncio.run(main())
-    assert found(path, ALICE) is None  # continuing it would lose an event
+    assert numbers(path, ALICE) == [2, 3, 4]
     assert numbers(path, BOB) == [1, 2]
+    assert "1 sessions with 2 messages are in memory alone" in caplog.text  # those that can be found
+
+
+def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None:
+    file = HangingFile()
+
+    async def main() -> None:
+        kept = BufferedJournal(file, RuntimeCounters())
+        kept.save(record())
+        assert not await kept.flush(0.02)
+        file.answers.set()
+        assert await kept.flush(SOON)
+        kept.close()
+
+    asyncio.run(main())
+
+
+def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
+    """A store that takes long for all of it is not one that doesn't answer."""
+    file = HangingFile()
+
+    async def main() -> None:
+        kept = BufferedJournal(file, RuntimeCounters())
+        told: list[str] = []
+        for session_id in ("1", "2", "3"):
+            kept.save(record(session_id))
+            kept.append(session_id, event(1, payload=b"x" * (6 << 20)))
+            kept.when_stored(lambda session_id=session_id: told.append(session_id))  # type: ignore[misc]
+        assert kept.is_behind
+        file.answers.set()
+        await stored(kept)
+        assert told == ["1", "2", "3"]
+        assert not kept.is_behind
+        kept.close()
+
+    asyncio.run(main())
+    written = [name for batch in file.written for name in batch]
+    assert written[-2:] == ["2", "3"]
+    assert len(file.written) >= 3
 
 
 def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -257,7 +258,7 @@ def test_a_notification_waits_behind_those_from_before_the_restart(process: Proc
     session.log.notify(b"1")
     process.journal.store()
     after = process.killed()
-    assert after.sessions.notify(session.id, [b"2"]) == "queued"
+    assert asyncio.run(after.sessions.notify(session.id, [b"2"])) == "queued"
     get = FakeResponder()
     after.find(session.id).log.open_get_stream().attach(get)
     after.journal.store()

@@ -18,7 +18,7 @@ from acuity.mcp.contract.frames import FrameDecoder, encode
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.principal import Principal
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import NoJournal
+from acuity.mcp.runtime.journal.open_journal import open_journal
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.streamable import Streamable
 from acuity.mcp.runtime.workers.dispatch import WorkerDispatch
@@ -172,7 +172,7 @@ class WorkerClient(CoreClient):
 class WorkerCore:
     """A core whose methods are in workers."""
 
-    def __init__(self, plan: WorkerPlan, limits: WireLimits) -> None:
+    def __init__(self, plan: WorkerPlan, limits: WireLimits, store: str = "memory") -> None:
         self.counters = RuntimeCounters()
         self.limits = CallLimits(Settings())
         self.server: Server[Any] = Server("front", version="1")
@@ -180,8 +180,10 @@ class WorkerCore:
         self.server.middleware[:] = [self.limits, boundary, NamesBadParams()]
         self.pool = WorkerPool(plan, self.counters.worker_events)
         self.dispatch = WorkerDispatch(self.server, self.pool, self.counters)
-        self.sessions = Sessions(limits, NoJournal(), self.counters)
-        self.dispatch.on_notify = lambda to, sent, answer: answer(self.sessions.notify(to, sent))
+        journal = open_journal(store, ttl=60.0, counters=self.counters)
+        self.sessions = Sessions(limits, journal, self.counters)
+        self.dispatch.on_notify = self.sessions.notify_and_answer
+        self.dispatch.patience = limits.send_timeout
         self.timers = Timers()
         self.core = Streamable(
             Serving(self.server, limits, {}),
@@ -212,17 +214,22 @@ async def listening(*workers: ScriptedWorker) -> AsyncIterator[tuple[str, ...]]:
 
 @asynccontextmanager
 async def fronting(
-    *workers: ScriptedWorker, ready: bool = True, limits: WireLimits | None = None, **plan: Any
+    *workers: ScriptedWorker,
+    ready: bool = True,
+    limits: WireLimits | None = None,
+    store: str = "memory",
+    **plan: Any,
 ) -> AsyncIterator[WorkerCore]:
     """The core in front of these workers, which somebody else runs."""
     async with listening(*workers) as paths:
-        front = WorkerCore(WorkerPlan(sockets=paths, **plan), limits or WireLimits())
+        front = WorkerCore(WorkerPlan(sockets=paths, **plan), limits or WireLimits(), store)
         await front.pool.start()
         async with front.core.run():
             if ready:
                 assert await front.pool.ready(10)
             yield front
         assert not front.limits.in_flight
+        front.sessions.journal.close()
 
 
 async def eventually(condition: Callable[[], object], seconds: float = 15.0) -> None:

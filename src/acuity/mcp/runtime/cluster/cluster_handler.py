@@ -17,6 +17,7 @@ import logging
 import time
 from collections.abc import Container
 from contextvars import Context
+from math import inf
 from typing import Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR, RequestId
@@ -149,7 +150,10 @@ class ClusterHandler:
             if outcome is Outcome.ANSWERED:
                 self._counters.requests_forwarded += 1
                 return
-            self._found.pop(session_id, None)
+            if outcome is Outcome.MOVED:
+                self._found.pop(session_id, None)
+            else:
+                self._found[session_id] = found, -inf  # to be looked for again
             self._note_failure(found, outcome)
             if outcome is Outcome.LOST and request.method == "POST":
                 self._lost(request, responder)
@@ -189,7 +193,7 @@ class ClusterHandler:
 
     def _note(self, session_id: str, place: Place) -> Place:
         if len(self._found) >= _MOST_FOUND:
-            self._found.clear()
+            del self._found[next(iter(self._found))]
         self._found[session_id] = place, time.monotonic()
         return place
 
@@ -206,7 +210,14 @@ class ClusterHandler:
             raise ClusterUnavailable(_SLOW) from None
 
     async def _settle(self, session_id: str, suspect: Place | None) -> _Whereabouts:
-        place = suspect or await self._ownership.find(session_id)
+        try:
+            place = suspect or await self._ownership.find(session_id)
+        except ClusterUnavailable:
+            # Without Redis nobody can take the session over: who had it last has it still, if it lives.
+            place, _ = self._found.get(session_id, (None, 0.0))
+            if place is None:
+                raise
+            return place
         if place is None or self._is_self(place):
             return "here" if session_id in self._sessions else None
         if place.alive and suspect is None:

@@ -346,10 +346,5 @@ class SessionOwnership:
 
     async def _stored(self, within: float) -> None:
         """Wait until the journal has stored all changes, or could not."""
-        done = asyncio.Event()
-        self._journal.when_stored(done.set)
-        try:
-            async with asyncio.timeout(within):
-                await done.wait()
-        except TimeoutError:
+        if not await self._journal.flush(within):
             logger.warning("the last changes of sessions are not stored yet")

@@ -6,6 +6,7 @@ A session is a hash and a Redis stream, which both last as long as an unused ses
     fence       rises by one with each owner; what was sent under an older one is refused
     turn        rises with each write of an owner; what Redis gets late, after a newer write, is ignored
     principal version client created initialized state notified next_event next_stream
+                without a principal: its owner has it in memory alone, and stores it again
     s7          stream 7: whether it is answered, and the id of its request
     c7          how many events are on it
     p12         the stream that event 12 was put on after it was stored
@@ -211,7 +212,7 @@ class RedisSessions:
         }
 
     def _arguments(self, change: SessionChanges) -> Iterator[Argument]:
-        ends = change.forgotten and change.row is None
+        ends = change.forgotten and change.row is None and not change.withheld
         yield from (self._owner, change.fence, self._turn, round(self.kept_for * 1000))
         yield from (int(change.is_whole), int(ends), self._most, change.next_event, change.next_stream)
         row = change.row

@@ -19,6 +19,7 @@ from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Ownership
 from acuity.mcp.runtime.cluster.redis_link import Argument, RedisLink
 from acuity.mcp.runtime.sessions.registry import Sessions
+from acuity.mcp.runtime.sessions.sending import tell
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.wire.tasks import Tasks
 
@@ -32,7 +33,6 @@ _NAME: Final = "notifications"  # of the stream, and of the channel that wakes t
 _WAITING: Final = 1000  # that are on their way to Redis
 _LOOK: Final = 1.0  # seconds between two looks, where the channel says nothing
 _PART: Final = 100  # that are read at once
-_SLICE: Final = 100  # sessions that are told before others have a turn
 _SHIFT: Final = 1_000_000  # an id of Redis (milliseconds-count) as one number
 
 _ADD: Final = """
@@ -75,15 +75,15 @@ class SharedNotifications:
             undo()
         await self._tasks.end()
 
-    def notify(self, session_id: str | None, payloads: list[bytes], answer: Answer) -> None:
-        """Tell one session or (None) all, wherever they are; `answer` is called with what became of it."""
+    async def notify(self, session_id: str | None, payloads: list[bytes], answer: Answer) -> None:
+        """Tell one session or (None) all, wherever they are; `answer` is called with what became of it.
+
+        Waits while the store or Redis is slow.
+        """
         if not self._is_sending and self._waiting.empty() and session_id in self._sessions:
-            answer(self._sessions.notify(session_id, payloads))
-            return
-        try:
-            self._waiting.put_nowait((session_id, payloads, answer))  # behind those that came before
-        except asyncio.QueueFull:
-            answer("failed")
+            answer(await self._sessions.notify(session_id, payloads))
+        else:
+            await self._waiting.put((session_id, payloads, answer))  # behind those that came before
 
     def give_missed(self, session: Session) -> None:
         """Give a session that was another node's what it has missed."""
@@ -106,7 +106,7 @@ class SharedNotifications:
                 outcome = "failed"
             self._is_sending = False
             if outcome == "failed" and session_id is None:  # the sessions that are here can have it
-                self._sessions.notify(None, payloads)
+                await self._sessions.notify(None, payloads)
             answer(outcome)
 
     async def _sent(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
@@ -114,7 +114,7 @@ class SharedNotifications:
             if session_id not in self._sessions and await self._ownership.find(session_id) is None:
                 return "unknown"
             if session_id in self._sessions:
-                return self._sessions.notify(session_id, payloads)
+                return await self._sessions.notify(session_id, payloads)
         text = b"\n".join(payloads)
         if len(text) > LONGEST:
             logger.warning(
@@ -164,11 +164,7 @@ class SharedNotifications:
         told: Iterable[Session] = self._sessions
         if one.session_id is not None:
             told = self._sessions.with_id(one.session_id)
-        for count, session in enumerate(told, 1):
-            if session.ended is None:
-                session.notify_once(one.number, one.payloads)
-            if count % _SLICE == 0:
-                await asyncio.sleep(0)
+        await tell(told, one.payloads, self._sessions.limits.send_timeout, one.number)
 
 
 def _kept(key: bytes, entry: dict[bytes, bytes]) -> _Kept:

@@ -1,7 +1,9 @@
 """A journal whose changes wait in memory until a thread writes them to a store, many in one go.
 
-What was written outlives the process, even one that is killed. While the store can't be written, the server
-goes on from memory: changes wait for the next try, and callbacks of `when_stored` come all the same.
+What was written outlives the process, even one that is killed. A store that is slower than changes come makes
+those wait who cause them (`is_behind`). While it can't be written at all, the server goes on from memory:
+changes wait for the next try, and callbacks of `when_stored` come all the same. If more wait than there is
+room for, sessions are in memory alone. They are stored whole as soon as the store takes them.
 
 A store may be shared by several servers (runtime/cluster). Then each session has a fence, a number that rises
 whenever another server takes it over. The store refuses changes that were made under an older one.
@@ -12,25 +14,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
-from acuity.mcp.runtime.journal.session_changes import FIRST_FENCE, SessionChanges, SessionRow
+from acuity.mcp.runtime.journal.journal import (
+    EventRecord,
+    Finder,
+    SessionRecord,
+    StoredSession,
+    StreamRecord,
+)
+from acuity.mcp.runtime.journal.session_changes import FIRST_FENCE, SessionChanges, SessionRow, WaitingChanges
 from acuity.text import shown_id
 
 logger: Final = logging.getLogger(__name__)
 
-_LINGER: Final = 5.0  # seconds until a time of last use is written, if nothing else is
 _RETRY: Final = 1.0  # seconds between tries while the store can't be written
 _PATIENCE: Final = 2.0  # seconds that a callback waits for a store that doesn't answer
 _END: Final = 5.0  # seconds for the last changes when the server ends
 _SILENCE: Final = 60.0  # seconds between warnings
+_GATHER: Final = 1.0  # seconds in which sessions that can't be stored are counted before the first warning
 _MOST_BYTES: Final = 64 << 20  # of changes that wait to be written
+_WHOLE_AT_ONCE: Final = 20  # sessions that are stored whole in one turn of the loop: each may have megabytes
+_LONGEST: Final = 20.0  # seconds that the end of a server waits for a store that makes progress
 
 
 # Why a shared store did not take changes: another server has the session, or there is nothing to change.
@@ -85,19 +95,15 @@ class BufferedJournal:
         self.on_refused: Callable[[str, int, Refusal], None] = _nothing
         # The loop's alone.
         self._kept = {record.id: FIRST_FENCE for record in store.found}  # the fences of sessions in the store
-        self._given_up: set[str] = set()  # sessions that are in memory alone
+        self._given_up: dict[str, int] = {}  # the fences of sessions that are in memory alone
+        self._find: Finder = _nobody
         self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()  # with the last change before each
         self._settled = 0  # the last change that was written, or that a try to write has failed for
         self._failing = False
         self._warned = -_SILENCE
         self._watch: asyncio.TimerHandle | None = None
-        # Shared with the thread, under the condition's lock.
-        self._changed = threading.Condition()
-        self._changes: dict[str, SessionChanges] = {}
-        self._bytes = 0  # of the changes, and of those that are being written
-        self._last = 0  # the number of the last change
-        self._urgent = False  # there are changes that somebody may wait for
-        self._closing = False
+        self._telling: asyncio.TimerHandle | None = None
+        self._changes = WaitingChanges()  # shared with the thread
         self._thread = threading.Thread(target=self._write, name="session journal", daemon=True)
         self._thread.start()
 
@@ -119,9 +125,9 @@ class BufferedJournal:
         self._change(session_id, change, urgent=False)
 
     def forget(self, session_id: str) -> None:
-        self._given_up.discard(session_id)
-        if session_id in self._kept:
-            self._remove(session_id)
+        fence = self._kept.pop(session_id, None) or self._given_up.pop(session_id, None)
+        if fence is not None:
+            self._changes.put(session_id, SessionChanges(fence, forgotten=True))
 
     def save_stream(self, session_id: str, stream: StreamRecord) -> None:
         self._change(session_id, lambda changes: changes.save_stream(stream))
@@ -136,80 +142,113 @@ class BufferedJournal:
 
     def fence_of(self, session_id: str) -> int | None:
         """The fence under which changes of a session are written; None: none are."""
-        return self._kept.get(session_id)
+        return self._kept.get(session_id) or self._given_up.get(session_id)
 
     def adopt(self, session_id: str, fence: int) -> None:
         """Write the changes of a session that was another server's."""
-        self._given_up.discard(session_id)
         self.let_go(session_id)
         self._kept[session_id] = fence
 
     def let_go(self, session_id: str) -> None:
         """Write no more changes of a session, which another server has; what is stored stays."""
         self._kept.pop(session_id, None)
-        with self._changed:
-            waiting = self._changes.pop(session_id, None)
-            self._bytes -= 0 if waiting is None else waiting.size
+        self._given_up.pop(session_id, None)
+        self._changes.remove(session_id)
 
     def replace(self, session: StoredSession) -> None:
         """Store a session as it is now, whatever the store has of it."""
-        fence = self._kept.get(session.record.id)
+        session_id = session.record.id
+        fence = self.fence_of(session_id)
         if fence is not None:
-            self._put(session.record.id, SessionChanges.whole(fence, session))
+            self._given_up.pop(session_id, None)
+            self._kept[session_id] = fence
+            self._changes.put(session_id, SessionChanges.whole(fence, session))
 
     def _change(
         self, session_id: str, change: Callable[[SessionChanges], int], *, urgent: bool = True
     ) -> None:
         if session_id not in self._kept:  # it has ended, or the journal has given it up
             return
-        with self._changed:
-            changes = self._changes.get(session_id)
-            if changes is None:
-                changes = self._changes[session_id] = SessionChanges(self._kept[session_id])
-                self._bytes += changes.size
-            self._bytes += change(changes)
-            full = self._bytes > self._max_bytes
-            self._notify(urgent)
-        if full:
+        self._changes.change(session_id, self._kept[session_id], change, urgent=urgent)
+        if self._changes.size > self._max_bytes:
             self._give_up(session_id)
-
-    def _remove(self, session_id: str) -> None:
-        """Have all that is stored of a session removed; what comes after is ignored."""
-        fence = self._kept.pop(session_id)
-        self._put(session_id, SessionChanges(fence, forgotten=True))
-
-    def _put(self, session_id: str, changes: SessionChanges) -> None:
-        """Have changes written in place of all that wait."""
-        with self._changed:
-            earlier = self._changes.get(session_id)
-            self._changes[session_id] = changes
-            self._bytes += changes.size - (0 if earlier is None else earlier.size)
-            self._notify(urgent=True)
 
     def _give_up(self, session_id: str) -> None:
         """Keep a session in memory alone: one with gaps must not be continued after a restart."""
-        self._remove(session_id)
-        self._given_up.add(session_id)
-        self._warn(
-            f"the session store '{self._store}' can't be written as fast as sessions change: "
-            f"session {shown_id(session_id)} won't outlive a restart"
-        )
+        self._given_up[session_id] = fence = self._kept.pop(session_id)
+        self._changes.put(session_id, SessionChanges(fence, forgotten=True, withheld=True))
+        self._counters.journal_failures += 1
+        self._tell_later(_GATHER)
 
-    def _notify(self, urgent: bool) -> None:
-        """Wake the thread, unless it will look anyway. Called with the lock."""
-        if urgent:
-            self._last += 1
-        if urgent > self._urgent or len(self._changes) == 1:
-            self._urgent |= urgent
-            self._changed.notify()
+    # ---- sessions in memory alone -------------------------------------------------------------------
+
+    @property
+    def is_behind(self) -> bool:
+        return self._changes.size > self._max_bytes // 4 and not self._failing
+
+    def at_risk(self, session_id: str) -> bool:
+        return session_id in self._given_up or (self._failing and session_id in self._changes)
+
+    def follow(self, find: Finder) -> None:
+        self._find = find
+
+    def _store_again(self) -> None:
+        """Store sessions whole that were in memory alone, as many as there is room for."""
+        for session_id in list(islice(self._given_up, _WHOLE_AT_ONCE)):
+            if self._changes.size > self._max_bytes // 2:
+                return
+            session = self._find(session_id)
+            if session is None:  # it has stopped with the server
+                del self._given_up[session_id]
+            else:
+                self.replace(session.snapshot())
+
+    def _tell_later(self, seconds: float) -> None:
+        if self._telling is None:
+            self._telling = self._loop.call_later(seconds, self._tell)
+
+    def _tell(self) -> None:
+        """Say how many sessions and messages a restart would cost now, once a minute."""
+        self._telling = None
+        ids = {*self._given_up, *(self._changes.sessions if self._failing else ())}
+        pending = [session.pending for session_id in ids if (session := self._find(session_id)) is not None]
+        if not pending:
+            return
+        logger.warning(
+            "%d sessions with %d messages are in memory alone, and would not outlive a restart, until the "
+            "session store '%s' takes what it is given",
+            len(pending),
+            sum(pending),
+            self._store,
+            extra={"event": "sessions_at_risk", "sessions": len(pending), "messages": sum(pending)},
+        )
+        self._tell_later(_SILENCE)
+
+    async def flush(self, patience: float) -> bool:
+        now = self._loop.time()
+        end, quiet, before = now + _LONGEST, now, None
+        while self._failing or self._given_up or self._settled < self._changes.last:
+            state = self._settled, len(self._given_up)
+            if state != before:
+                before, quiet = state, now + patience
+            if now >= min(end, quiet):
+                return False
+            done = asyncio.Event()
+            timer = self._loop.call_at(min(now + self._retry, quiet), done.set)
+            if not self._failing and self._settled < self._changes.last:
+                self.when_stored(done.set)
+            await done.wait()
+            timer.cancel()
+            now = self._loop.time()
+        return True
 
     # ---- callbacks ----------------------------------------------------------------------------------
 
     def when_stored(self, callback: Callable[[], None]) -> None:
-        if not self._callbacks and (self._failing or self._settled >= self._last):
+        if not self._callbacks and (self._failing or self._settled >= self._changes.last):
             callback()
             return
-        self._callbacks.append((self._last, callback))
+        self._callbacks.append((self._changes.last, callback))
         if self._watch is None:
             self._look_later()
 
@@ -236,11 +275,14 @@ class BufferedJournal:
             self._failing = True
             reason = self._store.sentence(error)
             self._warn(f"the session store {reason}; until then, sessions would not outlive a restart")
+            self._tell_later(_GATHER)
         elif self._failing:
             self._failing = False
             self._warned = -_SILENCE
             logger.info("the session store '%s' is written again", self._store)
-        self._call_back(self._last if self._failing else last)
+        if error is None and self._given_up:
+            self._store_again()
+        self._call_back(self._changes.last if self._failing else last)
 
     def _look(self, settled: int, due: float) -> None:
         """Go on without a store that has not answered for a while."""
@@ -255,7 +297,7 @@ class BufferedJournal:
                 f"the session store '{self._store}' has not been written for {self._patience:g} s: "
                 "until it is, sessions would not outlive a restart"
             )
-            self._call_back(self._last)
+            self._call_back(self._changes.last)
         else:
             self._look_later()
 
@@ -292,14 +334,13 @@ class BufferedJournal:
 
     def close(self) -> None:
         """Write what waits, and close the store. May be called again."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
+        self._changes.close()
         self._thread.join(_END)
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
-        self._call_back(self._last)
+        for timer in (self._watch, self._telling):
+            if timer is not None:
+                timer.cancel()
+        self._watch = self._telling = None
+        self._call_back(self._changes.last)
         if self._thread.is_alive():  # it holds the store; the process ends soon
             logger.warning("the session store '%s' doesn't answer: last changes are lost", self._store)
         else:
@@ -311,31 +352,17 @@ class BufferedJournal:
         """Write all that waits, again and again."""
         closing = False
         while not closing:
-            batch, last, closing = self._take()
+            batch, last = self._changes.take()
             error, refused = self._try(batch)
-            with self._changed:
-                if error is None:
-                    self._bytes -= sum([changes.size for changes in batch.values()])
-                else:
-                    self._put_back(batch)
+            closing = self._changes.closing
+            if error is None:
+                closing = self._changes.written(batch) and closing
+            else:
+                self._changes.put_back(batch)
             with suppress(RuntimeError):  # the loop was closed without closing the journal
                 self._loop.call_soon_threadsafe(self._written, last, error, refused)
             if error is not None:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._closing, self._retry)
-
-    def _take(self) -> tuple[dict[str, SessionChanges], int, bool]:
-        """Wait for changes, and take all of them."""
-        with self._changed:
-            due: float | None = None
-            while not self._urgent and not self._closing:
-                if self._changes and due is None:
-                    due = time.monotonic() + _LINGER
-                if not self._changed.wait(None if due is None else due - time.monotonic()):
-                    break
-            batch, self._changes = self._changes, {}
-            self._urgent = False
-            return batch, self._last, self._closing
+                self._changes.pause(self._retry)
 
     def _try(
         self, batch: Mapping[str, SessionChanges]
@@ -348,17 +375,9 @@ class BufferedJournal:
             return error, {}
         return None, {session_id: (batch[session_id].fence, why) for session_id, why in refused.items()}
 
-    def _put_back(self, batch: dict[str, SessionChanges]) -> None:
-        """Keep changes that could not be written for the next try. Called with the lock."""
-        for session_id, later in self._changes.items():
-            earlier = batch.setdefault(session_id, later)
-            if earlier.fence != later.fence:  # it was another server's meanwhile
-                batch[session_id] = later
-            elif earlier is not later:
-                earlier.absorb(later)
-        self._changes = batch
-        self._bytes = sum([changes.size for changes in batch.values()])
-        self._urgent = bool(batch)
+
+def _nobody(session_id: str) -> None:
+    return None
 
 
 def _nothing(session_id: str, fence: int, refusal: Refusal) -> None:

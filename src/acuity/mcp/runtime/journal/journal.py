@@ -58,6 +58,21 @@ class StoredSession:
     next_stream: int
 
 
+class InMemory(Protocol):
+    """A session as the server that has it knows it."""
+
+    @property
+    def pending(self) -> int:
+        """Messages that its client has not been sent."""
+        ...
+
+    def snapshot(self) -> StoredSession: ...
+
+
+# Finds a session in memory by its id; None: it has ended.
+Finder: TypeAlias = Callable[[str], InMemory | None]
+
+
 class Journal(Protocol):
     """Where sessions and events are written. Calls return at once; the order of calls is kept."""
 
@@ -84,6 +99,23 @@ class Journal(Protocol):
         """Call back on the event loop when all that came before is stored; at once if it is already."""
         ...
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits to be stored that those who add more should wait."""
+        ...
+
+    def at_risk(self, session_id: str) -> bool:
+        """Whether a session can't be stored for now, and would not outlive the process as it is."""
+        ...
+
+    def follow(self, find: Finder) -> None:
+        """Have sessions that could not be stored found in memory, to be stored again."""
+        ...
+
+    async def flush(self, patience: float) -> bool:
+        """Wait until all sessions are stored, as long as they are; False: nothing was for so many seconds."""
+        ...
+
     def stored_sessions(self) -> Iterable[SessionRecord]:
         """The sessions of an earlier process, without their events."""
         ...
@@ -99,6 +131,7 @@ class NoJournal:
     """A journal that keeps nothing: sessions end with the process."""
 
     durable = False
+    is_behind = False
 
     def save(self, record: SessionRecord) -> None: ...
 
@@ -114,6 +147,14 @@ class NoJournal:
 
     def when_stored(self, callback: Callable[[], None]) -> None:
         callback()
+
+    def at_risk(self, session_id: str) -> bool:
+        return False
+
+    def follow(self, find: Finder) -> None: ...
+
+    async def flush(self, patience: float) -> bool:
+        return True
 
     def stored_sessions(self) -> Iterable[SessionRecord]:
         return ()

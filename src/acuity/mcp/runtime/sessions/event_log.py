@@ -9,7 +9,7 @@ With a durable journal an event is stored first and written to the client when t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
 from typing import Final
@@ -46,6 +46,7 @@ class EventLog:
         "_placing",
         "_placing_on",
         "_streams",
+        "_waiters",
         "_waiting",
         "stored",
     )
@@ -61,6 +62,7 @@ class EventLog:
         self._waiting: dict[int, Event] = {}  # those that no GET has taken, by number
         self._placing: list[Event] = []  # waiting ones that are being stored as events of a GET
         self._placing_on: Stream | None = None  # that GET
+        self._waiters: list[Callable[[], None]] = []  # are told when something was written, or a client left
         self._next_event = 1
         self._next_stream = 1
         self._is_closed = False
@@ -92,6 +94,38 @@ class EventLog:
     @property
     def retry(self) -> int:
         return RETRY_MS if self._journal is None else DURABLE_RETRY_MS
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether many messages wait that no GET has taken yet, though there is one."""
+        gets = self._open_gets
+        return bool(gets) and self._kept.fill_half(len(self._waiting), self._kept.pending_size)
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether they wait for the store alone: a client reads."""
+        return bool(self._placing) and self.is_crowded
+
+    def is_behind(self, stream: Stream, size: int) -> bool:
+        """Whether a message of a call should wait: clients that are connected have not been sent the others.
+
+        One of a call whose client has all others need not wait for those of other calls.
+        """
+        kept = self._kept
+        if not kept.fill_half(kept.pending + 1, kept.pending_size + size) or self._is_closed:
+            return False
+        if not stream.attached or not stream.unwritten():
+            return False
+        due = [event for one in self.attached_streams() for event in one.unwritten()]
+        return kept.fill_half(len(due) + 1, size + sum([len(event.payload) for event in due]))
+
+    def awaits_store(self, stream: Stream) -> bool:
+        """Whether events of a stream are not written because they are not stored yet."""
+        return bool(stream.events) and stream.events[-1].number > self.stored
+
+    def when_changed(self, callback: Callable[[], None]) -> None:
+        """Call back once when something was written, or a client has left."""
+        self._waiters.append(callback)
 
     def end_oldest_get(self) -> bool:
         """End the connection of the GET that was attached first; whether there was one."""
@@ -145,6 +179,7 @@ class EventLog:
             self._journal.is_closed = True
         for stream in list(self._streams.values()):
             stream.detach()
+        self._note_change()
 
     def revive(self, stored: StoredSession) -> list[Stream]:
         """Continue where an earlier process stopped; returns the streams whose requests have no reply.
@@ -221,6 +256,7 @@ class EventLog:
                 self._kept.mark_sent(event)
                 self._counters.messages_delivered += event.is_message
         self._shrink()
+        self._note_change()
 
     def note_attached(self, stream: Stream) -> None:
         if stream.is_get:
@@ -242,6 +278,7 @@ class EventLog:
         else:
             self.drop(stream)  # its client has no id to come back with
         self._shrink()  # what its client will not take may go now
+        self._note_change()
 
     def note_answered(self, stream: Stream) -> None:
         self._save_stream(stream)
@@ -255,6 +292,12 @@ class EventLog:
         self._note_dropped(events)
         self._retire(stream)
         stream.detach()
+
+    def _note_change(self) -> None:
+        if self._waiters:
+            waiters, self._waiters = self._waiters, []
+            for waiter in waiters:
+                waiter()
 
     # Keeping.
 
@@ -285,6 +328,8 @@ class EventLog:
         while self._kept.too_many and (event := self._kept.most_expendable or self._oldest_abandoned()):
             if not event.sent:
                 self._counters.messages_dropped += event.is_message
+                if event.stream is not None and event.stream.attached:
+                    event.stream.has_gaps = True
             self._remove(event)
             dropped.append(event)
         self._note_dropped(dropped)

@@ -27,6 +27,10 @@ class KeptEvents:
             return False
         return self.count > self._limits.max_pending or self.size > self._limits.max_pending_bytes
 
+    def fill_half(self, count: int, size: int) -> bool:
+        """Whether so many events, of so many bytes, are more than half of what may be kept."""
+        return count > self._limits.max_pending // 2 or size > self._limits.max_pending_bytes // 2
+
     @property
     def most_expendable(self) -> Event | None:
         """The event that went out first, else the oldest notification; None: there are only others."""

@@ -16,6 +16,7 @@ from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import Journal, StoredSession
+from acuity.mcp.runtime.sessions.sending import tell
 from acuity.mcp.runtime.sessions.session import EndReason, Session, compact
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
@@ -63,6 +64,7 @@ class Sessions:
         self._all_busy: dict[str | None, tuple[float, float]] = {}
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
             self._enter(Session.from_record(self, record))
+        journal.follow(self.get)
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -133,16 +135,18 @@ class Sessions:
         session = self._by_id.get(session_id)
         return [] if session is None else [session]
 
-    def notify(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
+    async def notify(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
         """Send notifications outside of calls to one session, or (None) to all of them."""
+        found = list(self) if session_id is None else self.with_id(session_id)
+        await tell(found, payloads, self.limits.send_timeout)
         if session_id is None:
-            for session in self:
-                session.notify(payloads)
             return "delivered"
-        for session in self.with_id(session_id):
-            session.notify(payloads)
-            return "delivered" if session.open_gets else "queued"
-        return "unknown"
+        return next(("delivered" if session.open_gets else "queued" for session in found), "unknown")
+
+    async def notify_and_answer(
+        self, session_id: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]
+    ) -> None:
+        answer(await self.notify(session_id, payloads))
 
     def delete(self, session_id: str, principal_key: str) -> bool:
         """End a session as its client asks; whether there was one."""

@@ -135,6 +135,20 @@ class Session:
     def open_gets(self) -> int:
         return self._log.open_gets if self._log is not None else 0
 
+    @property
+    def journal(self) -> Journal:
+        return self._home.journal
+
+    @property
+    def patience(self) -> float:
+        """Seconds that those who send messages may be held up."""
+        return self._home.limits.send_timeout
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether it would not outlive a restart as it is, because it can't be stored for now."""
+        return self._home.journal.at_risk(self.id)
+
     def attached_streams(self) -> Iterator[Stream]:
         """Its streams that a client is connected to."""
         return iter(()) if self._log is None else self._log.attached_streams()
@@ -301,6 +315,10 @@ class Session:
         """Send the notifications of that number, unless it had them, at another node perhaps."""
         if self.notified < number:
             self.notify(payloads)
+            self.note_notified(number)
+
+    def note_notified(self, number: int) -> None:
+        if self.ended is None and self.notified < number:
             self.notified = number
             self.save()  # after the events: nothing is lost between the two
 

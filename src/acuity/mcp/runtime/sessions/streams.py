@@ -99,6 +99,7 @@ class Stream:
         "_responder",
         "answered",
         "events",
+        "has_gaps",
         "number",
         "position",
         "ready",
@@ -113,6 +114,7 @@ class Stream:
         self.request_id = request_id  # None: a GET
         self.answered = False  # its reply is among the events, or none will come
         self.events: list[Event] = []  # by rising numbers
+        self.has_gaps = False  # a message made room for others while its client was connected
         self.position = -1  # the number of the last event that the client was written, or says that it has
         self.ready = True  # for messages that wait: its client has been written an id, or will get none
 
@@ -138,7 +140,7 @@ class Stream:
     @property
     def waiting(self) -> int:
         """Events that its client was not written yet."""
-        return len(self._after())
+        return len(self.unwritten())
 
     def attach(self, responder: Responder) -> None:
         """Write the due events to a response that has begun, and those that follow as they come.
@@ -201,7 +203,7 @@ class Stream:
         """Write events as long as the client takes them; end the response after the last."""
         while self.has_room and (due := self._due()):
             self._write(due)
-        if (self._is_closing and self.resumable) or (self.answered and not self._after()):
+        if (self._is_closing and self.resumable) or (self.answered and not self.unwritten()):
             self.detach()
 
     def write_now(self, events: list[Event]) -> None:
@@ -224,14 +226,15 @@ class Stream:
         if responder is not None and not responder.gone:
             responder.end()
 
-    def _after(self) -> list[Event]:
+    def unwritten(self) -> list[Event]:
+        """The events that its client was not written yet."""
         return self.events[bisect_right(self.events, self.position, key=_BY_NUMBER) :]
 
     def _due(self) -> list[Event]:
         """The next events that may be written, as many as fill the room."""
         due: list[Event] = []
         size = 0
-        for event in self._after():
+        for event in self.unwritten():
             if event.number > self._keeper.stored or size >= ROOM:
                 break
             due.append(event)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -50,6 +50,7 @@ from acuity.mcp.runtime.workers.failures import WorkerFailure
 from acuity.mcp.runtime.workers.members import Members
 from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.runtime.workers.running_call import RunningCall
+from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request
 from acuity.text import quoted, shortened
 
@@ -66,7 +67,10 @@ _OVER: Final = "its client has cancelled the call, or left"
 
 
 # Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
-Notifier: TypeAlias = Callable[[str | None, list[bytes], Callable[[NotifyOutcome], None]], None]
+# Ends when more may be told; the outcome may come later.
+Notifier: TypeAlias = Callable[
+    [str | None, list[bytes], Callable[[NotifyOutcome], None]], Coroutine[Any, Any, None]
+]
 
 
 @dataclass(kw_only=True)
@@ -97,7 +101,8 @@ class WorkerDispatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
-        self.on_notify: Notifier = lambda to, payloads, answer: answer("failed")
+        self.on_notify: Notifier = _nobody
+        self.patience = WireLimits().send_timeout
         pool.on_notify = self._notify
         pool.on_ready = self._ready
 
@@ -148,9 +153,13 @@ class WorkerDispatch:
             return
         except MCPError:
             return
-        task = asyncio.get_running_loop().create_task(continued(work, step), context=variables)
+        self._keep(continued(work, step), variables)
+
+    def _keep(self, work: Coroutine[Any, Any, None], variables: Context | None = None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=variables)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def end_gone(self, gone: Holders) -> None:
         for call in list(self.running):
@@ -321,7 +330,8 @@ class WorkerDispatch:
 
     # ---- messages outside of calls ----------------------------------------------------------
 
-    def _notify(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
+    def _notify(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> asyncio.Future[None] | None:
+        """Give messages to sessions; where the store is slow, a task goes on with it."""
         try:
             payloads = [
                 notification_payload(data["method"], data.get("params"))
@@ -331,14 +341,23 @@ class WorkerDispatch:
         except (FrameError, ValueError):
             self._counters.worker_events["unknown_event"] += 1
             answer("failed")
-            return
+            return None
 
         def answered(outcome: NotifyOutcome) -> None:
             if outcome in _LOST:
                 self._counters.worker_events[_LOST[outcome]] += 1
             answer(outcome)
 
-        self.on_notify(notify.session_id, payloads, answered)
+        work = self.on_notify(notify.session_id, payloads, answered)
+        try:
+            step = work.send(None)
+        except StopIteration:
+            return None
+        return self._keep(continued(work, step))
+
+
+async def _nobody(to: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]) -> None:
+    answer("failed")
 
 
 class _ToolNames(NoticeCall):

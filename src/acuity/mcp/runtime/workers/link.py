@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, cast
@@ -60,7 +60,11 @@ class LinkOwner(Protocol):
         """A call has ended."""
         ...
 
-    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None: ...
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None:
+        """Take messages outside of calls; the future of what has to be done before more are read."""
+        ...
 
     def leaves(self, reason: str) -> None:
         """The worker takes no more calls."""
@@ -100,6 +104,8 @@ class Link(asyncio.Protocol):
         self._frame_seconds = frame_seconds
         self._silent_seconds = silent_seconds
         self._decoder = FrameDecoder()
+        self._frames: deque[bytes] = deque()  # that have come while the link was held
+        self._holds = 0  # by those for whom no more is read
         self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
@@ -134,7 +140,7 @@ class Link(asyncio.Protocol):
     def spare(self) -> int:
         """How many more calls the worker could run."""
         hello = self.hello
-        if hello is None or self._full or self._doubted:
+        if hello is None or self._full or self._doubted or self._holds:
             return 0
         return hello.max_in_flight - len(self._calls) - len(self._owed)
 
@@ -238,6 +244,25 @@ class Link(asyncio.Protocol):
         if self._full and transport.get_write_buffer_size() > _MOST_UNSENT:
             self.fail("worker_protocol", "it does not read what it is sent")
 
+    # ---- back pressure ----------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """Read nothing more of the worker until release(): what it sends can't be taken as fast."""
+        self._holds += 1
+        if self._holds == 1 and self._transport is not None:
+            self._transport.pause_reading()
+
+    def release(self) -> None:
+        self._holds -= 1
+        if not self._holds:
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._take_frames()
+        if not self._holds and not self._ended and self._transport is not None:
+            self._transport.resume_reading()
+            self._owner.freed()
+
     # ---- the connection ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -250,18 +275,24 @@ class Link(asyncio.Protocol):
         doubted = self._doubted
         try:
             texts = self._decoder.feed(data)
-            self._note_frames(bool(texts))
-            for text in texts:
-                if self._ended:
-                    return
-                self._take(from_worker(text))
         except FrameError as error:
             self.fail("worker_protocol", f"it broke the contract: {error}")
-        except Exception:  # the runtime's own fault: other calls go on
-            logger.exception("a frame of worker %s could not be processed", self._label)
+            return
+        self._note_frames(bool(texts))
+        self._frames.extend(texts)
+        self._take_frames()
         if doubted and not self._doubted and not self._ended:
             logger.info("worker %s answers again", self._label, extra={"event": "worker_answers"})
             self._owner.freed()
+
+    def _take_frames(self) -> None:
+        while self._frames and not self._holds and not self._ended:
+            try:
+                self._take(from_worker(self._frames.popleft()))
+            except FrameError as error:
+                self.fail("worker_protocol", f"it broke the contract: {error}")
+            except Exception:  # the runtime's own fault: other calls go on
+                logger.exception("a frame of worker %s could not be processed", self._label)
 
     def _note_frames(self, came: bool) -> None:
         """Only whole frames are a sign of life: one that never ends would be sent for ever."""
@@ -394,7 +425,10 @@ class Link(asyncio.Protocol):
         self._counters["late" if was_sent else "unknown_id"] += 1
 
     def _notify(self, found: Notify) -> None:
-        self._owner.notified(found, partial(self._answer_notify, found.id))
+        storing = self._owner.notified(found, partial(self._answer_notify, found.id))
+        if storing is not None:
+            self.hold()
+            storing.add_done_callback(lambda _: self.release())
 
     def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
         if name is not None and self.is_open:
@@ -435,6 +469,8 @@ class Link(asyncio.Protocol):
 
     def _look(self) -> None:
         now = self._loop.time()
+        if self._holds:  # it can't be heard
+            self._note_frames(came=True)
         if self.hello is None:
             if now - self._heard > self._hello_seconds:
                 self.fail("worker_protocol", f"it did not say 'hello' within {self._hello_seconds:g} s")

@@ -62,7 +62,9 @@ class WorkerPool:
         plan: WorkerPlan,
         counters: Counter[str],
         *,
-        on_notify: Callable[[Notify, Callable[[NotifyOutcome], None]], None] = lambda _, answer: None,
+        on_notify: Callable[
+            [Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None
+        ] = lambda _, answer: None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
         """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
@@ -178,8 +180,10 @@ class WorkerPool:
         if self._queue:
             self._forward_soon()
 
-    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
-        self.on_notify(notify, answer)
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None:
+        return self.on_notify(notify, answer)
 
     def _choose(self, call: WorkerCall) -> Worker | None:
         """The worker that a call goes to now; None: it has to wait."""

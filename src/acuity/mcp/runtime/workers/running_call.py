@@ -23,17 +23,25 @@ from acuity.mcp.contract.writing import json_text
 from acuity.mcp.runtime.dispatcher import continued
 from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.fast_calls import dumped
+from acuity.mcp.runtime.sessions.sending import TOO_MUCH, Overrun
 from acuity.mcp.runtime.workers.call import Outcome, WorkerCall
 from acuity.mcp.runtime.workers.failures import WorkerFailure
+from acuity.mcp.runtime.workers.link import Link
 
 logger: Final = logging.getLogger(__name__)
 
 _CANCELLED: Final = "notifications/cancelled"
-MOST_WAITING: Final = 256  # messages of one call that its client has not taken yet
+MOST_WAITING: Final = 256  # messages of one call that wait here; more are not read from its worker
+_STALLED: Final = 1.0  # seconds in which a client takes nothing, after which its worker is read again
 
 
 class CallHome(Protocol):
     """What keeps the calls that run."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a call's worker may not be read because of what the call sends."""
+        ...
 
     def over(self, call: RunningCall) -> None: ...
 
@@ -49,11 +57,13 @@ class RunningCall(WorkerCall):
         "_asking",
         "_busy",
         "_future",
+        "_held",
         "_home",
         "_inbox",
         "_outcome",
         "_questions",
         "_task",
+        "_timer",
         "_variables",
         "_waits",
         "_work",
@@ -74,6 +84,8 @@ class RunningCall(WorkerCall):
         self._outcome: Outcome | None = None
         self._inbox: deque[dict[str, Any]] | None = None  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
+        self._held: Link | None = None  # is not read until there is room for more
+        self._timer: asyncio.TimerHandle | None = None
         self._asking: set[asyncio.Future[None]] | None = None
         self._questions: dict[str, asyncio.Task[None]] | None = None  # to the client, by the worker's ids
 
@@ -143,6 +155,7 @@ class RunningCall(WorkerCall):
     def _over(self) -> None:
         for task in self._asking or ():
             task.cancel()
+        self._release()
         self._work = None
         self.exchange.task = None  # which holds this
         self._home.over(self)
@@ -165,12 +178,42 @@ class RunningCall(WorkerCall):
             self._inbox = deque()
         self._inbox.extend(messages)
         self._pump()
-        if len(self._inbox) > MOST_WAITING:
+        if len(self._inbox) > MOST_WAITING and self._held is None and self.link is not None:
+            self._held = self.link
+            self._held.hold()
+            self._look_later(asyncio.get_running_loop().time() + self._home.patience)
+
+    def _look_later(self, end: float) -> None:
+        loop, waiting = asyncio.get_running_loop(), len(self._inbox or ())
+        self._timer = loop.call_at(min(end, loop.time() + _STALLED), self._look, end, waiting)
+
+    def _look(self, end: float, waiting: int) -> None:
+        """Fail if the client takes nothing for a while, or too little: other calls need the worker."""
+        taken = len(self._inbox or ()) < waiting or self.exchange.awaits_store
+        if taken and asyncio.get_running_loop().time() < end:
+            self._look_later(end)
+        else:
+            self._overrun(TOO_MUCH)
+
+    def _overrun(self, sentence: str) -> None:
+        """Fail, because the client or the store doesn't take what the worker sends."""
+        if self._inbox is not None:
             self._inbox.clear()
-            self._home.flooded(self)
-            sentence = f"the call has sent {MOST_WAITING} messages and more, which its client did not take"
-            self._outcome = WorkerFailure("worker_protocol", sentence)
-            self._resume()
+        self._release()
+        if self._work is None:
+            return
+        self._home.flooded(self)
+        self._outcome = WorkerFailure("worker_protocol", sentence)
+        self._resume()
+
+    def _release(self) -> None:
+        """Have the worker read again."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held is not None:
+            self._held.release()
+            self._held = None
 
     def ended(self, outcome: Outcome) -> None:
         if self._outcome is not None:
@@ -211,7 +254,10 @@ class RunningCall(WorkerCall):
                 step = self._variables.run(work.send, None)
             except StopIteration:
                 continue
-            self._busy = True  # the client doesn't read
+            except Overrun as overrun:
+                self._overrun(overrun.error.message)
+                return
+            self._busy = True  # the client doesn't read, or the store is slow
             self._keep(asyncio.get_running_loop().create_task(self._sent(continued(work, step))))
 
     def _close(self, stream: str) -> None:
@@ -232,12 +278,18 @@ class RunningCall(WorkerCall):
     def _go_on(self) -> None:
         self._busy = False
         self._pump()
+        if self._held is not None and len(self._inbox or ()) <= MOST_WAITING // 2:
+            self._release()
         if self._outcome is not None and not self._busy and not self._inbox:
             self._resume()
 
     async def _sent(self, work: Coroutine[Any, Any, Any]) -> None:
-        await work
-        self._go_on()
+        try:
+            await work
+        except Overrun as overrun:
+            self._overrun(overrun.error.message)
+        else:
+            self._go_on()
 
     def _ask(self, request_id: Any, method: str, params: Any) -> None:
         """Send a request to the client, and its answer to the worker."""

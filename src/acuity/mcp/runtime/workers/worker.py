@@ -45,7 +45,9 @@ class WorkerHome(Protocol):
 
     def freed(self) -> None: ...
 
-    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None: ...
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None: ...
 
 
 class Worker:
@@ -272,8 +274,10 @@ class Worker:
     def freed(self) -> None:
         self._home.freed()
 
-    def notified(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> None:
-        self._home.notified(notify, answer)
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None:
+        return self._home.notified(notify, answer)
 
     def leaves(self, reason: str) -> None:
         logger.info(
