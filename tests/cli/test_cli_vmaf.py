@@ -37,7 +37,7 @@ def test_defaults_are_libvmafs() -> None:
     settings = parse(["-r", "a", "-d", "b"])
     assert settings.models == ["version=vmaf_v0.6.1"]
     assert (settings.format, settings.precision, settings.cpumask) == ("xml", "legacy", 0)
-    assert settings.request == {"reference": "a", "distorted": "b"}
+    assert settings.request == {"reference": "a", "distorted": "b", "default_model": True}
     assert parse(["-r", "a", "-d", "b", "--no_prediction"]).models == []
 
 
