@@ -28,7 +28,7 @@ from acuity.errors import AcuityError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
 from acuity.mcp.config.effective import Effective, effective
-from acuity.mcp.config.key import Key
+from acuity.mcp.config.key import Key, Problems
 from acuity.mcp.config.keys import GROUPS as KEY_GROUPS
 from acuity.mcp.config.keys import KEYS
 from acuity.mcp.wire.listeners import Address
@@ -199,17 +199,25 @@ def options(found: Effective) -> ServeOptions:
     """What to serve; raises errors before anything is started."""
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
+    from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.grants import Scopes
 
+    problems = Problems()
     scopes = Scopes.parse(found["auth.scopes"])
-    access = _access(found, scopes)
-    for name in PORTS:
-        if found[name] is not None:
-            with blaming(found, name):
-                access.at(found[name])
-    check_start(found)
-    certificate = _certificate(found)
-    operators = _operators(found, access.tokens)
+    access, certificate, operators = Access(), None, None
+    with problems.noted():
+        access = _access(found, scopes)
+        for name in PORTS:
+            if found[name] is not None:
+                with problems.noted(), blaming(found, name):
+                    access.at(found[name])
+    with problems.noted():
+        check_start(found)
+    with problems.noted():
+        certificate = _certificate(found)
+    with problems.noted():
+        operators = _operators(found, access.tokens)
+    problems.tell()
     return ServeOptions(
         settings=found.settings(),
         endpoints=_endpoints(found, certificate),

@@ -4,8 +4,8 @@ stdout belongs to the protocol, so nothing here writes to it. A line is at most 
 one piece, and is dropped if writing it would block: a client that starts the server and never reads its
 stderr would otherwise stop the server once the pipe is full.
 
-Lines of successful tool calls are written together a moment later, with the time of their call. Writing each
-line between two calls costs several times as much.
+Lines of successful tool calls are written together a moment later, with the time of their call, or before the
+next other line. Writing each line between two calls costs several times as much.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import re
 import select
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable
+from contextvars import Context
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -107,6 +109,9 @@ class LineHandler(logging.Handler):
             self._poll.register(fd, select.POLLOUT)
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.name != CALLS.name:
+            for lines in list(_OPEN):  # those that wait are of an earlier time
+                lines.write()
         if self.lost and self._write(_about_lost(self.lost)):
             self.lost = 0
         if self.lost or not self._write(record):
@@ -285,9 +290,10 @@ class CallLines:
     """Collects the log lines of finished tool calls and writes them together."""
 
     def __init__(self) -> None:
-        self._waiting: list[EndedCall] = []
+        self._waiting: deque[EndedCall] = deque()
         self._timer: asyncio.TimerHandle | None = None
         weakref.finalize(self, _write, self._waiting)  # writes the rest when the process ends
+        _OPEN.add(self)
 
     def add(self, call: EndedCall) -> None:
         self._waiting.append(call)
@@ -301,13 +307,20 @@ class CallLines:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        _write(self._waiting)
+        self.write()
+
+    def write(self) -> None:
+        """Write the waiting lines, from any thread; the timer finds none then."""
+        if self._waiting:
+            Context().run(_write, self._waiting)  # they are of other requests than the present one
 
 
-def _write(waiting: list[EndedCall]) -> None:
-    for call in waiting:
-        CALLS.handle(_call_record(call))
-    waiting.clear()
+_OPEN: Final[weakref.WeakSet[CallLines]] = weakref.WeakSet()
+
+
+def _write(waiting: deque[EndedCall]) -> None:
+    while waiting:
+        CALLS.handle(_call_record(waiting.popleft()))
 
 
 def _call_record(call: EndedCall) -> logging.LogRecord:
