@@ -24,8 +24,11 @@ from contextvars import Context
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from opentelemetry.trace import get_current_span
+
 from acuity.errors import SettingsError
-from acuity.text import one_line
+from acuity.mcp.wire.http.request import CURRENT_ID
+from acuity.text import one_line, shown_id
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -219,8 +222,19 @@ class _Formatter(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
-    """The fields that were given as `extra`."""
-    return {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
+    """The fields that were given as `extra`, and which request the record is about."""
+    found = {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
+    if (request_id := CURRENT_ID.get()) is not None:
+        found.setdefault("request_id", request_id)
+    if (trace_id := current_trace()) is not None:
+        found.setdefault("trace_id", trace_id)
+    return found
+
+
+def current_trace() -> str | None:
+    """The id of the trace that the present request is part of; None: it is part of none."""
+    span = get_current_span().get_span_context()
+    return f"{span.trace_id:032x}" if span.is_valid else None
 
 
 def _plain(name: str, value: Any, text: Clean) -> Any:
@@ -284,6 +298,10 @@ class EndedCall(NamedTuple):
     seconds: float
     error: str | None  # the sentence of a call that failed
     ended: float  # seconds since 1970
+    request_id: str | None = None  # these four: of a request over HTTP
+    session_id: str | None = None
+    worker: str | None = None
+    trace_id: str | None = None
 
 
 class CallLines:
@@ -330,8 +348,14 @@ def _call_record(call: EndedCall) -> logging.LogRecord:
         "outcome": call.outcome,
         "seconds": round(call.seconds, 6),
     }
-    if call.error is not None:
-        fields["error"] = call.error
+    told = {
+        "error": call.error,
+        "request_id": call.request_id,
+        "session": None if call.session_id is None else shown_id(call.session_id),
+        "worker": call.worker,
+        "trace_id": call.trace_id,
+    }
+    fields |= {name: value for name, value in told.items() if value is not None}
     words = (call.tool, call.outcome, 1000 * call.seconds)
     record = CALLS.makeRecord(
         CALLS.name, call.level, __file__, 0, "%s %s in %.1f ms", words, None, extra=fields

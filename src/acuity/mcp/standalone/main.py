@@ -27,7 +27,7 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor, configure_logging
 from acuity.mcp.operations.metrics import HEALTH, Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
-from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
+from acuity.mcp.operations.tracing import JobTracer, configure_tracing, trace_requests
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode, joined
 from acuity.mcp.runtime.cluster.redis_link import RedisLink
@@ -108,7 +108,7 @@ async def product(
         )
         middleware = [observer, limits] if turns is None else []
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
-        drop_unused(server)
+        trace_requests(server)
         undo = stack.enter_context(ExitStack())
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
             undo.callback(stop)

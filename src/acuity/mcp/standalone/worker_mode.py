@@ -26,7 +26,7 @@ from acuity.mcp.contract.launch import command_words
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.operations.observe import Observer
-from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.operations.tracing import trace_requests
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -91,7 +91,7 @@ async def front(settings: Settings, cluster: ClusterNode | None = None) -> Async
         )
         server: Server[Any] = Server(NAME, version=__version__)
         server.middleware.extend([observer, limits, asking.boundary(NAME), NamesBadParams()])
-        drop_unused(server)
+        trace_requests(server)
         try:
             yield Product(server, Services(settings, paths, jobs), limits, metrics, counters)
         finally:

@@ -57,7 +57,7 @@ def test_an_envelope_says_who_calls_and_what() -> None:
             assert frame["client"]["capabilities"] == {"roots": {}}
             assert frame["session"] == {"state": {}, "initialized": True}
             assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
-            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent"}
+            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent", "x-request-id"}
             assert frame["headers"].keys() == seen
             assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
                 "initialize",
@@ -66,6 +66,25 @@ def test_an_envelope_says_who_calls_and_what() -> None:
             ]
 
     run(main)
+
+
+def test_calls_that_fail_alike_are_summed_up_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def failing(wire: Wire, frame: Frame) -> None:
+        wire.send({"mode": "mcp", "event": "error", "id": frame["id"], "error": "no disk", "error_class": "x"})
+
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            worker.script = failing
+            for number in range(50):
+                await client.answered(call(number, "echo"))
+            assert front.counters.worker_failures["worker_runtime_error"] == 50
+
+    run(main)
+    [line] = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert line.getMessage() == "tools/call failed in a worker: no disk"
+    assert vars(line)["worker"] == "s1"
 
 
 def test_a_handshake_that_fails_begins_no_session() -> None:

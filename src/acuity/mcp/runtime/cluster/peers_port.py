@@ -25,7 +25,7 @@ from acuity.mcp.runtime.cluster.signatures import (
 )
 from acuity.mcp.runtime.headers import SESSION_ID
 from acuity.mcp.runtime.replies import refuse
-from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.request import CURRENT_ID, Handler, Request, Responder
 
 logger: Final = logging.getLogger(__name__)
 
@@ -72,11 +72,12 @@ class PeersHandler:
             return
         request.headers = passed_headers(request.headers)
         request.principal, request.address, request.peer = sender.principal, sender.address, sender.peer
-        before = PRINCIPAL.set(sender.principal)
+        before, other = PRINCIPAL.set(sender.principal), CURRENT_ID.set(request.id)
         try:
             self._local(request, responder)
         finally:
             PRINCIPAL.reset(before)
+            CURRENT_ID.reset(other)
 
     def _refuse(self, request: Request, responder: Responder, error: BadSignature) -> None:
         self._refused[f"peer_{error.word}"] += 1

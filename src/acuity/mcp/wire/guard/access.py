@@ -26,7 +26,7 @@ from acuity.mcp.wire.guard.pages import for_page, page_headers, with_headers
 from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
 from acuity.mcp.wire.guard.refusal_lines import RefusalLines
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
-from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.text import quoted
 
@@ -188,6 +188,7 @@ class Guarded:
         self._is_open = is_open or (lambda _: False)  # nor do these
         self._refused = Counter() if refused is None else refused
         self._lines = RefusalLines()
+        self._on_refused = self._lines.answered
         self._known: dict[tuple[str | None, str | None], None] = {}
 
     def __call__(self, request: Request, responder: Responder) -> None:
@@ -274,11 +275,13 @@ class Guarded:
             self._refuse(_NO_ORIGIN, request, responder)
             return
         request.principal = found
-        before = PRINCIPAL.set(found)
+        request.on_refused = self._on_refused
+        before, other = PRINCIPAL.set(found), CURRENT_ID.set(request.id)
         try:
             self._handler(request, responder)
         finally:
             PRINCIPAL.reset(before)
+            CURRENT_ID.reset(other)
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1
