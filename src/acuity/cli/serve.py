@@ -203,7 +203,8 @@ def options(found: Effective) -> ServeOptions:
     from acuity.mcp.wire.guard.grants import Scopes
 
     problems = Problems()
-    scopes = Scopes.parse(found["auth.scopes"])
+    foreign = found.settings().has_foreign_workers
+    scopes = Scopes.parse(found["auth.scopes"], strict=foreign)
     access, certificate, operators = Access(), None, None
     with problems.noted():
         access = _access(found, scopes)

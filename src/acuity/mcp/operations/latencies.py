@@ -13,7 +13,6 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-
 WINDOW: Final = 1000  # the last observations that are kept, of one value of the label and of all together
 
 

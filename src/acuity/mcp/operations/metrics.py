@@ -55,8 +55,8 @@ METHODS: Final = (
 _KNOWN: Final = frozenset(METHODS)
 _CALL: Final = "tools/call"
 
-# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes. Each bound is at most three times the
-# one before, and between a tenth of a second and one, where goals mostly lie, at most 1.5 times.
+# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes. Each bound is at most three times
+# the one before, and between a tenth of a second and one, where goals mostly lie, at most 1.5 times.
 _CALL_BUCKETS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0),
     *(1.5, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0),

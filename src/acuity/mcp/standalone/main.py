@@ -19,6 +19,7 @@ from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.shared import SharedJobs
 from acuity.mcp.admin.port import AdminPort
 from acuity.mcp.admin.sources import Sources
+from acuity.mcp.allowlists import Allowlists
 from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Services
@@ -106,7 +107,7 @@ async def product(
             () if cluster is None else (cluster.keys.request_state,),
             seals=turns is None,
         )
-        middleware = [observer, limits] if turns is None else []
+        middleware = [observer, limits, Allowlists()] if turns is None else []
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
         trace_requests(server)
         undo = stack.enter_context(ExitStack())

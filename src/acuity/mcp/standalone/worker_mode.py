@@ -18,6 +18,7 @@ from mcp.server.lowlevel import Server
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
+from acuity.mcp.allowlists import Allowlists
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams
 from acuity.mcp.catalog import Services
@@ -90,7 +91,7 @@ async def front(settings: Settings, cluster: ClusterNode | None = None) -> Async
             () if cluster is None else (cluster.keys.request_state,),
         )
         server: Server[Any] = Server(NAME, version=__version__)
-        server.middleware.extend([observer, limits, asking.boundary(NAME), NamesBadParams()])
+        server.middleware.extend([observer, limits, Allowlists(), asking.boundary(NAME), NamesBadParams()])
         trace_requests(server)
         try:
             yield Product(server, Services(settings, paths, jobs), limits, metrics, counters)
