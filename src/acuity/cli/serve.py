@@ -19,6 +19,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -145,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--json is for --check: add it, or leave --json out")
     if arguments.check:
         return _check(arguments)
-    wanted = options(values(arguments))
+    wanted = replace(options(values(arguments)), again=partial(values, arguments))
     from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
@@ -228,6 +230,7 @@ def options(found: Effective) -> ServeOptions:
         admin=found["admin.listen"],
         admin_tokens=operators,
         scopes=scopes,
+        found=found,
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
         warnings=[*start_warnings(found), *(() if operators is None else operators.oversights())],

@@ -36,11 +36,11 @@ from acuity.mcp.runtime.cluster.shared_bus import SharedSubscriptionBus
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.workers.pool import WorkerPool
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.node_jobs import NodeJobs
 from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import NAME, Product, product_catalog
-from acuity.mcp.standalone.reload import reloading, tell
+from acuity.mcp.standalone.reload import Configuration, reloading, tell
 from acuity.mcp.standalone.serve import ServeOptions, serve
 from acuity.mcp.standalone.service_manager import ServiceManager
 from acuity.mcp.standalone.worker_mode import front, workers_of
@@ -157,7 +157,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     def oversights() -> Iterable[str]:
         return named.of_tokens(tools)
 
-    access, manager = options.access, ServiceManager()
+    access, manager, configuration = options.access, ServiceManager(), Configuration(options)
     with reloading(
         access.tokens,
         redactor,
@@ -166,6 +166,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
         operators=options.admin_tokens,
         oauth=access.oauth,
         always=bool(manager),
+        configuration=configuration if configuration else None,
     ):
         making = front if options.settings.has_workers else product
         async with (
@@ -178,9 +179,10 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             tell(named.oversights(tools))
             ready = _Ready(workers)
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
+            configuration.on_change += [made.limits.become, sources.use]
             async with admin_port(options, sources, redactor) as admin:
                 with manager.watched():
-                    await _serve(options, made, ready, admin, cluster, manager, workers)
+                    await _serve(options, made, ready, admin, cluster, manager, workers, configuration.wire)
 
 
 async def _serve(
@@ -191,6 +193,7 @@ async def _serve(
     cluster: ClusterNode | None,
     manager: ServiceManager,
     workers: WorkerPool | None,
+    wire: WireLimits,
 ) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
@@ -232,6 +235,7 @@ async def _serve(
         cluster=cluster,
         workers=workers,
         on_tools=made.metrics.know,
+        wire=wire,
     )
 
 

@@ -130,7 +130,8 @@ class ResourceServer:
         return " " in principal.key and principal.has_token  # names of other tokens have no blanks
 
     def reload(self) -> None:
-        """Read the keys again."""
+        """Read the keys again, and find out anew what the scopes of tokens open."""
+        self._known.clear()
         self._verifier.reload()
 
     def find(self, token: str) -> Principal | Rejected | Undecided | None:
