@@ -57,6 +57,7 @@ def runtime_document(sources: Sources) -> Document:
         "worker_failures": dict(sorted(counters.worker_failures.items())),
         "jobs": asdict(sources.jobs.stats()),
         "workers": workers_document(sources),
+        "errors_total": sources.metrics.errors,
         "latency": _latencies(sources.metrics.call_seconds, sources.metrics.outcomes()),
         "methods": _latencies(sources.metrics.request_seconds),
     }

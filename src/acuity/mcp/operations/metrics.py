@@ -31,6 +31,7 @@ from acuity.mcp.wire.http.routes import Routes, answer_text, for_methods
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
+_FINE: Final = frozenset({"ok", "task", "input_required"})  # outcomes that are no errors
 UNKNOWN: Final = "unknown"
 METHODS: Final = (
     "initialize",
@@ -114,6 +115,7 @@ class Metrics:
         self._calls = CallCounts("acuity_mcp_calls", "Tool calls that are over")
         self.registry.register(self._calls)
         self.in_flight = 0  # tool calls under way; only the event loop changes it
+        self.errors = 0  # tool calls that are over, and did not do what they should
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
         self.connections = OpenConnections()
@@ -154,6 +156,8 @@ class Metrics:
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """Count a finished call, and its request; `tool` is a label."""
         self._calls.by_tool[tool][outcome] += 1
+        if outcome not in _FINE:
+            self.errors += 1
         self.call_seconds.observe(tool, seconds)
         self.request_seconds.observe(_CALL, seconds)
 

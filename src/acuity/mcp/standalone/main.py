@@ -209,6 +209,8 @@ async def _serve(
     def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
         if admin is not None:
             admin.sources.runtime = runtime
+            if runtime.peers is not None:
+                runtime.peers.operators = admin.peers
         return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__, runtime.nodes)
 
     def opened(found: Sequence[Open]) -> None:

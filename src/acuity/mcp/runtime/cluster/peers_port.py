@@ -31,6 +31,7 @@ logger: Final = logging.getLogger(__name__)
 
 _TOLD: Final = Rate(10, 60.0)  # log lines about one address and reason
 _FORBIDDEN: Final = "this port is for the other nodes of the cluster"  # strangers are told no more
+_OPERATORS: Final = "/admin/"
 _MOVED: Final = "this node doesn't have the session"
 
 
@@ -46,6 +47,7 @@ class PeersHandler:
         self._verifier = verifier
         self._refused = refused
         self._told = Allowances()
+        self.operators: Handler | None = None  # of what operators ask about this node, at another one
 
     def admits(self, request: Request, responder: Responder) -> bool:
         """Whether the body of a request is worth reading; answers it and returns False if it isn't signed.
@@ -63,6 +65,9 @@ class PeersHandler:
             sender = self._verifier.check(request)
         except BadSignature as error:
             self._refuse(request, responder, error)
+            return
+        if self.operators is not None and request.path.startswith(_OPERATORS):
+            self.operators(request, responder)
             return
         session_id = request.headers.get(SESSION_ID)
         if session_id is None or session_id not in self._sessions:
