@@ -83,9 +83,7 @@ def _unknown(kind: Kind, name: str, version: str) -> MCPError:
     return MCPError(code, f"no such resource: {short}", {"uri": short})
 
 
-def _left(
-    result: dict[str, Any], principal: Principal, kind: Kind, member: str, name: str
-) -> dict[str, Any]:
+def _left(result: dict[str, Any], principal: Principal, kind: Kind, member: str, name: str) -> dict[str, Any]:
     """A list without what the principal may not use."""
     entries = result.get(member)
     if isinstance(entries, list):

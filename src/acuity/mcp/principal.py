@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -43,13 +43,17 @@ class Principal:
         scopes: frozenset[str] = frozenset(),
         tools: frozenset[str] | None = None,
         rate: Rate | None = None,
-        **lists: frozenset[str] | None,
     ) -> Principal:
-        return cls(f"{_TOKEN}{name}", scopes, tools, rate, **lists)
+        return cls(f"{_TOKEN}{name}", scopes, tools, rate)
 
     @classmethod
     def of_address(cls, host: str) -> Principal:
         return cls(f"address:{host}")
+
+    def limited_to(self, lists: Mapping[Kind, frozenset[str] | None]) -> Principal:
+        """The same with these lists."""
+        tools, resources, prompts, methods = (lists.get(kind) for kind in KINDS)
+        return replace(self, tools=tools, resources=resources, prompts=prompts, methods=methods)
 
     @property
     def lists(self) -> Mapping[Kind, frozenset[str] | None]:

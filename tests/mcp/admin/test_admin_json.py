@@ -145,7 +145,8 @@ def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
             assert known.document() == {
                 "node": "n1",
                 "problem": "Redis has not said yet which nodes live",
-                "nodes": [], "others": {},
+                "nodes": [],
+                "others": {},
             }
             await _done(tasks)
             assert _states(known) == (None, ["alive", "gone"])

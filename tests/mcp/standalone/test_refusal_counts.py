@@ -136,7 +136,7 @@ def test_requests_have_an_id_in_answers_and_logs(asker: Asker) -> None:
     assert line["request_id"]
     assert line["session"] == "00000000…"
     assert line["message"] == "refused a request: Session not found"
-    _, headers = asker.post("initialize", X_Request_Id="no id\"of\" ours")
+    _, headers = asker.post("initialize", X_Request_Id='no id"of" ours')
     made = headers["x-request-id"]
     assert made.replace("-", "").isalnum()
     asker.post("tools/call", Mcp_Session_Id=headers["mcp-session-id"], X_Request_Id="call-1")

@@ -62,7 +62,7 @@ class KnownNodes:
             await asyncio.wait([asking], timeout=_MOST)
 
     async def ask_others(self, path: str, query: str = "") -> dict[str, Document]:
-        """The documents that the other living nodes have at a path, by label; {"problem": …} from one without.
+        """What the other living nodes have at a path, by label; {"problem": …} from one that doesn't say.
 
         They are asked at the port for other nodes, all at once, for a bounded time.
         """
@@ -72,7 +72,9 @@ class KnownNodes:
 
     def _living(self) -> list[NodeStatus]:
         nodes = self._sources.nodes
-        return [node for node in self._found if node.alive and nodes is not None and node.label != nodes.label]
+        return [
+            node for node in self._found if node.alive and nodes is not None and node.label != nodes.label
+        ]
 
     async def _ask_node(self, node: NodeStatus, path: str, query: str) -> Document:
         runtime = self._sources.runtime

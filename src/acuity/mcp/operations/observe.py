@@ -81,7 +81,8 @@ class Observer(ServerMiddleware[Any]):
         level = logging.DEBUG if tool in _POLLED and outcome == "ok" else logging.INFO
         if CALLS.isEnabledFor(level):
             name = tool if tool != UNKNOWN else f"unknown: {asked}"
-            request, about = ctx.request, ()
+            request = ctx.request
+            about: tuple[str | None, ...] = ()
             if isinstance(request, Request):
                 trace = current_trace() if self._traced else None
                 about = (request.id, request.session_id, request.worker, trace)

@@ -1,4 +1,4 @@
-"""What SIGHUP reads again while the server runs: the configuration, tokens, keys of OAuth, the certificate."""
+"""What SIGHUP reads again while the server runs: configuration, tokens, keys of OAuth, certificate."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Configuration:
     def __init__(self, options: ServeOptions) -> None:
         self.settings = options.settings
         self.wire: Final = options.settings.wire_limits()
-        self.on_change: Final[list[Callable[[Settings], None]]] = []  # are told of the settings that count
+        self.on_change: list[Callable[[Settings], None]] = []  # are told of the settings that count
         self._options = options
         found = options.found
         self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in KEYS}

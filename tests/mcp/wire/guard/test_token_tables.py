@@ -133,7 +133,10 @@ TABLE = f'[tokens.a]\ntoken = "{ALICE}"\n'
         ("[tokens.a]\ntoken = 'with a blank in the middle'", "holds special characters"),
         ("[tokens.a]\ntoken = 'späte-erkenntnis-im-herbst'", "holds special characters"),
         (f"{TABLE}tool = ['x']", "unknown key 'tool': did you mean '(token|tools)'\\?"),
-        (f"{TABLE}colour = 1", "unknown key 'colour': use token, tokens, expires, scopes, tools, resources, prompts, methods, rate"),
+        (
+            f"{TABLE}colour = 1",
+            "unknown key 'colour': use token, tokens, expires, scopes, tools, resources",
+        ),
         (f"{TABLE}rate = '60'", "the rate of 'a' in 't.toml': '60' is no rate: write a number and"),
         (f"{TABLE}rate = 60", "the rate of 'a' in 't.toml': 60 is no rate"),
         (f"{TABLE}tools = 'x'", "the tools of 'a' in 't.toml' are 'x': write a list"),

@@ -197,8 +197,7 @@ def _sender(node: str, document: str) -> Sender:
             key=str(found["key"]),
             scopes=frozenset(found["scopes"]),
             rate=None if rate is None else parse_rate(rate),
-            **lists,
-        )
+        ).limited_to(lists)
         return Sender(node, principal, str(found["address"]), str(found["peer"]))
     except (ValueError, KeyError, TypeError, binascii.Error, SettingsError):
         raise BadSignature("forged", "its principal can't be read: nodes should be of one version") from None

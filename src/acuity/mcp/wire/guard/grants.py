@@ -99,7 +99,7 @@ def granted(name: object, document: Mapping[str, Any], scopes: Scopes, source: s
         raise SettingsError(f"the rate of '{name}' in {source}: {error}") from None
     if own["tools"] is None and scopes.tools and "scopes" in document and not named:
         own["tools"] = frozenset()  # an empty list opens nothing, like an empty list of tools
-    return Principal.of_token(name, named, rate=rate, **scopes.allowlists(named, own))
+    return Principal.of_token(name, named, rate=rate).limited_to(scopes.allowlists(named, own))
 
 
 def _patterns(given: object, kind: Kind, whose: str) -> frozenset[str]:

@@ -196,8 +196,8 @@ class ResourceServer:
         # Where scopes open tools, a token without any opens none.
         own: frozenset[str] | None = frozenset() if self._scopes.tools else None
         lists = self._scopes.allowlists(scopes, {"tools": own})
-        made = Principal.of_token(f"{quote(issuer, safe=':/?&=%+@,;~')} {name}", scopes, **lists)
-        return replace(made, proof=proof)
+        made = Principal.of_token(f"{quote(issuer, safe=':/?&=%+@,;~')} {name}", scopes)
+        return replace(made.limited_to(lists), proof=proof)
 
     # ---- what clients are told --------------------------------------------------------------
 
