@@ -73,9 +73,10 @@ class Request:
         self.headers = headers or {}  # names in lower case, values without blanks around them
         self.repeated = repeated  # the names that came more than once; `headers` has the first value
         self.body = body
-        given = self.headers.get(REQUEST_ID, "")
+        given = self.headers.get(REQUEST_ID)
         # It goes into headers, logs and frames as it is.
-        self.id: str = given if _ID.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
+        valid = given is not None and _ID.fullmatch(given) is not None
+        self.id: str = f"{_PROCESS}-{next(_NUMBERS):x}" if given is None or not valid else given
         self.address = address  # of the client, without the port
         self.peer = peer  # with the port: one connection
         self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
