@@ -78,8 +78,14 @@ class History:
 def together(documents: Iterable[Document]) -> Document:
     """The history of several nodes as one: figures add up, of quantiles the highest is shown."""
     points: dict[float, Document] = {}
-    for document in documents:
-        for point in document.get("points", ()):
+    told = [points_of for document in documents if (points_of := document.get("points"))]
+    last = min(
+        (points_of[-1]["at_unix"] for points_of in told), default=0.0
+    )  # later ones are of some nodes only
+    for points_of in told:
+        for point in points_of:
+            if point["at_unix"] > last:
+                break
             found = points.setdefault(point["at_unix"], {"at_unix": point["at_unix"]})
             for name, value in point.items():
                 if name != "at_unix":
