@@ -55,7 +55,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from acuity.mcp.limits import CallLimits
     from acuity.mcp.operations.metrics import Metrics
     from acuity.mcp.operations.observe import Observer
-    from acuity.mcp.operations.tracing import drop_unused
+    from acuity.mcp.operations.tracing import trace_requests
     from acuity.mcp.runtime.counters import RuntimeCounters
     from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
     from acuity.mcp.settings import Settings
@@ -83,7 +83,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
         server.middleware.extend([*middleware, AskingRules().boundary("echo"), NamesBadParams()])
     else:
         server = build_server(Catalog(tools=tools), name="echo", version="1", middleware=middleware)
-    drop_unused(server)
+    trace_requests(server)
     counters = RuntimeCounters()
 
     async def main() -> None:
@@ -105,14 +105,14 @@ def serve_worker(args: argparse.Namespace) -> None:
     from acuity.mcp.app import build_server
     from acuity.mcp.asking import AskingRules
     from acuity.mcp.catalog import Catalog
-    from acuity.mcp.operations.tracing import drop_unused
+    from acuity.mcp.operations.tracing import trace_requests
     from acuity.mcp.worker.run import run_worker
     from acuity.mcp.worker.service import Introduction
 
     server = build_server(
         Catalog(tools=echo_tools(args)), name="echo", version="1", asking=AskingRules(seals=False)
     )
-    drop_unused(server)
+    trace_requests(server)
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     run_worker(server, Introduction("echo", "1", max_in_flight=1_000), Path(args.socket))

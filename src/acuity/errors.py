@@ -199,7 +199,11 @@ class PathError(AcuityError, ValueError):
 
 
 class SettingsError(AcuityError, ValueError):
-    """A setting of a server is invalid."""
+    """A setting of a server is invalid; `problems` has a sentence for each, if there are several."""
+
+    def __init__(self, sentence: str, *others: str) -> None:
+        super().__init__(sentence)
+        self.problems = (sentence, *others)
 
 
 class MissingExtra(AcuityError, ImportError):

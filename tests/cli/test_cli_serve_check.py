@@ -250,3 +250,35 @@ def test_tools_of_foreign_workers_are_not_compared_with_acuitys(
     assert "no tool matches 'count'" in check("--config", str(config))[1]
     config.write_text(f"[server]\nhttp = 8080\n[workers]\ncommand = 'true'\n{named}")
     assert "no tool matches" not in check("--config", str(config))[1]
+
+
+def test_all_that_is_wrong_is_said_at_once(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "acuity.toml"
+    config.write_text("[mcp]\nmax_sesions = 9\nsession_ttl_seconds = -1\n[limits]\nrate = 'fast'\n")
+    monkeypatch.setenv("ACUITY_LIMITS_MAX_CALLS", "many")
+    code, _, err = check("--config", str(config))
+    assert code == 1
+    assert [next(word for word in _WRONG if word in line) for line in err.splitlines()] == _WRONG
+
+    monkeypatch.delenv("ACUITY_LIMITS_MAX_CALLS")
+    config.write_text(
+        "[server]\nhttp = 8080\ntls_certificate = '/nowhere/cert'\n[auth]\ntoken_file = '/nowhere/tokens'\n"
+        "[store]\nsessions = 'sqlite:/nowhere/s.db'\n"
+    )
+    _, out, _ = check("--config", str(config), "--json")
+    keys = [told["key"] for told in json.loads(out)["errors"]]
+    assert keys == ["auth.token_file", "store.sessions", "server.tls_certificate"]
+
+
+_WRONG = ["max_sesions", "session_ttl_seconds", "limits.rate", "ACUITY_LIMITS_MAX_CALLS"]
+
+
+def test_a_store_in_the_data_folder_that_a_start_makes(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    config = tmp_path / "acuity.toml"
+    config.write_text("[server]\nhttp = 8080\ndata = 'data'\n[store]\nsessions = 'sqlite:data/s.db'\n")
+    assert check("--config", str(config))[0] == 0
+    assert not (tmp_path / "data").exists()

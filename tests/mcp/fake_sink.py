@@ -40,8 +40,8 @@ class FakeSink:
             callback()
 
     def taken(self) -> bytes:
-        """What was written since the last time, without the Date lines."""
+        """What was written since the last time, without the lines of the date and of the request's id."""
         data = bytes(self.written)
         self.written.clear()
         lines = data.split(b"\r\n")
-        return b"\r\n".join(line for line in lines if not line.startswith(b"date: "))
+        return b"\r\n".join(line for line in lines if not line.startswith((b"date: ", b"x-request-id: ")))

@@ -27,6 +27,7 @@ from acuity.errors import (
     NoFilterError,
     NoFramesError,
     OutputError,
+    SettingsError,
     UnfitOptionError,
     UnfitPictureError,
 )
@@ -94,7 +95,8 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
             return PIPE_CLOSED
         from acuity.scoring.fronts import sentence
 
-        _say(f"{program}: {one_line(sentence(error, program))}")
+        others = error.problems[1:] if isinstance(error, SettingsError) else ()
+        _say(*(f"{program}: {one_line(said)}" for said in (sentence(error, program), *others)))
         return _code(error, codes)
     except OSError as error:
         _silence(sys.stdout)

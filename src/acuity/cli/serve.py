@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -29,7 +30,7 @@ from acuity.errors import AcuityError, SettingsError
 from acuity.mcp import check_installed
 from acuity.mcp.config import check_report
 from acuity.mcp.config.effective import Effective, effective
-from acuity.mcp.config.key import Key
+from acuity.mcp.config.key import Key, Problems
 from acuity.mcp.config.keys import GROUPS as KEY_GROUPS
 from acuity.mcp.config.keys import KEYS
 from acuity.mcp.wire.listeners import Address
@@ -146,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--json is for --check: add it, or leave --json out")
     if arguments.check:
         return _check(arguments)
-    wanted = options(values(arguments))
+    wanted = replace(options(values(arguments)), again=partial(values, arguments))
     from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
@@ -201,17 +202,26 @@ def options(found: Effective) -> ServeOptions:
     from acuity.mcp.endpoints import Stdio
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
+    from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.grants import Scopes
 
-    scopes = Scopes.parse(found["auth.scopes"])
-    access = _access(found, scopes)
-    for name in PORTS:
-        if found[name] is not None:
-            with blaming(found, name):
-                access.at(found[name])
-    check_start(found)
-    certificate = _certificate(found)
-    operators = _operators(found, access.tokens)
+    problems = Problems()
+    foreign = found.settings().has_foreign_workers
+    scopes = Scopes.parse(found["auth.scopes"], strict=foreign)
+    access, certificate, operators = Access(), None, None
+    with problems.noted():
+        access = _access(found, scopes)
+        for name in PORTS:
+            if found[name] is not None:
+                with problems.noted(), blaming(found, name):
+                    access.at(found[name])
+    with problems.noted():
+        check_start(found)
+    with problems.noted():
+        certificate = _certificate(found)
+    with problems.noted():
+        operators = _operators(found, access.tokens)
+    problems.tell()
     settings, endpoints = found.settings(), _endpoints(found, certificate)
     if len(endpoints) == 1 and isinstance(endpoints[0], Stdio) and settings.running_each is None:
         settings = replace(settings, running_each=settings.workers)  # no other client can come
@@ -224,6 +234,7 @@ def options(found: Effective) -> ServeOptions:
         admin=found["admin.listen"],
         admin_tokens=operators,
         scopes=scopes,
+        found=found,
         log_level=found["server.log_level"],
         log_format=found["server.log_format"],
         warnings=[*start_warnings(found), *(() if operators is None else operators.oversights())],

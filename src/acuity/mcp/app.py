@@ -12,6 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from acuity.mcp.allowlists import NO_RESOURCE
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams, perform
 from acuity.mcp.catalog import Answer, Catalog, Context, Prompt
@@ -22,7 +23,6 @@ from acuity.text import quoted, shortened
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
 _LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
-_NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake
 _HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 # The protocol's own, by their names on the wire.
 _CAPABILITIES: Final = frozenset(
@@ -175,7 +175,7 @@ class _Offer:
             if (content := await family.read(uri)) is not None:
                 return content
         short = shortened(uri, _LONGEST_URI)
-        code = _NO_RESOURCE if context.protocol_version in _HANDSHAKE else types.INVALID_PARAMS
+        code = NO_RESOURCE if context.protocol_version in _HANDSHAKE else types.INVALID_PARAMS
         raise MCPError(code, f"no such resource: {short}", {"uri": short})
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:

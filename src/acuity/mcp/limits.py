@@ -130,6 +130,14 @@ class CallLimits(ServerMiddleware[Any]):
         self._stopping = False
         self.shared: SharedBuckets | None = None  # of several nodes, whose rates hold together
 
+    def become(self, settings: Settings) -> None:
+        """Hold requests to other limits and rates from now on; those in flight go on."""
+        self._rates.become(settings.rate, settings.tool_rates)
+        calls, each = settings.calls, settings.calls_each
+        self._clients.places, self._clients.each = calls, each
+        self._origins.places, self._origins.each = calls, max(each, calls * 3 // 4)
+        self._streams.places, self._streams.each = settings.streams, settings.streams_each
+
     @property
     def in_flight(self) -> int:
         return self._clients.taken + self._streams.taken

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from acuity.mcp.rates import Rate
 
 _TOKEN: Final = "token:"
+
+Kind: TypeAlias = Literal["tools", "resources", "prompts", "methods"]  # of which a principal may have a list
+KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts", "methods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,9 @@ class Principal:
     scopes: frozenset[str] = frozenset()
     tools: frozenset[str] | None = None  # names and patterns of those that it may list and call; None: all
     rate: Rate | None = None  # its own, in place of the server's
+    resources: frozenset[str] | None = None  # the same of URIs that it may list and read
+    prompts: frozenset[str] | None = None
+    methods: frozenset[str] | None = None  # of the protocol, and of extensions
     proof: bytes | None = field(default=None, repr=False, compare=False)  # stands for the token it came with
     has_token: bool = field(init=False, repr=False, compare=False)  # whether a token proved who this is
 
@@ -43,8 +50,22 @@ class Principal:
     def of_address(cls, host: str) -> Principal:
         return cls(f"address:{host}")
 
+    def limited_to(self, lists: Mapping[Kind, frozenset[str] | None]) -> Principal:
+        """The same with these lists."""
+        tools, resources, prompts, methods = (lists.get(kind) for kind in KINDS)
+        return replace(self, tools=tools, resources=resources, prompts=prompts, methods=methods)
+
+    @property
+    def lists(self) -> Mapping[Kind, frozenset[str] | None]:
+        """What it may list and use, by kind; None: all."""
+        return {kind: getattr(self, kind) for kind in KINDS}
+
+    def may_use(self, kind: Kind, name: str) -> bool:
+        allowed: frozenset[str] | None = getattr(self, kind)
+        return allowed is None or any(fnmatchcase(name, pattern) for pattern in allowed)
+
     def may_call(self, tool: str) -> bool:
-        return self.tools is None or any(fnmatchcase(tool, pattern) for pattern in self.tools)
+        return self.may_use("tools", tool)
 
 
 class Holders(NamedTuple):

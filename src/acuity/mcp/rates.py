@@ -117,6 +117,10 @@ class RateLimits:
         self._carriers = dict(carriers or {})
         self._allowances = Allowances(clock)
 
+    def become(self, rate: Rate | None, tools: Mapping[str, Rate]) -> None:
+        """Have other rates from now on. What was taken at a rate that stays counts on."""
+        self._rate, self._tools = rate, dict(tools)
+
     def check(
         self, principal: str, own: Rate | None = None, params: Mapping[str, Any] | None = None
     ) -> Over | None:

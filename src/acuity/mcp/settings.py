@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -39,9 +39,12 @@ CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
 WorkerAffinity: TypeAlias = Literal["auto", "none", "session"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WireLimits:
-    """Limits that every transport keeps to, in any server. Each has a reason to be finite."""
+    """Limits that every transport keeps to, in any server. Each has a reason to be finite.
+
+    The parts of a server share one, so that its operator can change it while they run.
+    """
 
     max_message: int = 65536  # bytes
     max_connections: int = 256  # clients of one endpoint: connections, event streams or sessions
@@ -67,6 +70,11 @@ class WireLimits:
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
     capability_policy: CapabilityPolicy = "error"  # for clients that didn't declare the capability
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input
+
+    def become(self, other: WireLimits) -> None:
+        """Have the values of another one."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(other, each.name))
 
 
 def default_workers() -> int:

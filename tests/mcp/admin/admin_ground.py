@@ -19,14 +19,16 @@ from acuity.mcp.endpoints import Http, Open
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.operations.observe import Observer
+from acuity.mcp.runtime.cluster.forwarding import Outcome
 from acuity.mcp.runtime.cluster.nodes import NodeStatus
-from acuity.mcp.runtime.cluster.places import ClusterUnavailable
+from acuity.mcp.runtime.cluster.places import ClusterUnavailable, Place
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.status import WorkerStatus
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.serve import Stop, serve
 from acuity.mcp.wire.guard.tokens import Tokens
+from acuity.mcp.wire.http.request import Request, Responder
 from acuity.mcp.wire.listeners import Address
 from raw_http import http_client
 from transport_bench import LOCAL, Bench
@@ -82,6 +84,18 @@ class FakeNodes:
             NodeStatus("n2", False),
             *([NodeStatus("n3", True, "http://10.0.0.3:9001")] if self.third else []),
         ]
+
+
+class FakeForwarder:
+    """Has the node n3 answer, which says the same as this one."""
+
+    def __init__(self, ground: AdminGround) -> None:
+        self._ground = ground
+
+    async def pass_on(self, request: Request, responder: Responder, place: Place) -> Outcome:
+        assert place.node == "n3"
+        self._ground.port.peers(request, responder)
+        return Outcome.ANSWERED
 
 
 class FewJobs:
@@ -164,7 +178,8 @@ async def admin_ground(
     stop, ready = Stop(), anyio.Event()
 
     def watch(runtime: HttpRuntime) -> Callable[[], None]:
-        sources.runtime = replace(runtime, workers=FakeWorkers(), nodes=FakeNodes())
+        forwarder = FakeForwarder(ground)
+        sources.runtime = replace(runtime, workers=FakeWorkers(), nodes=FakeNodes(), forwarder=forwarder)
         return lambda: None
 
     async with http_client() as http, anyio.create_task_group() as tasks:

@@ -29,7 +29,7 @@ def test_every_document_is_named_and_answers() -> None:
             assert set(re.findall(r"/admin[\w/]*", told)) == {*paths, *actions, "/admin"}
 
     run(test)
-    assert len(paths) == 7
+    assert len(paths) == 8
 
 
 def test_every_action_is_named() -> None:
@@ -58,6 +58,7 @@ def test_every_parameter_is_taken() -> None:
     section = PAGE.split("`/admin/runtime/mcp` takes:", 1)[1].split("\n\n", 2)[1]
     names = [name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     values = {"details": "1", "connected": "1", "limit": "5", "offset": "1", "order": "asc", "sort": "calls"}
+    values["nodes"] = "here"
 
     async def test() -> None:
         async with admin_ground() as ground:
@@ -65,7 +66,7 @@ def test_every_parameter_is_taken() -> None:
             assert (await ground.json(f"/admin/runtime/mcp?{query}"))["limit"] == 5
 
     run(test)
-    assert len(names) == 9
+    assert len(names) == 10
 
 
 def test_the_configuration_is_accepted_and_links_lead_somewhere(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from acuity.mcp.admin.history import KEPT
 from acuity.mcp.admin.nodes_view import FRESH, OLD, KnownNodes
 from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.tasks import Tasks
@@ -63,6 +64,56 @@ def test_the_runtime_document_has_the_names_of_the_plan() -> None:
     run(test)
 
 
+def test_one_node_shows_the_sessions_latencies_audit_and_history_of_all() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            nodes = ground.port.sources.nodes
+            assert isinstance(nodes, FakeNodes)
+            nodes.third = True
+            session = await open_session(ground.mcp, ground.http)
+            await session.post(call(1, text="x"))
+            ground.begin(name="second")
+            await ground.post("/admin/workers/drain", {"worker": "w1"})
+            found = await ground.json("/admin/runtime/mcp?details=1&limit=3&sort=started&nodes=all")
+            assert (found["active_sessions"], found["returned_sessions"]) == (4, 3)
+            assert [row["node"] for row in found["sessions"]] == ["n1", "n3", "n1"]
+            assert (found["max_sessions"], found["problems"]) == (40_000, [])
+            audit = await ground.json("/admin/audit?nodes=all")
+            assert [action["node"] for action in audit["actions"]] == ["n1", "n3"]
+            ground.port.history.take()
+            [point] = (await ground.json("/admin/history?nodes=all"))["points"]
+            own = (await ground.json("/admin/history"))["points"][0]
+            assert (own["sessions"], own["requests"], own["errors"]) == (2, 2, 0)
+            assert (point["sessions"], point["p95_ms"]) == (4, own["p95_ms"])
+            cluster = (await ground.json("/admin/runtime"))["cluster"]
+            assert cluster["others"]["n3"]["latency"]["rows"]["echo"]["count"] == 1
+            assert cluster["others"]["n3"].get("cluster") is None, "a node that is asked asks no others"
+            refused = await ground.get("/admin/runtime/mcp?nodes=all&limit=1000&offset=1")
+            assert "1001 together" in refused.json()["error"]
+
+    run(test)
+
+
+def test_history_is_of_the_last_hour_and_of_each_period() -> None:
+    async def test() -> None:
+        async with admin_ground() as ground:
+            clock = iter(range(0, 10**6, 10))
+            ground.port.sources.clock = lambda: float(next(clock))
+            session = await open_session(ground.mcp, ground.http)
+            ground.port.history.take()
+            await session.post(call(1, "no such tool"))
+            for _ in range(KEPT):
+                ground.port.history.take()
+            points = (await ground.json("/admin/history"))["points"]
+            assert len(points) == KEPT
+            assert [point["at_unix"] for point in points[:2]] == [10, 20]
+            assert [(point["requests"], point["errors"]) for point in points[:2]] == [(1, 1), (0, 0)]
+            assert points[0]["window_calls"] == 1
+            assert points[1]["p95_ms"] is None
+
+    run(test)
+
+
 def test_nodes_are_asked_for_when_they_are_looked_at() -> None:
     async def test() -> None:
         async with admin_ground() as ground:
@@ -95,6 +146,7 @@ def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
                 "node": "n1",
                 "problem": "Redis has not said yet which nodes live",
                 "nodes": [],
+                "others": {},
             }
             await _done(tasks)
             assert _states(known) == (None, ["alive", "gone"])

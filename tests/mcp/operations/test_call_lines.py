@@ -56,6 +56,17 @@ def test_bad_news_is_written_at_once_and_in_order() -> None:
         asyncio.run(main(lines))
 
 
+def test_lines_are_in_the_order_of_their_times() -> None:
+    async def main(lines: LogLines) -> None:
+        kept = CallLines()
+        kept.add(GOOD)
+        logging.getLogger("acuity.other").warning("something else")
+        assert [record["logger"] for record in lines.records()] == ["acuity.mcp.calls", "acuity.other"]
+
+    with logging_to_lines() as lines:
+        asyncio.run(main(lines))
+
+
 def test_lines_carry_the_time_of_their_call() -> None:
     async def main(lines: LogLines) -> None:
         kept = CallLines()

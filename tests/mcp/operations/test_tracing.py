@@ -32,8 +32,13 @@ from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.operations import tracing
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.operations.observe import Observer
-from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
+from acuity.mcp.operations.tracing import JobTracer, configure_tracing, trace_requests
+from acuity.mcp.wire.guard.refusal_lines import RefusalLines
+from acuity.mcp.wire.http.request import Request
+from log_lines import LogLines, logging_to_lines
 from pretend_jobs import PretendJobs
+from raw_http import call
+from scripted_worker import ScriptedWorker, fronting
 
 OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
 JOB = Job("7", "vmaf_score", "a against b", "local", "queued", created=100.0)
@@ -72,7 +77,7 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
         server = build_server(
             Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
         )
-        drop_unused(server)
+        trace_requests(server)
         JobTracer(trace.get_tracer_provider().get_tracer("acuity")).watch(jobs)
         async with Client(server, mode="legacy") as client:
             await client.call_tool("vmaf_score", {})
@@ -101,6 +106,58 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
         "acuity.fps": 12.0,
     }
     assert job.status.status_code is StatusCode.UNSET
+
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SENT = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "congo=t61", "x-request-id": "proxy-7"}
+
+
+def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
+    worker = ScriptedWorker()
+
+    async def main(lines: LogLines) -> None:
+        async with fronting(worker) as front:
+            observer = Observer(Metrics(["echo"]))
+            front.server.middleware[:0] = [OpenTelemetryMiddleware(), observer]
+            trace_requests(front.server)
+            client = await front.client.connected()
+            await client.answered(call(7, "echo"), SENT)
+            observer.flush()
+            [line] = [record for record in lines.records() if record["logger"] == "acuity.mcp.calls"]
+            assert (line["request_id"], line["worker"], line["trace_id"]) == ("proxy-7", "s1", TRACE)
+            assert line["session"] == f"{client.headers['mcp-session-id'][:8]}…"
+            named = call(8, "echo")
+            named["params"]["_meta"] = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
+            await client.answered(named, SENT)
+
+    with logging_to_lines() as lines:
+        anyio.run(main, lines)
+    by_header, by_meta = (span for span in exporter.get_finished_spans() if "echo" in span.name)
+    frame, other = worker.calls()
+    assert by_header.context is not None
+    assert by_header.parent is not None
+    assert (by_header.context.trace_id, by_header.parent.span_id) == (int(TRACE, 16), int(PARENT, 16))
+    own = f"00-{TRACE}-{by_header.context.span_id:016x}-01"
+    assert {name: frame["headers"][name] for name in SENT} == {**SENT, "traceparent": own}
+    assert by_header.attributes is not None
+    told = {name: by_header.attributes.get(f"acuity.{name}") for name in ("request_id", "worker", "outcome")}
+    assert told == {"request_id": "proxy-7", "worker": "s1", "outcome": "ok"}
+    assert by_meta.context is not None
+    assert by_meta.context.trace_id == int("1" * 32, 16)
+    own = f"00-{'1' * 32}-{by_meta.context.span_id:016x}-01"
+    assert other["headers"]["traceparent"] == other["jsonrpc"]["params"]["_meta"]["traceparent"] == own
+
+
+def test_a_refused_request_is_a_span_of_its_clients_trace(exporter: InMemorySpanExporter) -> None:
+    request = Request("POST", "/mcp", headers=SENT)
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Session not found"}}'
+    RefusalLines().answered(request, 404, body)
+    [span] = exporter.get_finished_spans()
+    assert span.parent is not None
+    assert (span.name, span.parent.span_id) == ("POST /mcp", int(PARENT, 16))
+    assert span.status.description == "Session not found"
+    assert span.attributes is not None
+    assert span.attributes["http.response.status_code"] == 404
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled", "interrupted"])
@@ -138,8 +195,8 @@ def test_nothing_is_kept_where_nobody_looks() -> None:
 def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "get_tracer_provider", ProxyTracerProvider)
     server = build_server(Catalog(), name="t", version="1", middleware=[Observer(Metrics([]))])
-    assert isinstance(server.middleware[0], OpenTelemetryMiddleware)
-    drop_unused(server)
+    assert any(isinstance(one, OpenTelemetryMiddleware) for one in server.middleware)
+    trace_requests(server)
     kinds = [type(middleware) for middleware in server.middleware]
     assert kinds == [Observer, RequestStateBoundary, NamesBadParams]
 
@@ -147,8 +204,8 @@ def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.Monkey
 @pytest.mark.usefixtures("exporter")
 def test_the_sdk_spans_stay_where_somebody_looks() -> None:
     server = build_server(Catalog(), name="t", version="1")
-    drop_unused(server)
-    assert isinstance(server.middleware[0], OpenTelemetryMiddleware)
+    trace_requests(server)
+    assert any(isinstance(one, OpenTelemetryMiddleware) for one in server.middleware)
 
 
 @pytest.mark.parametrize(

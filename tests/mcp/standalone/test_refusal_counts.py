@@ -129,6 +129,20 @@ def test_log_lines_say_who_it_was_and_where(asker: Asker) -> None:
     assert (line["status"], line["address"], line["path"]) == (401, "127.0.0.1", "/mcp")
 
 
+def test_requests_have_an_id_in_answers_and_logs(asker: Asker) -> None:
+    _, headers = asker.post(Mcp_Session_Id="0" * 32, X_Request_Id="proxy-42")
+    assert headers["x-request-id"] == "proxy-42"
+    line = asker.server.line(lambda line: line.get("status") == 404)  # the first of a minute
+    assert line["request_id"]
+    assert line["session"] == "00000000…"
+    assert line["message"] == "refused a request: Session not found"
+    _, headers = asker.post("initialize", X_Request_Id='no id"of" ours')
+    made = headers["x-request-id"]
+    assert made.replace("-", "").isalnum()
+    asker.post("tools/call", Mcp_Session_Id=headers["mcp-session-id"], X_Request_Id="call-1")
+    asker.server.line(lambda line: line.get("request_id") == "call-1" and "tool" in line)
+
+
 def test_neither_figures_nor_logs_tell_a_secret(asker: Asker) -> None:
     status, headers = asker.post("initialize")
     assert status == 200

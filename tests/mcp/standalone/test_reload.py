@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -12,12 +13,16 @@ from typing import cast
 import anyio
 import pytest
 
+from acuity.cli.serve import options
 from acuity.errors import SettingsError
+from acuity.mcp.config.effective import Effective, effective
+from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor
-from acuity.mcp.standalone.reload import reload, reload_certificate, reloading
+from acuity.mcp.standalone.reload import Configuration, reload, reload_certificate, reloading
+from acuity.mcp.wire.guard.grants import granted
 from acuity.mcp.wire.guard.tokens import TokenFile, Tokens
 from acuity.mcp.wire.http.tls import Certificate
-from transport_bench import Signal, run
+from transport_bench import LOCAL, Signal, run
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
@@ -129,3 +134,65 @@ def test_the_signal_without_a_token_file() -> None:
             await read.reaches()
 
     run(main)
+
+
+CONFIGURATION = """
+[limits]
+rate = "60/min"
+max_calls = 8
+[auth.scopes]
+score = ["vmaf_score*"]
+[mcp]
+max_sessions = 2
+session_ttl_seconds = 60
+"""
+
+
+def test_rates_scopes_origins_and_limits_count_without_a_restart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "acuity.toml"
+    path.write_text(CONFIGURATION)
+
+    def found() -> Effective:
+        return effective({}, {}, path)
+
+    wanted = replace(options(found()), again=found)
+    configuration, limits = Configuration(wanted), CallLimits(wanted.settings)
+    assert configuration
+    configuration.on_change.append(limits.become)
+    security = wanted.access.at(LOCAL)
+    principal = granted("bob", {"scopes": ["score"]}, wanted.scopes, "t")
+    assert not principal.may_call("list_models")
+    path.write_text(
+        CONFIGURATION.replace("60/min", "1/day").replace('"vmaf_score*"', '"list_*"').replace("= 60", "= 61")
+        + "allowed_origins = ['https://studio.example']\n"
+    )
+    with caplog.at_level(logging.INFO):
+        configuration.reload()
+    assert granted("bob", {"scopes": ["score"]}, wanted.scopes, "t").may_call("list_models")
+    assert "https://studio.example" in security.origins
+    assert limits._rates.check("token:a") is None
+    assert limits._rates.check("token:a") is not None
+    assert configuration.settings.idle_timeout == 60
+    read, rest = caplog.messages
+    for part in ("limits.rate = ", "1/day", "auth.scopes = ", "list_*", "mcp.allowed_origins = "):
+        assert part in read
+    assert rest == "these settings changed, and count after a restart only: mcp.session_ttl_seconds"
+
+    path.write_text("[limits]\nrate = 'fast'\nmax_calls = 'x'\n")
+    configuration.reload()
+    assert caplog.messages[-1].count(str(path)) == 2
+    assert limits._rates.check("token:a") is not None
+
+
+def test_limits_are_those_of_the_file_that_was_read_last(tmp_path: Path) -> None:
+    path = tmp_path / "acuity.toml"
+    path.write_text(CONFIGURATION)
+    configuration = Configuration(
+        replace(options(effective({}, {}, path)), again=lambda: effective({}, {}, path))
+    )
+    wire = configuration.wire
+    path.write_text(CONFIGURATION.replace("max_sessions = 2", "max_sessions = 9"))
+    configuration.reload()
+    assert (wire.max_sessions, configuration.settings.max_sessions) == (9, 9)

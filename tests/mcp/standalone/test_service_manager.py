@@ -28,6 +28,12 @@ def told(systemd: socket.socket) -> list[str]:
     return systemd.recv(4096).decode().splitlines()
 
 
+def test_its_variables_are_for_no_worker(systemd: socket.socket) -> None:
+    environ = {"NOTIFY_SOCKET": systemd.getsockname(), "WATCHDOG_USEC": "1", "WATCHDOG_PID": "1", "PATH": "/"}
+    assert ServiceManager(environ)
+    assert environ == {"PATH": "/"}
+
+
 def test_what_it_is_told(systemd: socket.socket) -> None:
     manager = ServiceManager({"NOTIFY_SOCKET": systemd.getsockname()})
     assert manager

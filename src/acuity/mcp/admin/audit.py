@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
+
+from acuity.mcp.admin.answers import Document
 
 logger: Final = logging.getLogger(__name__)
 
@@ -67,3 +69,17 @@ class Audit:
     def actions(self, limit: int = KEPT) -> list[dict[str, Any]]:
         """The last actions as documents, the newest first."""
         return [asdict(action) for action in list(self._kept)[:limit]]
+
+    def document(self, limit: int = KEPT) -> Document:
+        """The document of GET /admin/audit."""
+        return {"total": self.total, "actions": self.actions(limit)}
+
+
+def audits_together(documents: Mapping[str, Document], limit: int = KEPT) -> Document:
+    """One document of those of several nodes, by label; each action says at which node it was."""
+    told = {label: one for label, one in documents.items() if "problem" not in one}
+    actions = [{**action, "node": label} for label, one in told.items() for action in one["actions"]]
+    actions.sort(key=lambda action: action["at_unix"], reverse=True)
+    problems = [one["problem"] for one in documents.values() if "problem" in one]
+    total = sum(one["total"] for one in told.values())
+    return {"total": total, "actions": actions[:limit], "problems": problems}

@@ -6,18 +6,24 @@ import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from acuity.mcp.admin.actions import ACTIONS, action_handler
-from acuity.mcp.admin.answers import HEADERS, AdminRefusal, Document, document_handler, refuse
-from acuity.mcp.admin.audit import KEPT, Action, Audit
+from acuity.mcp.admin.answers import HEADERS, AdminRefusal, Document, answer, document_handler, refuse
+from acuity.mcp.admin.audit import KEPT, Action, Audit, audits_together
+from acuity.mcp.admin.history import History, together
 from acuity.mcp.admin.jobs_view import jobs_handler
 from acuity.mcp.admin.live import LiveFeed
-from acuity.mcp.admin.nodes_view import KnownNodes
-from acuity.mcp.admin.queries import parameters, whole
+from acuity.mcp.admin.nodes_view import RUNTIME, KnownNodes
+from acuity.mcp.admin.queries import NODES, parameters, whole
 from acuity.mcp.admin.runtime_view import runtime_document, workers_document
-from acuity.mcp.admin.sessions_view import sessions_document, streams_document
+from acuity.mcp.admin.sessions_view import (
+    asked_of_each,
+    sessions_document,
+    sessions_together,
+    streams_document,
+)
 from acuity.mcp.admin.sources import Sources
 from acuity.mcp.admin.static_files import PAGE, static_files
 from acuity.mcp.endpoints import Page
@@ -30,6 +36,7 @@ from acuity.mcp.wire.tasks import Tasks
 from acuity.text import quoted
 
 _NAME: Final = "admin"  # of the port, in logs
+_AUDIT: Final = {**NODES, "limit": whole(1, KEPT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class AdminPort:
     page: Page  # the endpoint to open
     _feed: LiveFeed
     _tasks: Tasks
+    history: History
+    peers: Handler  # answers other nodes, with the documents of this one
 
     @classmethod
     def at(
@@ -56,7 +65,8 @@ class AdminPort:
     ) -> AdminPort:
         """The view at an address; `names` are further host names of this machine."""
         audit, tasks = Audit(sources.clock), Tasks()
-        nodes = KnownNodes(sources, tasks)
+        nodes, history = KnownNodes(sources, tasks), History(sources)
+        history.start()
 
         def state() -> Document:
             return {
@@ -71,7 +81,8 @@ class AdminPort:
         files = static_files()
         shown = {
             **files,
-            **_documents(sources, audit),
+            **_documents(sources),
+            **_of_all(sources, audit, history, nodes, tasks),
             "/admin/runtime": _runtime_handler(state, nodes, tasks),
             "/admin/jobs": jobs_handler(sources, tasks),
         }
@@ -91,10 +102,11 @@ class AdminPort:
         )
         handler = _same_origin(_routed(routes))
         page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*files, "/"}))
-        return cls(sources, audit, page, feed, tasks)
+        return cls(sources, audit, page, feed, tasks, history, _for_peers(sources, audit, history))
 
     async def close(self) -> None:
         """End what still runs."""
+        self.history.close()
         self._feed.close()
         await self._tasks.end()
 
@@ -118,22 +130,91 @@ def _runtime_handler(state: Callable[[], Document], nodes: KnownNodes, tasks: Ta
     return handle
 
 
-def _documents(sources: Sources, audit: Audit) -> Mapping[str, Handler]:
+Make: TypeAlias = Callable[[str], Document]  # a document of this node, from the query
+Merge: TypeAlias = Callable[[str, Mapping[str, Document]], Document]  # one of those of all nodes, by label
+
+
+def _own_documents(sources: Sources, audit: Audit, history: History) -> dict[str, Make]:
+    """The documents that nodes ask each other for, by path."""
+
+    def actions(query: str) -> Document:
+        return audit.document(parameters(query, _AUDIT).get("limit", KEPT))
+
+    def points(query: str) -> Document:
+        parameters(query, NODES)
+        return history.document()
+
+    return {
+        "/admin/runtime/mcp": lambda query: sessions_document(sources, query),
+        "/admin/audit": actions,
+        "/admin/history": points,
+    }
+
+
+def _for_peers(sources: Sources, audit: Audit, history: History) -> Handler:
+    """The handler of what other nodes ask: documents of this node alone, none of which asks on."""
+    documents = _own_documents(sources, audit, history)
+    documents[RUNTIME] = lambda _: runtime_document(sources)
+
+    def handle(request: Request, responder: Responder) -> None:
+        make = documents.get(request.path)
+        if make is None or request.method != "GET":
+            refuse(responder, AdminRefusal(404, f"nodes are not told of {quoted(request.path)}"))
+        else:
+            document_handler(lambda asked: make(asked.query))(request, responder)
+
+    return handle
+
+
+def _of_all(
+    sources: Sources, audit: Audit, history: History, nodes: KnownNodes, tasks: Tasks
+) -> Mapping[str, Handler]:
+    """The handlers of documents that are of all nodes where the query says nodes=all."""
+    own = _own_documents(sources, audit, history)
+    # What each node is asked for, and how one document is made of what they say.
+    merges: dict[str, tuple[Callable[[str], str], Merge]] = {
+        "/admin/runtime/mcp": (asked_of_each, sessions_together),
+        "/admin/audit": (lambda _: "", lambda _, found: audits_together(found)),
+        "/admin/history": (lambda _: "", lambda _, found: together(found.values())),
+    }
+
+    def handler(path: str, make: Make) -> Handler:
+        each, merge = merges[path]
+
+        async def later(request: Request, responder: Responder, query: str) -> None:
+            here = sources.nodes
+            found = {} if here is None else {here.label: make(query)}
+            found |= await nodes.ask_others(path, query)
+            if not responder.gone:
+                answer(responder, merge(request.query, found))
+
+        def handle(request: Request, responder: Responder) -> None:
+            if sources.nodes is None or "nodes=all" not in request.query.split("&"):
+                document_handler(lambda asked: make(asked.query))(request, responder)
+                return
+            try:
+                make(request.query)  # which refuses bad parameters
+                query = each(request.query)
+            except AdminRefusal as refusal:
+                refuse(responder, refusal)
+            else:
+                tasks.spawn(later(request, responder, query))
+
+        return handle
+
+    return {path: handler(path, make) for path, make in own.items()}
+
+
+def _documents(sources: Sources) -> Mapping[str, Handler]:
     """The handlers of the JSON documents that are made at once, by path."""
 
     def workers(request: Request) -> object:
         parameters(request.query, {})
         return workers_document(sources)
 
-    def actions(request: Request) -> object:
-        asked = parameters(request.query, {"limit": whole(1, KEPT)})
-        return {"total": audit.total, "actions": audit.actions(asked.get("limit", KEPT))}
-
     return {
-        "/admin/runtime/mcp": document_handler(lambda request: sessions_document(sources, request.query)),
         "/admin/streams": document_handler(lambda request: streams_document(sources, request.query)),
         "/admin/workers": document_handler(workers),
-        "/admin/audit": document_handler(actions),
     }
 
 

@@ -58,6 +58,7 @@ def one_of(*words: str) -> Reader:
     return read
 
 
+NODES: Final[Mapping[str, Reader]] = {"nodes": one_of("here", "all")}  # whose figures, in a cluster
 PAGING: Final[Mapping[str, Reader]] = {"limit": whole(1, MOST), "offset": whole(0, _FARTHEST)}
 
 

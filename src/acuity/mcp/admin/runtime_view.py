@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -12,7 +12,7 @@ from acuity import __version__
 from acuity.mcp.admin.answers import Document
 from acuity.mcp.admin.sessions_view import limits_of_sessions, totals
 from acuity.mcp.admin.sources import Sources
-from acuity.mcp.operations.latencies import Latencies
+from acuity.mcp.operations.latencies import Latencies, quantile
 from acuity.mcp.operations.runtime_figures import plain_counts
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.settings import Settings
@@ -57,6 +57,7 @@ def runtime_document(sources: Sources) -> Document:
         "worker_failures": dict(sorted(counters.worker_failures.items())),
         "jobs": asdict(sources.jobs.stats()),
         "workers": workers_document(sources),
+        "errors_total": sources.metrics.errors,
         "latency": _latencies(sources.metrics.call_seconds, sources.metrics.outcomes()),
         "methods": _latencies(sources.metrics.request_seconds),
     }
@@ -104,17 +105,23 @@ def _client_requests(counted: Counter[tuple[str, str]]) -> Document:
 
 
 def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] | None = None) -> Document:
-    """Latencies since the start, of those that were called; `counts` lie between the bounds."""
+    """Latencies of those that were called: counts between the bounds, and quantiles of the last calls."""
     rows = {}
     for name, figures in latencies.figures().items():
         rows[name] = {
             "count": figures.count,
             "sum_ms": round(1000 * figures.seconds, 3),
-            "p50_ms": round(1000 * latencies.quantile(figures.counts, 0.5), 3),
-            "p95_ms": round(1000 * latencies.quantile(figures.counts, 0.95), 3),
-            "p99_ms": round(1000 * latencies.quantile(figures.counts, 0.99), 3),
+            **quantiles(figures.window),
             "counts": list(figures.counts),
         }
         if outcomes is not None:
             rows[name]["outcomes"] = dict(outcomes.get(name, {}))
-    return {"bounds_ms": [1000 * bound for bound in latencies.bounds], "rows": rows}
+    bounds = [1000 * bound for bound in latencies.bounds]
+    return {"bounds_ms": bounds, "all": quantiles(latencies.all.ordered()), "rows": rows}
+
+
+def quantiles(ordered: Sequence[float]) -> Document:
+    """The quantiles of so many last calls; exact, since each is the time of one of them."""
+    found = {f"p{round(100 * share)}_ms": quantile(ordered, share) for share in (0.5, 0.95, 0.99)}
+    rounded = {name: None if value is None else round(1000 * value, 3) for name, value in found.items()}
+    return {**rounded, "window_calls": len(ordered)}

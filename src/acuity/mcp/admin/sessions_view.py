@@ -10,9 +10,20 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
-from acuity.mcp.admin.answers import Document
-from acuity.mcp.admin.queries import DEFAULT_LIMIT, PAGING, Reader, one_of, parameters, text, truth
+from acuity.mcp.admin.answers import AdminRefusal, Document
+from acuity.mcp.admin.queries import (
+    DEFAULT_LIMIT,
+    MOST,
+    NODES,
+    PAGING,
+    Reader,
+    one_of,
+    parameters,
+    text,
+    truth,
+)
 from acuity.mcp.admin.sources import Sources
 from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.settings import Settings
@@ -32,7 +43,15 @@ _ORDERS: Final[dict[str, Callable[[Session], Any]]] = {
     "principal": lambda session: session.principal,
     "protocol_version": lambda session: session.version,
 }
+# The member of a row that each order goes by.
+_MEMBERS: Final = {
+    "started": "started_at_unix",
+    "last_activity": "last_activity_unix",
+    "pending": "pending_count",
+    "calls": "calls_in_flight",
+}
 _PARAMETERS: Final[Mapping[str, Reader]] = {
+    **NODES,
     "details": truth,
     **PAGING,
     "session_id": text,
@@ -99,6 +118,46 @@ def sessions_document(sources: Sources, query: str) -> Document:
         "protocol_versions": dict(Counter(session.version for session in found).most_common(16)),
         **limits_of_sessions(sources.settings),
         "sessions": rows,
+    }
+
+
+def asked_of_each(query: str) -> str:
+    """The query for each of several nodes: all rows up to the last that is wanted; raises AdminRefusal."""
+    asked = parameters(query, _PARAMETERS)
+    wanted = asked.pop("limit", DEFAULT_LIMIT) + asked.pop("offset", 0)
+    if wanted > MOST:
+        raise AdminRefusal(400, f"limit and offset are {wanted} together: {MOST} are the most with nodes=all")
+    asked.pop("nodes", None)
+    return urlencode({**{name: _written(value) for name, value in asked.items()}, "limit": wanted})
+
+
+def _written(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value
+
+
+def sessions_together(query: str, documents: Mapping[str, Document]) -> Document:
+    """One document of those of several nodes, by label; each session says which node has it."""
+    asked = parameters(query, _PARAMETERS)
+    limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)
+    told = {label: one for label, one in documents.items() if "problem" not in one}
+    rows = [{**row, "node": label} for label, one in told.items() for row in one["sessions"]]
+    sort = asked.get("sort", "started")
+    rows.sort(key=lambda row: row[_MEMBERS.get(sort, sort)], reverse=asked.get("order", "asc") == "desc")
+    shown = rows[offset : offset + limit]
+    versions: Counter[str] = Counter()
+    for one in told.values():
+        versions.update(one["protocol_versions"])
+    return {
+        **next(iter(told.values())),
+        "active_sessions": sum(one["active_sessions"] for one in told.values()),
+        "returned_sessions": len(shown),
+        "limit": limit,
+        "offset": offset,
+        "protocol_versions": dict(versions.most_common(16)),
+        "max_sessions": sum(one["max_sessions"] for one in told.values()),
+        "nodes": sorted(told),
+        "problems": [one["problem"] for one in documents.values() if "problem" in one],
+        "sessions": shown,
     }
 
 

@@ -57,6 +57,10 @@ class Sources:
     clock: Callable[[], float] = time.time
     started: float = field(default_factory=time.time)  # seconds since 1970
 
+    def use(self, settings: Settings) -> None:
+        """Show other settings, which were read again."""
+        self.settings = settings
+
     @property
     def workers(self) -> Workers | None:
         """Those that run the methods, if not this process."""

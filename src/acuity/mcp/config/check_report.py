@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, SettingsError
 from acuity.mcp.config.effective import Effective, Value
 from acuity.mcp.config.key import Key
 from acuity.mcp.config.keys import KEYS, SECTIONS
@@ -69,16 +69,20 @@ def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
 
 
 def failure_as_json(error: AcuityError) -> str:
-    """The JSON document of a configuration that can't be used."""
-    said = str(error)
+    """The JSON document of a configuration that can't be used: all that is wrong, and the first of it."""
+    problems = error.problems if isinstance(error, SettingsError) else (str(error),)
+    errors = [_problem(said) for said in problems]
+    return json.dumps({"schema": SCHEMA, "ok": False, "error": errors[0], "errors": errors}, indent=2)
+
+
+def _problem(said: str) -> dict[str, Any]:
     place = _PLACE.match(said)
-    found = {
+    return {
         "sentence": said,
         "file": place["file"] if place else None,
         "line": int(place["line"]) if place and place["line"] else None,
         "key": place["key"] if place and place["key"] in _PATHS else None,
     }
-    return json.dumps({"schema": SCHEMA, "ok": False, "error": found}, indent=2)
 
 
 def _unchecked(values: Effective) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from acuity.errors import SettingsError
-from acuity.mcp.config.key import Key
+from acuity.mcp.config.key import Key, Problems
 from acuity.mcp.config.keys import KEYS
 from acuity.mcp.config.toml_file import ConfigFile, read_config
 from acuity.mcp.settings import Settings
@@ -86,8 +86,10 @@ def effective(
     source = "--config"
     if config is None and (named := environ.get(CONFIG_VARIABLE)):
         config, source = Path(os.path.expanduser(named)), CONFIG_VARIABLE
-    file = ConfigFile(Path(), {}, {}) if config is None else read_config(config, source)
-    flags = flags or {}
+    file, flags, problems = ConfigFile(Path(), {}, {}), flags or {}, Problems()
+    if config is not None:
+        with problems.noted():
+            file = read_config(config, source)
     values: dict[str, Value] = {}
     for key in KEYS:
         found = []
@@ -96,12 +98,14 @@ def effective(
             found.append(Value(file.values[key.path], (source_there,)))
         # A variable that is set to nothing is as good as unset, except where it should hold a secret.
         if (text := environ.get(key.environment)) or (key.secret and text is not None):
-            found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
+            with problems.noted():
+                found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
         if key.path in flags:
             found.append(Value(flags[key.path], (Source("flag", key.option or ""),)))
         if not found:
             found.append(Value(key.default_for(environ), (Source("default"),)))
         values[key.path] = _together(found) if key.adds else found[-1]
+    problems.tell()
     return Effective(values, config, tuple(_mistyped(environ)))
 
 

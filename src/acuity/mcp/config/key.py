@@ -8,15 +8,37 @@ Settings, which has its default.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from acuity.errors import SettingsError
 from acuity.mcp.config.kinds import Kind
 from acuity.mcp.settings import DATA_VARIABLE, Settings, data_folder
 
 _FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 _DERIVED: Final = "derived from the key"
+
+
+class Problems:
+    """Collects what is wrong with settings, so that all of it is said at once."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on behind the block if it raises SettingsError."""
+        try:
+            yield
+        except SettingsError as error:
+            self._said += error.problems
+
+    def tell(self) -> None:
+        """Raise SettingsError if there were any."""
+        if self._said:
+            raise SettingsError(*dict.fromkeys(self._said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,8 @@ KEYS: Final[tuple[Key, ...]] = (
     _auth(
         "scopes",
         kinds.named_lists("SCOPE=TOOL[,TOOL]", Scopes.parse),
-        "the tools that a scope opens; patterns such as list_* are fine",
+        "the tools that a scope opens; patterns such as list_* are fine, and so are resource:URI, "
+        "prompt:NAME and method:NAME",
         setting="scopes",
         flag="--scope",
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import SettingsError
-from acuity.mcp.config.key import Key
+from acuity.mcp.config.key import Key, Problems
 from acuity.mcp.config.keys import KEYS, SECTIONS
 from acuity.mcp.config.toml_words import why_no_toml
 from acuity.text import one_line, shortened
@@ -71,21 +71,28 @@ class _Reader:
 
     def values(self, document: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        problems = Problems()
         for section, entries in document.items():
-            self._check_section(section, entries)
-            for name, value in entries.items():
-                key = _NAMES.get((section, name))
-                if key is None:
-                    raise self._error(section, name, _unknown_key(section, name))
-                if key.path in found:
-                    raise self._error(section, name, f"[{section}] {key.name} is set twice: keep one")
-                try:
-                    found[key.path] = key.kind.read(value, self._path.parent)
-                except SettingsError as error:
-                    raise self._error(section, name, f"{key.path}: {_said(key, error)}") from None
-                if line := self._line(section, name):
-                    self.lines[key.path] = line
+            with problems.noted():
+                self._check_section(section, entries)
+                for name, value in entries.items():
+                    with problems.noted():
+                        self._take(found, section, name, value)
+        problems.tell()
         return found
+
+    def _take(self, found: dict[str, Any], section: str, name: str, value: Any) -> None:
+        key = _NAMES.get((section, name))
+        if key is None:
+            raise self._error(section, name, _unknown_key(section, name))
+        if key.path in found:
+            raise self._error(section, name, f"[{section}] {key.name} is set twice: keep one")
+        try:
+            found[key.path] = key.kind.read(value, self._path.parent)
+        except SettingsError as error:
+            raise self._error(section, name, f"{key.path}: {_said(key, error)}") from None
+        if line := self._line(section, name):
+            self.lines[key.path] = line
 
     def _check_section(self, section: str, entries: Any) -> None:
         if section not in SECTIONS:

@@ -72,12 +72,18 @@ def circumstances(
         "http_method": http_method,
         "path": path,
         "protocol_version": protocol_version,
-        "headers": headers,
         "principal": principal,
         "client": client,
         "session": session,
+        "headers": headers,  # the last: see with_headers()
     }
     return json_text(fields)[1:-1]
+
+
+def with_headers(members: bytes, headers: Mapping[str, str]) -> bytes:
+    """The members of circumstances() with headers that are another call by call."""
+    joint = b"" if members.endswith(b"{}") else b","
+    return b"".join((members[:-1], joint, json_text(headers)[1:]))
 
 
 def message(call: str, members: bytes, jsonrpc: bytes) -> bytes:

@@ -23,7 +23,7 @@ from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.page.watchers import PAGE_NAME
 from acuity.mcp.embedded.steering.clients import CONNECTED, Leases, client_name, lasting_connection
 from acuity.mcp.limits import CallLimits, client_of
-from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.operations.tracing import trace_requests
 from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 
@@ -63,7 +63,7 @@ async def assembled(
     pacing = Pacing(live.budget, steers, _is_page)
     middleware = [limits, _Noted(presence, watchers), pacing]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
-    drop_unused(server)
+    trace_requests(server)
     documents = {
         name: presence.noting(made)
         for name, made in quick_documents(live, scores).items()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
+from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+WINDOW: Final = 1000  # the last observations that are kept, of one value of the label and of all together
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,35 @@ class LatencyFigures:
     count: int
     seconds: float  # all together
     counts: tuple[int, ...]  # between the bounds, and beyond the last
+    window: tuple[float, ...]  # the last observations, in order of their seconds
+
+
+class Recent:
+    """The last observations."""
+
+    __slots__ = ("_kept", "count")
+
+    def __init__(self) -> None:
+        self.count = 0  # of all there were
+        self._kept = array("d")
+
+    def add(self, seconds: float) -> None:
+        if self.count < WINDOW:
+            self._kept.append(seconds)
+        else:
+            self._kept[self.count % WINDOW] = seconds
+        self.count += 1
+
+    def ordered(self, newest: int = WINDOW) -> tuple[float, ...]:
+        """Those that are kept of the newest so many, the shortest first."""
+        oldest = self.count % WINDOW if self.count > WINDOW else 0
+        kept = self._kept[oldest:] + self._kept[:oldest]
+        return tuple(sorted(kept[-newest:])) if newest else ()
+
+
+def quantile(ordered: Sequence[float], share: float) -> float | None:
+    """The value that this share of the values doesn't exceed, which is one of them; None: there are none."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
 
 
 class CallCounts(Collector):
@@ -56,6 +90,8 @@ class Latencies(Collector):
         self.bounds = tuple(buckets)  # seconds
         self._counts = {value: [0] * (len(self.bounds) + 1) for value in values}
         self._sums = dict.fromkeys(self._counts, 0.0)
+        self._recent: dict[str, Recent] = {}  # of those that were observed
+        self.all = Recent()
 
     def add(self, value: str) -> None:
         """Know another value of the label."""
@@ -66,24 +102,20 @@ class Latencies(Collector):
         """Add one; raises KeyError for a value of the label that isn't known."""
         self._counts[value][bisect_left(self.bounds, seconds)] += 1
         self._sums[value] += seconds
+        recent = self._recent.get(value)
+        if recent is None:
+            recent = self._recent[value] = Recent()
+        recent.add(seconds)
+        self.all.add(seconds)
 
     def figures(self) -> dict[str, LatencyFigures]:
         """What was observed, of the values that were."""
         return {
-            value: LatencyFigures(count, self._sums[value], tuple(counts))
-            for value, counts in self._counts.items()
-            if (count := sum(counts))
+            value: LatencyFigures(
+                recent.count, self._sums[value], tuple(self._counts[value]), recent.ordered()
+            )
+            for value, recent in self._recent.items()
         }
-
-    def quantile(self, counts: Sequence[int], share: float) -> float:
-        """The seconds that this share of the observations didn't exceed, as far as the bounds tell."""
-        rank = share * sum(counts)
-        before, lower = 0, 0.0
-        for count, upper in zip(counts, self.bounds, strict=False):
-            if count and before + count >= rank:
-                return lower + (upper - lower) * (rank - before) / count
-            before, lower = before + count, upper
-        return lower
 
     def collect(self) -> Iterable[Metric]:
         family = HistogramMetricFamily(self._name, self._documentation, labels=[self._label])

@@ -4,8 +4,8 @@ stdout belongs to the protocol, so nothing here writes to it. A line is at most 
 one piece, and is dropped if writing it would block: a client that starts the server and never reads its
 stderr would otherwise stop the server once the pipe is full.
 
-Lines of successful tool calls are written together a moment later, with the time of their call. Writing each
-line between two calls costs several times as much.
+Lines of successful tool calls are written together a moment later, with the time of their call, or before the
+next other line. Writing each line between two calls costs several times as much.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ import re
 import select
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable
+from contextvars import Context
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from opentelemetry.trace import get_current_span
+
 from acuity.errors import SettingsError
-from acuity.text import one_line
+from acuity.mcp.wire.http.request import CURRENT_ID
+from acuity.text import one_line, shown_id
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -86,6 +92,8 @@ def configure_logging(
         quiet = max(logging.WARNING, root.level) if level != "debug" else logging.NOTSET
         logging.getLogger(name).setLevel(quiet)
     logging.captureWarnings(True)
+    # No line shows them, and asking for them takes a tenth of a line's time.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     return redactor
 
 
@@ -107,6 +115,9 @@ class LineHandler(logging.Handler):
             self._poll.register(fd, select.POLLOUT)
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.name != CALLS.name:
+            for lines in list(_OPEN):  # those that wait are of an earlier time
+                lines.write()
         if self.lost and self._write(_about_lost(self.lost)):
             self.lost = 0
         if self.lost or not self._write(record):
@@ -214,8 +225,19 @@ class _Formatter(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
-    """The fields that were given as `extra`."""
-    return {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
+    """The fields that were given as `extra`, and which request the record is about."""
+    found = {name: _plain(name, value, text) for name, value in vars(record).items() if name not in _STANDARD}
+    if (request_id := CURRENT_ID.get()) is not None:
+        found.setdefault("request_id", request_id)
+    if (trace_id := current_trace()) is not None:
+        found.setdefault("trace_id", trace_id)
+    return found
+
+
+def current_trace() -> str | None:
+    """The id of the trace that the present request is part of; None: it is part of none."""
+    span = get_current_span().get_span_context()
+    return f"{span.trace_id:032x}" if span.is_valid else None
 
 
 def _plain(name: str, value: Any, text: Clean) -> Any:
@@ -263,7 +285,13 @@ FORMATS: Final[dict[str, Callable[[Redactor], logging.Formatter]]] = {
 
 
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    second, part = divmod(record.created, 1)
+    return f"{_second(second)}.{int(1000 * part):03d}+00:00"
+
+
+@lru_cache(maxsize=4)  # a busy server writes thousands of lines in one
+def _second(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 CALLS: Final = logging.getLogger("acuity.mcp.calls")
@@ -279,15 +307,20 @@ class EndedCall(NamedTuple):
     seconds: float
     error: str | None  # the sentence of a call that failed
     ended: float  # seconds since 1970
+    request_id: str | None = None  # these four: of a request over HTTP
+    session_id: str | None = None
+    worker: str | None = None
+    trace_id: str | None = None
 
 
 class CallLines:
     """Collects the log lines of finished tool calls and writes them together."""
 
     def __init__(self) -> None:
-        self._waiting: list[EndedCall] = []
+        self._waiting: deque[EndedCall] = deque()
         self._timer: asyncio.TimerHandle | None = None
         weakref.finalize(self, _write, self._waiting)  # writes the rest when the process ends
+        _OPEN.add(self)
 
     def add(self, call: EndedCall) -> None:
         self._waiting.append(call)
@@ -301,13 +334,20 @@ class CallLines:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        _write(self._waiting)
+        self.write()
+
+    def write(self) -> None:
+        """Write the waiting lines, from any thread; the timer finds none then."""
+        if self._waiting:
+            Context().run(_write, self._waiting)  # they are of other requests than the present one
 
 
-def _write(waiting: list[EndedCall]) -> None:
-    for call in waiting:
-        CALLS.handle(_call_record(call))
-    waiting.clear()
+_OPEN: Final[weakref.WeakSet[CallLines]] = weakref.WeakSet()
+
+
+def _write(waiting: deque[EndedCall]) -> None:
+    while waiting:
+        CALLS.handle(_call_record(waiting.popleft()))
 
 
 def _call_record(call: EndedCall) -> logging.LogRecord:
@@ -319,6 +359,14 @@ def _call_record(call: EndedCall) -> logging.LogRecord:
     }
     if call.error is not None:
         fields["error"] = call.error
+    if call.request_id is not None:
+        fields["request_id"] = call.request_id
+    if call.session_id is not None:
+        fields["session"] = shown_id(call.session_id)
+    if call.worker is not None:
+        fields["worker"] = call.worker
+    if call.trace_id is not None:
+        fields["trace_id"] = call.trace_id
     words = (call.tool, call.outcome, 1000 * call.seconds)
     record = CALLS.makeRecord(
         CALLS.name, call.level, __file__, 0, "%s %s in %.1f ms", words, None, extra=fields

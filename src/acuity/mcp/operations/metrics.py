@@ -31,6 +31,7 @@ from acuity.mcp.wire.http.routes import Routes, answer_text, for_methods
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
+_FINE: Final = frozenset({"ok", "task", "input_required"})  # outcomes that are no errors
 UNKNOWN: Final = "unknown"
 METHODS: Final = (
     "initialize",
@@ -55,8 +56,12 @@ METHODS: Final = (
 _KNOWN: Final = frozenset(METHODS)
 _CALL: Final = "tools/call"
 
-# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes.
-_CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
+# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes. Each bound is at most three times
+# the one before, and between a tenth of a second and one, where goals mostly lie, at most 1.5 times.
+_CALL_BUCKETS: Final = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0),
+    *(1.5, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0),
+)
 _JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 
 _MOST_TOOLS: Final = 500  # with labels of their own
@@ -110,6 +115,7 @@ class Metrics:
         self._calls = CallCounts("acuity_mcp_calls", "Tool calls that are over")
         self.registry.register(self._calls)
         self.in_flight = 0  # tool calls under way; only the event loop changes it
+        self.errors = 0  # tool calls that are over, and did not do what they should
         under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
         self.connections = OpenConnections()
@@ -150,6 +156,8 @@ class Metrics:
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """Count a finished call, and its request; `tool` is a label."""
         self._calls.by_tool[tool][outcome] += 1
+        if outcome not in _FINE:
+            self.errors += 1
         self.call_seconds.observe(tool, seconds)
         self.request_seconds.observe(_CALL, seconds)
 

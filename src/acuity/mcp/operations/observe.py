@@ -15,9 +15,10 @@ from opentelemetry.trace import get_current_span
 from pydantic import ValidationError
 
 from acuity.mcp.limits import client_of
-from acuity.mcp.operations.logs import CALLS, CallLines, EndedCall
+from acuity.mcp.operations.logs import CALLS, CallLines, EndedCall, current_trace
 from acuity.mcp.operations.metrics import OUTCOMES, UNKNOWN, Metrics
 from acuity.mcp.operations.tracing import is_traced
+from acuity.mcp.wire.http.request import Request
 from acuity.text import shown_id
 
 _requests: Final = logging.getLogger("acuity.mcp.requests")
@@ -47,6 +48,8 @@ class Observer(ServerMiddleware[Any]):
                 return await call_next(ctx)
             finally:
                 self._metrics.answered(ctx.method, time.perf_counter() - begin)
+                if self._traced:
+                    _describe_span(ctx)
         self._metrics.in_flight += 1
         begin = time.perf_counter()
         outcome, error = "crashed", None
@@ -74,18 +77,38 @@ class Observer(ServerMiddleware[Any]):
         tool = self._metrics.tool(asked)
         self._metrics.called(tool, outcome, seconds)
         if self._traced:
-            span = get_current_span()
-            span.set_attributes({"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome})
+            _describe_span(ctx, outcome)
         level = logging.DEBUG if tool in _POLLED and outcome == "ok" else logging.INFO
         if CALLS.isEnabledFor(level):
             name = tool if tool != UNKNOWN else f"unknown: {asked}"
+            request = ctx.request
+            about: tuple[str | None, ...] = ()
+            if isinstance(request, Request):
+                trace = current_trace() if self._traced else None
+                about = (request.id, request.session_id, request.worker, trace)
+            ended = time.time()
             self._lines.add(
-                EndedCall(level, name, shown(client_of(ctx)), outcome, seconds, error, time.time())
+                EndedCall(level, name, shown(client_of(ctx)), outcome, seconds, error, ended, *about)
             )
 
     def flush(self) -> None:
         """Write the waiting log lines."""
         self._lines.flush()
+
+
+def _describe_span(ctx: ServerRequestContext[Any, Any], outcome: str | None = None) -> None:
+    """Say on the SDK's span whose request it is, and what became of it."""
+    told = {"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome}
+    request = ctx.request
+    if isinstance(request, Request):
+        session = request.session_id
+        told |= {
+            "acuity.request_id": request.id,
+            "acuity.session": None if session is None else shown_id(session),
+            "acuity.worker": request.worker,
+            "client.address": request.address,
+        }
+    get_current_span().set_attributes({name: value for name, value in told.items() if value is not None})
 
 
 def shown(client: str) -> str:

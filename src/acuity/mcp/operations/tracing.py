@@ -13,18 +13,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
 from opentelemetry import trace
+from opentelemetry.context import attach, detach
+from opentelemetry.propagate import extract
 from opentelemetry.trace import ProxyTracerProvider, Span, Status, StatusCode, Tracer
 
 from acuity import __version__
 from acuity.jobs.job import Job
+from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.sdk_private import drop_request_spans
 
 logger: Final = logging.getLogger(__name__)
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _SERVICE: Final = "acuity-mcp"
+_PARENT: Final = "traceparent"
 _EXPORT_GRACE: Final = 2.0  # seconds to send the last spans when the server ends
 
 
@@ -79,10 +84,32 @@ def is_traced() -> bool:
     return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
 
 
-def drop_unused(server: Server[Any]) -> None:
-    """Remove the SDK's request spans if nothing is traced: each costs about 40 µs."""
-    if not is_traced():
+def trace_requests(server: Server[Any]) -> None:
+    """Let the SDK's spans of requests be part of their clients' traces.
+
+    If nothing is traced the spans are removed: each costs about 40 µs.
+    """
+    if is_traced():
+        server.middleware.insert(0, _HttpParents())
+    else:
         drop_request_spans(server)
+
+
+class _HttpParents(ServerMiddleware[Any]):
+    """Takes a span's parent from the header `traceparent`, where the message's `_meta` names none."""
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        request = ctx.request
+        if not isinstance(request, Request):
+            return await call_next(ctx)
+        request.spanned = True
+        if _PARENT in (ctx.meta or ()) or _PARENT not in request.headers or _PARENT in request.repeated:
+            return await call_next(ctx)
+        token = attach(extract(request.headers))
+        try:
+            return await call_next(ctx)
+        finally:
+            detach(token)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from acuity.mcp.runtime.cluster.cluster_handler import PassesOn
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.cluster.cluster_state import ClusterState, cluster_sessions
 from acuity.mcp.runtime.cluster.nodes import Nodes
@@ -39,6 +40,7 @@ class HttpRuntime:
     counters: RuntimeCounters
     drain: Drain  # how it leaves
     peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
+    forwarder: PassesOn | None = None  # has other nodes answer
     ownership: Ownership | None = None  # of a node of a cluster: which node has which session
     workers: Workers | None = None  # that run the methods, if not this process
     nodes: Nodes | None = None  # of the cluster, if there is one
@@ -82,9 +84,9 @@ async def http_runtime(
         await stack.enter_async_context(streamable.run())
         if workers is not None:
             await workers.start()
-        handle, peers = drain.local(streamable.handle), None
+        handle, peers, forwarder = drain.local(streamable.handle), None, None
         if cluster is not None and ownership is not None:
-            handle, peers = await stack.enter_async_context(
+            handle, peers, forwarder = await stack.enter_async_context(
                 traffic(handle, sessions, ownership, serving, counters, cluster)
             )
         yield HttpRuntime(
@@ -94,6 +96,7 @@ async def http_runtime(
             counters,
             drain,
             peers=peers,
+            forwarder=forwarder,
             ownership=ownership,
             workers=workers,
             nodes=None if state is None else state.nodes,

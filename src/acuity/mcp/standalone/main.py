@@ -19,6 +19,7 @@ from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.shared import SharedJobs
 from acuity.mcp.admin.port import AdminPort
 from acuity.mcp.admin.sources import Sources
+from acuity.mcp.allowlists import Allowlists
 from acuity.mcp.app import build_server
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.catalog import Services
@@ -27,7 +28,7 @@ from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor, configure_logging
 from acuity.mcp.operations.metrics import HEALTH, Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
-from acuity.mcp.operations.tracing import JobTracer, configure_tracing, drop_unused
+from acuity.mcp.operations.tracing import JobTracer, configure_tracing, trace_requests
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode, joined
 from acuity.mcp.runtime.cluster.redis_link import RedisLink
@@ -35,11 +36,11 @@ from acuity.mcp.runtime.cluster.shared_bus import SharedSubscriptionBus
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.http_runtime import HttpRuntime
 from acuity.mcp.runtime.workers.pool import WorkerPool
-from acuity.mcp.settings import Settings
+from acuity.mcp.settings import Settings, WireLimits
 from acuity.mcp.standalone.node_jobs import NodeJobs
 from acuity.mcp.standalone.operating import admin_port
 from acuity.mcp.standalone.product import NAME, Product, product_catalog
-from acuity.mcp.standalone.reload import reloading, tell
+from acuity.mcp.standalone.reload import Configuration, reloading, tell
 from acuity.mcp.standalone.serve import ServeOptions, serve
 from acuity.mcp.standalone.service_manager import ServiceManager
 from acuity.mcp.standalone.worker_mode import front, workers_of
@@ -106,9 +107,9 @@ async def product(
             () if cluster is None else (cluster.keys.request_state,),
             seals=turns is None,
         )
-        middleware = [observer, limits] if turns is None else []
+        middleware = [observer, limits, Allowlists()] if turns is None else []
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
-        drop_unused(server)
+        trace_requests(server)
         undo = stack.enter_context(ExitStack())
         for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
             undo.callback(stop)
@@ -168,7 +169,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     def oversights() -> Iterable[str]:
         return named.of_tokens(tools)
 
-    access, manager = options.access, ServiceManager()
+    access, manager, configuration = options.access, ServiceManager(), Configuration(options)
     with reloading(
         access.tokens,
         redactor,
@@ -177,6 +178,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
         operators=options.admin_tokens,
         oauth=access.oauth,
         always=bool(manager),
+        configuration=configuration if configuration else None,
     ):
         making = front if options.settings.has_workers else product
         async with (
@@ -189,9 +191,10 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             tell(named.oversights(tools))
             ready = _Ready(workers)
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
+            configuration.on_change += [made.limits.become, sources.use]
             async with admin_port(options, sources, redactor) as admin:
                 with manager.watched():
-                    await _serve(options, made, ready, admin, cluster, manager, workers)
+                    await _serve(options, made, ready, admin, cluster, manager, workers, configuration.wire)
 
 
 async def _serve(
@@ -202,6 +205,7 @@ async def _serve(
     cluster: ClusterNode | None,
     manager: ServiceManager,
     workers: WorkerPool | None,
+    wire: WireLimits,
 ) -> None:
     endpoints: list[Endpoint] = list(options.endpoints)
     if options.metrics is not None:
@@ -217,6 +221,8 @@ async def _serve(
     def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
         if admin is not None:
             admin.sources.runtime = runtime
+            if runtime.peers is not None:
+                runtime.peers.operators = admin.peers
         return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__, runtime.nodes)
 
     def opened(found: Sequence[Open]) -> None:
@@ -243,6 +249,7 @@ async def _serve(
         cluster=cluster,
         workers=workers,
         on_tools=made.metrics.know,
+        wire=wire,
     )
 
 

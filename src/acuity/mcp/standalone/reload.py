@@ -1,24 +1,58 @@
-"""What SIGHUP reads again while the server runs: the token file, keys of OAuth, and the certificate."""
+"""What SIGHUP reads again while the server runs: configuration, tokens, keys of OAuth, certificate."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
 from acuity.errors import SettingsError
+from acuity.mcp.config.keys import KEYS
 from acuity.mcp.operations.logs import Redactor
+from acuity.mcp.settings import Settings
+from acuity.mcp.standalone.serve import ServeOptions
+from acuity.mcp.wire.guard.grants import Scopes
+from acuity.mcp.wire.guard.origins import Origins
 from acuity.mcp.wire.guard.tokens import TokenFile, TokenStore
 from acuity.mcp.wire.http.tls import Certificate
+from acuity.text import shortened
 
 logger: Final = logging.getLogger(__name__)
 
-_SIGNALLED: Final = (
-    "got SIGHUP: token files, keys and the certificate are read again, other settings at a start only"
+_SIGNALLED: Final = "got SIGHUP: the configuration, token files, keys and the certificate are read again"
+# Keys that count from then on; all others at a start only.
+LIVE: Final = frozenset(
+    {
+        "auth.scopes",
+        "mcp.allowed_origins",
+        "mcp.max_sessions",
+        "mcp.max_sessions_per_principal",
+        *(
+            f"limits.{name}"
+            for name in (
+                "rate",
+                "tools",
+                "max_calls",
+                "max_calls_per_client",
+                "max_subscriptions",
+                "max_subscriptions_per_principal",
+                "max_headers",
+                "max_header_line_bytes",
+                "max_head_bytes",
+                "head_timeout_seconds",
+                "idle_connection_seconds",
+                "read_timeout_seconds",
+                "write_timeout_seconds",
+            )
+        ),
+    }
 )
+_LONGEST: Final = 200  # characters of a value in the log
 _LONGEST_WAIT: Final = 60.0  # seconds
 
 
@@ -26,6 +60,58 @@ class Reloadable(Protocol):
     """Something that says itself how reading it again went."""
 
     def reload(self) -> None: ...
+
+
+class Configuration:
+    """The settings of a running server, of which some change when they are read again."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.settings = options.settings
+        self.wire: Final = options.settings.wire_limits()
+        self.on_change: list[Callable[[Settings], None]] = []  # are told of the settings that count
+        self._options = options
+        found = options.found
+        self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in KEYS}
+
+    def __bool__(self) -> bool:
+        """Whether there is a file to read again."""
+        found = self._options.found
+        return found is not None and found.config is not None and self._options.again is not None
+
+    def reload(self) -> None:
+        """Read the configuration again; if it can't be used, everything stays as it was."""
+        assert self._options.again is not None
+        try:
+            found = self._options.again()
+        except SettingsError as error:
+            fields = {"event": "configuration"}
+            logger.error("the settings stay as they were: %s", "; ".join(error.problems), extra=fields)
+            return
+        changed = [key for key in KEYS if found[key.path] != self._values[key.path]]
+        live = [key for key in changed if key.path in LIVE]
+        for key in live:
+            self._values[key.path] = found[key.path]
+        self._use({key.setting: found[key.path] for key in live if key.setting is not None})
+        said = ", ".join(f"{key.path} = {_shown(key.kind.plain, found[key.path])}" for key in live)
+        text = "read the configuration again: %s" if said else "read the configuration again, nothing changed"
+        logger.info(text, *([said] if said else []), extra={"event": "configuration", "changed": said})
+        if rest := ", ".join(key.path for key in changed if key.path not in LIVE):
+            fields = {"event": "configuration", "needs_restart": rest}
+            logger.warning("these settings changed, and count after a restart only: %s", rest, extra=fields)
+
+    def _use(self, changed: dict[str, Any]) -> None:
+        self.settings = settings = replace(self.settings, **changed)
+        self.wire.become(settings.wire_limits())
+        options = self._options
+        options.scopes.become(Scopes.parse(settings.scopes, strict=options.scopes.strict))
+        if "allowed_origins" in changed:
+            options.access.origins.allowed = Origins.parse(settings.allowed_origins).allowed
+        for tell_of in self.on_change:
+            tell_of(settings)
+
+
+def _shown(plain: Callable[[Any], Any], value: Any) -> str:
+    return shortened("unset" if value is None else json.dumps(plain(value)), _LONGEST)
 
 
 @contextmanager
@@ -37,8 +123,9 @@ def reloading(
     operators: TokenStore | None = None,
     oauth: Reloadable | None = None,
     always: bool = False,
+    configuration: Reloadable | None = None,
 ) -> Iterator[None]:
-    """Let SIGHUP read token files, keys and the certificate again, and end what expired tokens left open.
+    """Let SIGHUP read all of these again, and end what expired tokens left open.
 
     `oversights` are told each time the clients' token file was read again; `operators` have their own file.
     Where there is nothing to read, SIGHUP ends the process as usual, unless it is `always` taken for this.
@@ -46,7 +133,7 @@ def reloading(
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not files and certificate is None and oauth is None and not always:
+    if not files and certificate is oauth is configuration is None and not always:
         yield
         return
     loop = asyncio.get_running_loop()
@@ -62,6 +149,8 @@ def reloading(
 
     def signalled() -> None:
         logger.info("%s", _SIGNALLED, extra={"event": "signal", "signal": "SIGHUP"})
+        if configuration is not None:
+            configuration.reload()  # first: what tokens open depends on its scopes
         for found in files:
             if reload(found, redactor):
                 tell(oversights() if found is file else found.oversights())

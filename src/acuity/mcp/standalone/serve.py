@@ -14,6 +14,7 @@ import anyio
 from mcp.server.lowlevel import Server
 
 from acuity.errors import AcuityError
+from acuity.mcp.config.effective import Effective
 from acuity.mcp.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
@@ -22,7 +23,7 @@ from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.draining import PATIENCE
 from acuity.mcp.runtime.http_runtime import HttpRuntime, http_runtime
 from acuity.mcp.runtime.workers.pool import WorkerPool
-from acuity.mcp.settings import MEMORY, Settings
+from acuity.mcp.settings import MEMORY, Settings, WireLimits
 from acuity.mcp.standalone.oversights import Named
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
@@ -57,6 +58,8 @@ class ServeOptions:
     admin_tokens: TokenStore | None = None  # None: one is made, in the data folder
     certificate: Certificate | None = None
     scopes: Scopes = NO_SCOPES
+    found: Effective | None = None  # the values that these options were made of
+    again: Callable[[], Effective] | None = None  # finds them again; raises SettingsError
     log_level: str = "info"
     log_format: str = "json"
     warnings: Sequence[str] = ()  # sentences for the log
@@ -115,6 +118,7 @@ async def serve(
     cluster: ClusterNode | None = None,
     workers: WorkerPool | None = None,
     on_tools: Callable[[Iterable[str]], None] | None = None,
+    wire: WireLimits | None = None,
 ) -> None:
     """Serve until a signal, or until stdin ends if that is one of the endpoints.
 
@@ -122,6 +126,7 @@ async def serve(
     `on_runtime` is given what the HTTP endpoints share, if any; what it returns is called at the end.
     `presence` is told about network connections. `on_stopping` is called as soon as it is asked to stop.
     `workers` run the methods, if not this process; `on_tools` is told the names of their tools.
+    `wire` are limits that may be changed meanwhile, if not those of the settings.
     A node of a `cluster` shares its sessions. Without `stop`, signals end it.
     Raises SettingsError if an endpoint can't be opened.
     """
@@ -139,7 +144,7 @@ async def serve(
         limits.refused = access.refused  # one count, whichever check refuses
         if cluster is not None:
             limits.shared = SharedAllowances(cluster.state.nodes)
-        serving = Serving(server, settings.wire_limits(), state, access, presence=presence)
+        serving = Serving(server, wire or settings.wire_limits(), state, access, presence=presence)
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -15,11 +15,15 @@ _SHORTEST: Final = 0.1  # seconds between two signs of life
 class ServiceManager:
     """The systemd that started this process, if one did. Nothing here fails or waits."""
 
-    def __init__(self, environ: Mapping[str, str] = os.environ, pid: int | None = None) -> None:
-        """`pid` is that of this process, for which alone the watchdog is meant."""
-        self._address = _address(environ.get("NOTIFY_SOCKET", ""))
-        own = environ.get("WATCHDOG_PID", "") in ("", str(os.getpid() if pid is None else pid))
-        self._watchdog = _seconds(environ.get("WATCHDOG_USEC", "")) if own else None
+    def __init__(self, environ: MutableMapping[str, str] = os.environ, pid: int | None = None) -> None:
+        """`pid` is that of this process, for which alone the watchdog is meant.
+
+        Its variables are taken out: workers that had them could speak for the server.
+        """
+        self._address = _address(environ.pop("NOTIFY_SOCKET", ""))
+        own = environ.pop("WATCHDOG_PID", "") in ("", str(os.getpid() if pid is None else pid))
+        microseconds = environ.pop("WATCHDOG_USEC", "")
+        self._watchdog = _seconds(microseconds) if own else None
 
     def __bool__(self) -> bool:
         """Whether there is one."""

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from acuity.access.path_roots import resolve_root
 from acuity.errors import SettingsError
 from acuity.mcp.config.effective import Effective, Source
+from acuity.mcp.config.key import Problems
 from acuity.mcp.contract.launch import command_words
 from acuity.mcp.runtime.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
 from acuity.mcp.runtime.cluster.shared_secret import secret_oversight
@@ -38,13 +39,16 @@ def blaming(found: Effective, path: str, source: Source | None = None) -> Iterat
     try:
         yield
     except SettingsError as error:
-        raise SettingsError(f"{found.named(path, source)}: {error}") from None
+        raise SettingsError(*(f"{found.named(path, source)}: {said}" for said in error.problems)) from None
 
 
 def check_start(found: Effective) -> None:
-    """Raise SettingsError for what the server can't start with."""
+    """Raise SettingsError for what the server can't start with: all of it at once."""
+    problems = Problems()
     for check in _CHECKS:
-        check(found)
+        with problems.noted():
+            check(found)
+    problems.tell()
 
 
 def _check_folders(found: Effective) -> None:
@@ -125,6 +129,9 @@ def _check_socket(found: Effective) -> None:
 def _check_store(found: Effective) -> None:
     kind, _, path = found["store.sessions"].partition(":")
     if kind == "sqlite" and found["server.http"] is not None:
+        folder, data = os.path.dirname(os.path.abspath(path)), os.path.abspath(found["server.data"])
+        if folder == data and not os.path.exists(data):
+            return  # a start makes it
         with blaming(found, "store.sessions"):
             check_journal_file(Path(path))
 

@@ -18,6 +18,7 @@ from mcp.server.lowlevel import Server
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
+from acuity.mcp.allowlists import Allowlists
 from acuity.mcp.asking import AskingRules
 from acuity.mcp.calls import NamesBadParams
 from acuity.mcp.catalog import Services
@@ -26,7 +27,7 @@ from acuity.mcp.contract.launch import command_words
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.metrics import Metrics
 from acuity.mcp.operations.observe import Observer
-from acuity.mcp.operations.tracing import drop_unused
+from acuity.mcp.operations.tracing import trace_requests
 from acuity.mcp.rates import RateLimits
 from acuity.mcp.runtime.cluster.cluster_node import ClusterNode
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -96,8 +97,8 @@ async def front(settings: Settings, cluster: ClusterNode | None = None) -> Async
             () if cluster is None else (cluster.keys.request_state,),
         )
         server: Server[Any] = Server(NAME, version=__version__)
-        server.middleware.extend([observer, limits, asking.boundary(NAME), NamesBadParams()])
-        drop_unused(server)
+        server.middleware.extend([observer, limits, Allowlists(), asking.boundary(NAME), NamesBadParams()])
+        trace_requests(server)
         try:
             yield Product(server, Services(settings, paths, jobs), limits, metrics, counters)
         finally:

@@ -23,7 +23,7 @@ from acuity.mcp.runtime.exchange import Notice
 from acuity.mcp.runtime.handshakes import NOBODY
 from acuity.mcp.runtime.parameter_headers import ParameterHeaders
 from acuity.mcp.runtime.replies import error_payload
-from acuity.mcp.wire.http.request import Request
+from acuity.mcp.wire.http.request import CURRENT_ID, Request
 from acuity.mcp.wire.messages import PlainRequest
 from acuity.mcp.wire.serving import Serving
 from acuity.mcp.worker.call_exchange import CallExchange, HandshakeCall, SessionCallExchange
@@ -69,7 +69,7 @@ class Service:
             return
         session = self.sessions.of(envelope, sink)
         request = self._request(envelope, session)
-        token = PRINCIPAL.set(request.principal)
+        token, other = PRINCIPAL.set(request.principal), CURRENT_ID.set(request.id)
         try:
             if "id" not in rpc:
                 self._notification(envelope, method, params, request, session, sink)
@@ -85,6 +85,7 @@ class Service:
                 self._call(envelope, message, request, session, calls, sink)
         finally:
             PRINCIPAL.reset(token)
+            CURRENT_ID.reset(other)
 
     def response(self, envelope: Response, calls: Calls) -> None:
         """Give a client's answer to the handler that has asked."""

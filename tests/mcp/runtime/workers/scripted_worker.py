@@ -76,6 +76,10 @@ def _result(frame: Frame) -> Frame:
     if method == "initialize":
         info = {"name": "scripted", "version": "1"}
         return {"protocolVersion": frame["protocol_version"], "capabilities": {}, "serverInfo": info}
+    if method == "resources/list":
+        return {"resources": [{"uri": uri, "name": uri} for uri in ("x://open/1", "x://secret")]}
+    if method == "resources/read":
+        return {"contents": [{"uri": params["uri"], "text": "read"}]}
     if method == "tools/list":
         names = ("echo", "secret")
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gc
 import json
+from typing import Any
 
+import pytest
+
+from acuity.mcp.allowlists import Allowlists
 from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.runtime.workers.running_call import RunningCall
+from acuity.mcp.wire.guard.grants import Scopes, granted
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
 from raw_http import HELLO
@@ -57,7 +62,7 @@ def test_an_envelope_says_who_calls_and_what() -> None:
             assert frame["client"]["capabilities"] == {"roots": {}}
             assert frame["session"] == {"state": {}, "initialized": True}
             assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
-            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent"}
+            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent", "x-request-id"}
             assert frame["headers"].keys() == seen
             assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
                 "initialize",
@@ -66,6 +71,62 @@ def test_an_envelope_says_who_calls_and_what() -> None:
             ]
 
     run(main)
+
+
+@pytest.mark.parametrize(
+    ("grants", "read"),
+    [
+        ({"tools": ["echo", "count"]}, []),  # of a foreign program, what isn't named is not open
+        ({"tools": ["echo"], "resources": ["x://open/*"], "methods": ["resources/*"]}, ["x://open/1"]),
+        ({"scopes": ["reader"]}, ["x://open/1"]),
+        ({}, ["x://open/1", "x://secret"]),
+    ],
+)
+def test_a_principal_is_held_to_its_resources_and_methods(grants: dict[str, Any], read: list[str]) -> None:
+    scopes = Scopes.parse({"reader": ["echo", "resource:x://open/*"]}, strict=True)
+    bob = granted("bob", grants, scopes, "t.toml")
+
+    def request(number: int, method: str, **params: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            front.server.middleware.append(Allowlists())
+            client = await WorkerClient(front.core, bob).connected()
+            listed = reply_of(await client.answered(request(1, "resources/list")))
+            assert [entry["uri"] for entry in listed["result"]["resources"]] == read
+            found = []
+            for number, uri in enumerate(("x://open/1", "x://secret"), start=2):
+                reply = reply_of(await client.answered(request(number, "resources/read", uri=uri)))
+                assert reply.get("error", {"code": -32002})["code"] == -32002
+                found += [uri] * ("result" in reply)
+            assert found == read
+            own = reply_of(await client.answered(request(9, "acme/add")))
+            assert ("error" in own) == bool(grants)
+            assert [frame["jsonrpc"]["params"]["uri"] for frame in worker.calls("resources/read")] == read
+
+    run(main)
+
+
+def test_calls_that_fail_alike_are_summed_up_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def failing(wire: Wire, frame: Frame) -> None:
+        failure = {"event": "error", "error": "no disk", "error_class": "x"}
+        wire.send({"mode": "mcp", "id": frame["id"], **failure})
+
+    async def main() -> None:
+        worker = ScriptedWorker()
+        async with fronting(worker) as front:
+            client = await front.client.connected()
+            worker.script = failing
+            for number in range(50):
+                await client.answered(call(number, "echo"))
+            assert front.counters.worker_failures["worker_runtime_error"] == 50
+
+    run(main)
+    [line] = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert line.getMessage() == "tools/call failed in a worker: no disk"
+    assert vars(line)["worker"] == "s1"
 
 
 def test_a_handshake_that_fails_begins_no_session() -> None:

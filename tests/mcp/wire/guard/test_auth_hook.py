@@ -95,7 +95,10 @@ def test_scopes_stand_for_tools_here_too() -> None:
         ("x" * 129, "has the name"),
         ({}, "has the name None"),
         ({"name": 7}, "has the name 7"),
-        ({"name": "alice", "role": "admin"}, "unknown key 'role': use name, scopes, tools, rate"),
+        (
+            {"name": "alice", "role": "admin"},
+            "unknown key 'role': use name, scopes, tools, resources",
+        ),
         ({"name": "alice", "tools": "all"}, "are 'all': write a list"),
         ({"name": "alice", "rate": "often"}, "'often' is no rate"),
         (ValueError(f"what is {TOKEN}?"), r"ValueError: what is \[hidden\]\?"),

@@ -233,7 +233,7 @@ def test_headers_that_a_page_asks_for() -> None:
 def test_what_a_page_may_read_of_an_answer() -> None:
     answered, _ = asked(Access(origins=STUDIO), origin="https://studio.example")
     exposed = answered.headers[b"access-control-expose-headers"].decode().split(", ")
-    assert set(exposed) == {"Mcp-Session-Id", "Retry-After", "WWW-Authenticate"}
+    assert set(exposed) == {"Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id"}
 
 
 def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:

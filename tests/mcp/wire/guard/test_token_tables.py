@@ -53,6 +53,18 @@ def test_a_table_says_what_its_principal_may_do() -> None:
     assert not alice.may_call("run_search")
 
 
+def test_lists_of_resources_prompts_and_methods() -> None:
+    scopes = Scopes.parse({"score": ["vmaf_score*", "resource:x://open/*"], "talk": ["prompt:*"]})
+    bob = granted("bob", {"scopes": ["score"], "resources": ["x://b"], "methods": ["tools/*"]}, scopes, "t")
+    assert bob.lists == {
+        "tools": {"vmaf_score*"},
+        "resources": {"x://b", "x://open/*"},
+        "prompts": frozenset(),  # another scope has some
+        "methods": {"tools/*"},
+    }
+    assert granted("eve", {"tools": ["echo"]}, Scopes.parse({}), "t").resources is None
+
+
 def test_a_table_without_tools_allows_all() -> None:
     bob = at(FILE, 2026, 1, 1).find(BOB)
     assert bob is not None
@@ -121,7 +133,10 @@ TABLE = f'[tokens.a]\ntoken = "{ALICE}"\n'
         ("[tokens.a]\ntoken = 'with a blank in the middle'", "holds special characters"),
         ("[tokens.a]\ntoken = 'späte-erkenntnis-im-herbst'", "holds special characters"),
         (f"{TABLE}tool = ['x']", "unknown key 'tool': did you mean '(token|tools)'\\?"),
-        (f"{TABLE}colour = 1", "unknown key 'colour': use token, tokens, expires, scopes, tools, rate"),
+        (
+            f"{TABLE}colour = 1",
+            "unknown key 'colour': use token, tokens, expires, scopes, tools, resources",
+        ),
         (f"{TABLE}rate = '60'", "the rate of 'a' in 't.toml': '60' is no rate: write a number and"),
         (f"{TABLE}rate = 60", "the rate of 'a' in 't.toml': 60 is no rate"),
         (f"{TABLE}tools = 'x'", "the tools of 'a' in 't.toml' are 'x': write a list"),

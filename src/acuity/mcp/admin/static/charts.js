@@ -1,18 +1,12 @@
-// Small line charts of the last two minutes, drawn as SVG.
+// Small line charts of the last hour, drawn as SVG.
 
 import { draw, make, say } from "./elements.js";
 
-export const POINTS = 120; // one a second
-const FEWEST = 30; // a young chart is as wide as this many
+const FEWEST = 30; // a young chart is as wide as this many points
 const WIDTH = 240;
 
 export class Series {
-  constructor() { this.values = []; }
-
-  add(value) {
-    this.values.push(value);
-    if (this.values.length > POINTS) this.values.shift();
-  }
+  constructor(values = []) { this.values = values; }
 
   // Null where there is no value.
   get last() { return this.values.at(-1) ?? null; }
@@ -48,7 +42,7 @@ export class Chart {
       if (index === 0) this.area.setAttribute("d", closed(points, this.height));
     });
     const told = series.map((one, index) => `${this.names[index]} ${one.most === null ? "none" : this.course(one)}`);
-    this.element.setAttribute("aria-label", `${this.label}, last two minutes: ${told.join("; ")}`);
+    this.element.setAttribute("aria-label", `${this.label}, last hour: ${told.join("; ")}`);
   }
 
   course({ last, most }) {
@@ -88,7 +82,6 @@ function closed(points, height) {
 export class Tile {
   constructor(name, { format = String, href } = {}) {
     this.format = format;
-    this.series = new Series();
     this.chart = new Chart([name], { label: name, format });
     this.value = make("span", { class: "tile-value" }, "–");
     this.remark = make("span", { class: "tile-remark" });
@@ -101,12 +94,12 @@ export class Tile {
     );
   }
 
-  add(value, remark = "") {
-    this.series.add(value);
+  say(value, remark = "") {
     say(this.value, value === null ? "–" : this.format(value));
     say(this.remark, remark);
-    this.chart.show([this.series]);
   }
+
+  draw(values) { this.chart.show([new Series(values)]); }
 }
 
 // The bars of a histogram, as high as their share.

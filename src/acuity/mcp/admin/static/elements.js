@@ -69,6 +69,12 @@ export function milliseconds(number) {
 }
 
 export const rate = (number) => (number === 0 ? "0/s" : number < 10 ? `${number.toFixed(1)}/s` : `${short(number)}/s`);
+export const share = (number) => `${(100 * number).toFixed(number < 0.1 ? 1 : 0)} %`;
+// The states of this server and of the other nodes that tell theirs, by label.
+export const nodes = (state) => [
+  [state.cluster?.node ?? "", state],
+  ...Object.entries(state.cluster?.others ?? {}).filter(([, one]) => one.problem === undefined),
+];
 export const clock = (unix) => CLOCK.format(new Date(unix * 1000));
 export const moment = (unix) => (unix === null ? "–" : DAY.format(new Date(unix * 1000)));
 

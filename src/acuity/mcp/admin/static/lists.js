@@ -124,12 +124,13 @@ const OUTCOMES = { done: "good", refused: "busy", failed: "bad" };
 
 export class AuditTrail extends Listed {
   constructor() {
-    super("audit", "Audit", "/admin/audit", new Table({
+    super("audit", "Audit", "/admin/audit?nodes=all", new Table({
       caption: "What operators did, the newest first",
       empty: "No operator has done anything since the start.",
-      key: (action) => action.number,
+      key: (action) => `${action.node} ${action.number}`,
       columns: [
         { title: "When", text: (action) => moment(action.at_unix) },
+        { title: "Node", text: (action) => action.node ?? "this one" },
         { title: "Who", text: (action) => action.who },
         { title: "From", kind: "code", text: (action) => action.address },
         { title: "Action", text: (action) => action.action },

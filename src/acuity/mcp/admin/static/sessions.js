@@ -2,7 +2,7 @@
 
 import { act, ask } from "./connection.js";
 import { confirm, details } from "./dialogs.js";
-import { bytes, count, make, many, moment, say, span, toast } from "./elements.js";
+import { bytes, count, make, many, moment, nodes, say, span, toast } from "./elements.js";
 import { Table, button } from "./tables.js";
 
 const SIZES = [25, 50, 100, 250];
@@ -20,12 +20,13 @@ export class Sessions {
     this.table = new Table({
       caption: "Sessions",
       empty: "No session fits.",
-      key: (row) => row.id,
+      key: (row) => `${row.node} ${row.id}`,
       onSort: (sort) => this.sort(sort),
       columns: [
         { title: "Session", kind: "code", cell: this.detailsButton() },
         { title: "Client", wide: true, text: (row) => [row.client_name || "unnamed", row.client_version].join(" ") },
         { title: "Principal", sort: "principal", wide: true, text: (row) => row.principal },
+        { title: "Node", text: (row) => row.node ?? "this one" },
         { title: "Protocol", sort: "protocol_version", text: (row) => row.protocol_version },
         { title: "Age", sort: "started", number: true, text: (row) => span(this.now - row.started_at_unix) },
         { title: "Idle", sort: "last_activity", number: true, text: (row) => span(this.now - row.last_activity_unix) },
@@ -115,7 +116,7 @@ export class Sessions {
     this.refresh();
   }
 
-  badge(state) { return count(state.active_mcp_sessions); }
+  badge(state) { return count(nodes(state).reduce((sum, [, one]) => sum + one.active_mcp_sessions, 0)); }
 
   async update(state) {
     this.now = state.at_unix;
@@ -127,7 +128,7 @@ export class Sessions {
     if (this.running) { this.again = true; return; }
     this.running = true;
     try {
-      const query = new URLSearchParams({ details: "1" });
+      const query = new URLSearchParams({ details: "1", nodes: "all" });
       for (const [name, value] of Object.entries(this.query)) if (value !== "") query.set(name, value);
       const { offset } = this.query; // which may be another one when the answer comes
       this.show(await ask(`/admin/runtime/mcp?${query}`), offset);
@@ -158,7 +159,8 @@ export class Sessions {
     this.next.disabled = last >= found.active_sessions;
     const filtered = found.session_id || found.principal || found.protocol_version || this.query.connected;
     say(this.summary, `${count(found.active_sessions)} ${filtered ? "fit the filter" : "open"}, `
-      + `${count(found.max_sessions)} at most; unused ones end after ${span(found.session_ttl_seconds)}`);
+      + `${count(found.max_sessions)} at most; unused ones end after ${span(found.session_ttl_seconds)}`
+      + (found.problems ?? []).map((problem) => `; ${problem}`).join(""));
   }
 
   details(row) {
@@ -166,6 +168,7 @@ export class Sessions {
     details(`Session ${row.id}`, [
       ["Client", [row.client_name || "unnamed", row.client_version].join(" ")],
       ["Principal", row.principal, "code"],
+      ["Node", row.node ?? "this one"],
       ["Protocol", row.protocol_version],
       ["Began", moment(row.started_at_unix)],
       ["Last used", moment(row.last_activity_unix)],

@@ -16,7 +16,7 @@ from acuity.mcp.runtime.cluster.peer_connections import PeerConnection, PeerConn
 from acuity.mcp.runtime.cluster.places import Place
 from acuity.mcp.runtime.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
 from acuity.mcp.settings import WireLimits
-from acuity.mcp.wire.http.request import HeaderList, Request, Responder
+from acuity.mcp.wire.http.request import REQUEST_ID, HeaderList, Request, Responder
 
 logger: Final = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _AHEAD: Final = 64 << 10  # bytes that a client has not taken, above which no mo
 _EVENTS: Final = "text/event-stream"
 # Headers that the answer of this node has by itself.
 _OWN: Final = frozenset(
-    {"connection", "keep-alive", "content-length", "content-type", "date", "transfer-encoding"}
+    {"connection", "keep-alive", "content-length", "content-type", "date", "transfer-encoding", REQUEST_ID}
 )
 _ELSEWHERE: Final = frozenset({"moved", "misdirected"})  # reasons to look again where the session is
 _OF_EVENTS: Final = frozenset({"cache-control", "x-accel-buffering"})
@@ -82,6 +82,7 @@ class Forwarder:
         except Unreachable as error:
             logger.debug("%s", error, extra={"event": "peer_unreachable", "peer": place.node})
             return Outcome.UNREACHABLE
+        request.headers = {**request.headers, REQUEST_ID: request.id}  # the other node's lines have the same
         passage = _Passage(request, responder, connection, self._limits, self._head_seconds)
         self._under_way.add(passage)
         try:

@@ -25,12 +25,13 @@ from acuity.mcp.runtime.cluster.signatures import (
 )
 from acuity.mcp.runtime.headers import SESSION_ID
 from acuity.mcp.runtime.replies import refuse
-from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.request import CURRENT_ID, Handler, Request, Responder
 
 logger: Final = logging.getLogger(__name__)
 
 _TOLD: Final = Rate(10, 60.0)  # log lines about one address and reason
 _FORBIDDEN: Final = "this port is for the other nodes of the cluster"  # strangers are told no more
+_OPERATORS: Final = "/admin/"
 _MOVED: Final = "this node doesn't have the session"
 
 
@@ -46,6 +47,7 @@ class PeersHandler:
         self._verifier = verifier
         self._refused = refused
         self._told = Allowances()
+        self.operators: Handler | None = None  # of what operators ask about this node, at another one
 
     def admits(self, request: Request, responder: Responder) -> bool:
         """Whether the body of a request is worth reading; answers it and returns False if it isn't signed.
@@ -64,6 +66,9 @@ class PeersHandler:
         except BadSignature as error:
             self._refuse(request, responder, error)
             return
+        if self.operators is not None and request.path.startswith(_OPERATORS):
+            self.operators(request, responder)
+            return
         session_id = request.headers.get(SESSION_ID)
         if session_id is None or session_id not in self._sessions:
             # Not 404, which would end the session for the client: the other node looks again where it is.
@@ -72,11 +77,12 @@ class PeersHandler:
             return
         request.headers = passed_headers(request.headers)
         request.principal, request.address, request.peer = sender.principal, sender.address, sender.peer
-        before = PRINCIPAL.set(sender.principal)
+        before, other = PRINCIPAL.set(sender.principal), CURRENT_ID.set(request.id)
         try:
             self._local(request, responder)
         finally:
             PRINCIPAL.reset(before)
+            CURRENT_ID.reset(other)
 
     def _refuse(self, request: Request, responder: Responder, error: BadSignature) -> None:
         self._refused[f"peer_{error.word}"] += 1

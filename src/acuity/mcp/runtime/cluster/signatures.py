@@ -180,7 +180,7 @@ def _document(request: Request) -> str:
     document: dict[str, Any] = {
         "key": principal.key,
         "scopes": sorted(principal.scopes),
-        "tools": None if principal.tools is None else sorted(principal.tools),
+        "lists": {kind: None if own is None else sorted(own) for kind, own in principal.lists.items()},
         "rate": None if principal.rate is None else str(principal.rate),
         "address": request.address,
         "peer": request.peer,
@@ -191,13 +191,13 @@ def _document(request: Request) -> str:
 def _sender(node: str, document: str) -> Sender:
     try:
         found = parse_json(base64.urlsafe_b64decode(document))
-        tools, rate = found["tools"], found["rate"]
+        rate = found["rate"]
+        lists = {kind: None if own is None else frozenset(own) for kind, own in found["lists"].items()}
         principal = Principal(
             key=str(found["key"]),
             scopes=frozenset(found["scopes"]),
-            tools=None if tools is None else frozenset(tools),
             rate=None if rate is None else parse_rate(rate),
-        )
+        ).limited_to(lists)
         return Sender(node, principal, str(found["address"]), str(found["peer"]))
     except (ValueError, KeyError, TypeError, binascii.Error, SettingsError):
         raise BadSignature("forged", "its principal can't be read: nodes should be of one version") from None

@@ -23,6 +23,7 @@ class Traffic(NamedTuple):
 
     public: Handler
     peers: PeersHandler
+    forwarder: Forwarder
 
 
 @asynccontextmanager
@@ -44,7 +45,7 @@ async def traffic(
     verifier = Verifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
-        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused))
+        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused), forwarder)
     finally:
         undo()
         await handler.close()

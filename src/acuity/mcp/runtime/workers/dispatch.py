@@ -47,14 +47,13 @@ from acuity.mcp.runtime.sessions.session import Session
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
 from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from acuity.mcp.runtime.workers.failures import WorkerFailure
-from acuity.mcp.runtime.workers.members import Members
+from acuity.mcp.runtime.workers.members import Members, span_headers
 from acuity.mcp.runtime.workers.pool import WorkerPool
 from acuity.mcp.runtime.workers.running_call import RunningCall
 from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.guard.refusal_lines import RefusalLines
 from acuity.mcp.wire.http.request import Request
 from acuity.text import quoted, shortened
-
-logger: Final = logging.getLogger(__name__)
 
 _INITIALIZE: Final = "initialize"
 _CALL: Final = "tools/call"
@@ -103,6 +102,8 @@ class WorkerDispatch:
         self._chain: CallNext = self._innermost
         self.on_notify: Notifier = _nobody
         self.patience = WireLimits().send_timeout
+        # A worker that is lost, or a queue that is full, fails many calls at once.
+        self._lines = RefusalLines(one="%s", more="%d more call%s failed in workers, as was logged before")
         pool.on_notify = self._notify
         pool.on_ready = self._ready
 
@@ -217,6 +218,8 @@ class WorkerDispatch:
         except asyncio.CancelledError:
             self._pool.withdraw(call, _OVER)
             raise
+        finally:
+            request.worker = call.link.label if call.link is not None else None
         if method == DISCOVER and is_unknown(outcome):
             found = await self._discovery.result()
             if found is not None:
@@ -227,6 +230,9 @@ class WorkerDispatch:
         request, params = cast(Request, ctx.request), ctx.params
         if params is not None:
             message["params"] = params
+            meta = params.get("_meta")
+            if type(meta) is dict and "traceparent" in meta:  # the client's: this span is between
+                message["params"] = {**params, "_meta": {**meta, **span_headers()}}
         session = request.session
         if isinstance(session, Session):
             call.session_id = session.id
@@ -293,12 +299,11 @@ class WorkerDispatch:
 
     def _failed(self, ctx: ServerRequestContext[Any, Any], problem: WorkerFailure) -> MCPError:
         self._counters.worker_failures[problem.error_class] += 1
-        logger.warning(
-            "%s failed in a worker: %s",
-            ctx.method,
-            problem.logged,
-            extra={"event": "worker_call_failed", "error_class": problem.error_class, "method": ctx.method},
-        )
+        fields = {"event": "worker_call_failed", "error_class": problem.error_class, "method": ctx.method}
+        if (worker := cast(Request, ctx.request).worker) is not None:
+            fields["worker"] = worker
+        said = f"{shortened(ctx.method, 100)} failed in a worker: {problem.logged}"
+        self._lines.add(logging.WARNING, problem.error_class, shortened(problem.logged, 200), said, fields)
         return problem.error()
 
     def _broken(self, ctx: ServerRequestContext[Any, Any], what: str) -> MCPError:

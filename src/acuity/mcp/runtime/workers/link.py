@@ -93,7 +93,7 @@ class Link(asyncio.Protocol):
         cluster: str | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._label = label
+        self.label = label
         self._cluster = cluster
         self._owner = owner
         self._counters = counters
@@ -215,7 +215,7 @@ class Link(asyncio.Protocol):
             try:
                 self._write(writing.response(call.link_id, jsonrpc))
             except FrameError as error:
-                logger.warning("an answer of a client is too long for worker %s: %s", self._label, error)
+                logger.warning("an answer of a client is too long for worker %s: %s", self.label, error)
 
     def session_end(self, session_id: str, reason: str) -> None:
         self._write(writing.session_end(session_id, reason))
@@ -268,7 +268,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._heard = self._loop.time()
-        self._write(writing.runtime_hello("acuity", __version__, self._label, self._cluster))
+        self._write(writing.runtime_hello("acuity", __version__, self.label, self._cluster))
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
@@ -282,7 +282,7 @@ class Link(asyncio.Protocol):
         self._frames.extend(texts)
         self._take_frames()
         if doubted and not self._doubted and not self._ended:
-            logger.info("worker %s answers again", self._label, extra={"event": "worker_answers"})
+            logger.info("worker %s answers again", self.label, extra={"event": "worker_answers"})
             self._owner.freed()
 
     def _take_frames(self) -> None:
@@ -292,7 +292,7 @@ class Link(asyncio.Protocol):
             except FrameError as error:
                 self.fail("worker_protocol", f"it broke the contract: {error}")
             except Exception:  # the runtime's own fault: other calls go on
-                logger.exception("a frame of worker %s could not be processed", self._label)
+                logger.exception("a frame of worker %s could not be processed", self.label)
 
     def _note_frames(self, came: bool) -> None:
         """Only whole frames are a sign of life: one that never ends would be sent for ever."""
@@ -344,12 +344,12 @@ class Link(asyncio.Protocol):
         self._owed.clear()
         self.idle.set()
         self._owner.lost(failure, is_end)
-        told = failure._replace(detail=f"worker {self._label} is lost: {failure.logged}")
+        told = failure._replace(detail=f"worker {self.label} is lost: {failure.logged}")
         for call in calls.values():
             try:
                 call.ended(told)
             except Exception:  # or the others would never end
-                logger.exception("a call of worker %s could not be ended", self._label)
+                logger.exception("a call of worker %s could not be ended", self.label)
 
     # ---- receiving --------------------------------------------------------------------------
 
@@ -502,8 +502,8 @@ class Link(asyncio.Protocol):
             self._doubted = True
             logger.warning(
                 "worker %s does not say whether it is alive: it gets no calls until it does",
-                self._label,
-                extra={"event": "worker_silent", "worker": self._label},
+                self.label,
+                extra={"event": "worker_silent", "worker": self.label},
             )
 
     def _give_up_late(self, now: float) -> bool:
@@ -520,7 +520,7 @@ class Link(asyncio.Protocol):
             self._counters["worker_timeout"] += 1
             self._cancel(name, f"it was not answered within {seconds}")
             self._overdue = True
-            detail = f"worker {self._label} did not answer within {seconds}"
+            detail = f"worker {self.label} did not answer within {seconds}"
             sentence = f"the call was not answered within {seconds}, and was ended"
             self._end(name, WorkerFailure("worker_timeout", sentence, detail))
         return bool(late)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
+from opentelemetry.trace import get_current_span
 
 from acuity.mcp.contract import writing
 from acuity.mcp.principal import Principal
-from acuity.mcp.wire.http.request import Request
+from acuity.mcp.wire.http.request import REQUEST_ID, Request
 
 if TYPE_CHECKING:
     from acuity.mcp.runtime.sessions.session import Session
@@ -30,12 +31,10 @@ _SHOWN: Final = frozenset(
         "mcp-name",
         "mcp-protocol-version",
         "origin",
-        "traceparent",
-        "tracestate",
         "user-agent",
-        "x-request-id",
     }
 )
+_TRACE: Final = ("traceparent", "tracestate")
 _SHOWN_PARAMETERS: Final = "mcp-param-"
 _MOST: Final = 2048  # members that are kept
 _LONGEST: Final = 4096  # bytes of those that are kept
@@ -74,7 +73,7 @@ class Members:
             )
             if not state:
                 self._keep(key, found)
-        return found
+        return writing.with_headers(found, _own_headers(request))
 
     def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
         """Those of a call without a session; its `_meta` may say which client it is."""
@@ -105,13 +104,29 @@ class Members:
                 path=request.path,
             )
             self._keep(key, found)
-        return found
+        return writing.with_headers(found, _own_headers(request))
 
     def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
         if len(members) <= _LONGEST:
             if len(self._kept) >= _MOST:
                 self._kept.clear()
             self._kept[key] = members
+
+
+def span_headers() -> dict[str, str]:
+    """The present span as the parent of what a worker does; empty: nothing is traced."""
+    span = get_current_span().get_span_context()
+    if not span.is_valid:
+        return {}
+    found = {"traceparent": f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"}
+    return {**found, "tracestate": span.trace_state.to_header()} if span.trace_state else found
+
+
+def _own_headers(request: Request) -> dict[str, str]:
+    """The headers of this call alone: they are not kept."""
+    given = request.headers
+    traces = span_headers() or {name: given[name] for name in _TRACE if name in given}
+    return {**traces, REQUEST_ID: request.id}
 
 
 def _headers(request: Request) -> dict[str, str]:

@@ -26,7 +26,7 @@ from acuity.mcp.wire.guard.pages import for_page, page_headers, with_headers
 from acuity.mcp.wire.guard.proxies import NO_PROXIES, TrustedProxies
 from acuity.mcp.wire.guard.refusal_lines import RefusalLines
 from acuity.mcp.wire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
-from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.listeners import Address, is_loopback
 from acuity.text import quoted
 
@@ -148,7 +148,8 @@ class Access:
             handler,
             self.at(address),
             Authentication(Tokens()) if no_token else self._authentication,
-            for_pages=not for_operators and (self.local_pages or bool(self.origins)),
+            for_pages=not for_operators,
+            local_pages=self.local_pages,
             refused=self.refused,
             open_paths=open_paths,
             is_open=is_open,
@@ -168,6 +169,7 @@ class Guarded:
         authentication: Authentication | None = None,
         *,
         for_pages: bool = False,
+        local_pages: bool = True,
         refused: Counter[str] | None = None,
         open_paths: Collection[str] = (),
         is_open: Callable[[Request], bool] | None = None,
@@ -175,7 +177,10 @@ class Guarded:
         open_pages: Mapping[str, Handler] = MappingProxyType({}),
         proxies: TrustedProxies = NO_PROXIES,
     ) -> None:
-        """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for."""
+        """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for.
+
+        Without `local_pages`, what is `for_pages` is for those of allowed origins, if there are any.
+        """
         self._handler = handler
         self._open_pages = open_pages
         self.proxies = proxies
@@ -183,12 +188,14 @@ class Guarded:
         self._security = security
         # One without tokens and hook is false, and still the one to ask.
         self._authentication = Authentication(security.tokens) if authentication is None else authentication
-        self._for_pages = for_pages
+        self._for_pages, self._local_pages = for_pages, local_pages
         self._open_paths = frozenset(open_paths)  # these take no token
         self._is_open = is_open or (lambda _: False)  # nor do these
         self._refused = Counter() if refused is None else refused
         self._lines = RefusalLines()
-        self._known: dict[tuple[str | None, str | None], None] = {}
+        self._on_refused = self._lines.answered
+        self._known: dict[tuple[str | None, str | None], None] = {}  # admitted with these origins:
+        self._allowed = security.origins.allowed
 
     def __call__(self, request: Request, responder: Responder) -> None:
         self.proxies.locate(request)
@@ -199,7 +206,7 @@ class Guarded:
         if (page := self._open_pages.get(request.path)) is not None:
             page(request, responder)
             return
-        if self._for_pages:
+        if self._serves_pages:
             prepared = for_page(request, responder)
             if prepared is None:
                 return
@@ -234,10 +241,14 @@ class Guarded:
     def page_headers(self, headers: Mapping[str, str]) -> HeaderList:
         """What lets the page that sent a request with these headers read a refusal."""
         origin, host = headers.get("origin"), headers.get("host")
-        if not self._for_pages or origin is None:
+        if not self._serves_pages or origin is None:
             return ()
         known = self._security.knows_host(host) and self._security.knows_origin(origin, host)
         return page_headers(origin) if known else ()
+
+    @property
+    def _serves_pages(self) -> bool:
+        return self._for_pages and (self._local_pages or bool(self._security.origins))
 
     def _takes_no_token(self, request: Request) -> bool:
         return request.path in self._open_paths or self._is_open(request)
@@ -248,6 +259,9 @@ class Guarded:
             if name in _ASKED:
                 return Refusal(400, "doubled", f"the request has two {name.title()} headers: send one")
         host, origin = request.headers.get("host"), request.headers.get("origin")
+        if self._allowed is not self._security.origins.allowed:  # they were read again
+            self._allowed = self._security.origins.allowed
+            self._known.clear()
         if (host, origin) in self._known:
             return None
         if host is None:
@@ -274,11 +288,13 @@ class Guarded:
             self._refuse(_NO_ORIGIN, request, responder)
             return
         request.principal = found
-        before = PRINCIPAL.set(found)
+        request.on_refused = self._on_refused
+        before, other = PRINCIPAL.set(found), CURRENT_ID.set(request.id)
         try:
             self._handler(request, responder)
         finally:
             PRINCIPAL.reset(before)
+            CURRENT_ID.reset(other)
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1

@@ -56,15 +56,7 @@ class Refusal(NamedTuple):
         self, request: Request, responder: Responder, lines: RefusalLines, *, plain: bool = False
     ) -> None:
         """Answer with a JSON-RPC error, or `plain` with {"error": "…"}."""
-        # One who is slowed down may go on knocking, and would fill the log.
-        level = logging.DEBUG if self.status == 429 else logging.WARNING
-        fields = {
-            "event": "http_refused",
-            "status": self.status,
-            "address": request.address,
-            "path": request.path,
-        }
-        lines.add(level, neighbourhood(request.address), self.word, self.reason, fields)
+        lines.refused(request, self.status, neighbourhood(request.address), self.word, self.reason)
         said = json.dumps({"error": self.reason}).encode()
         body = said if plain else encode(error_message(self.code, self.reason))
         responder.answer(self.status, body, b"application/json", self.headers)

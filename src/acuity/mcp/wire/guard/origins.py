@@ -55,9 +55,12 @@ def _host(text: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Origins:
-    """The origins whose pages may use a server. If there are none, other rules hold (security.py)."""
+    """The origins whose pages may use a server. If there are none, other rules hold (access.py).
+
+    They change when the configuration is read again.
+    """
 
     allowed: frozenset[Origin] = frozenset()
 

@@ -14,10 +14,10 @@ _ALLOWED: Final[HeaderList] = [
 ]
 _HEADERS: Final = (
     "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, "
-    "Mcp-Name, X-MCP-Session, Traceparent, Tracestate"
+    "Mcp-Name, X-MCP-Session, Traceparent, Tracestate, X-Request-Id"
 )
 _PARAMETER: Final = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.IGNORECASE)
-_EXPOSED: Final = b"Mcp-Session-Id, Retry-After, WWW-Authenticate"
+_EXPOSED: Final = b"Mcp-Session-Id, Retry-After, WWW-Authenticate, X-Request-Id"
 
 
 def for_page(request: Request, responder: Responder) -> Responder | None:

@@ -4,6 +4,7 @@
 token = "…"                       # or tokens = ["…", {token = "…", expires = 2027-01-31}]
 expires = 2026-12-31T18:00:00Z    # optional
 tools = ["vmaf_score*", "list_*"] # optional: the tools that alice may list and call
+resources = ["x://open/*"]        # optional, and so are prompts and methods: the same of those
 scopes = ["score"]                # optional
 rate = "60/min"                   # optional
 """

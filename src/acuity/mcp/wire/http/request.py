@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol, TypeAlias
+from contextvars import ContextVar
+from itertools import count
+from secrets import token_hex
+from typing import Any, Final, Protocol, TypeAlias
 
 from acuity.mcp.principal import Principal
 
 HeaderList: TypeAlias = Collection[tuple[bytes, bytes]]
+
+REQUEST_ID: Final = "x-request-id"
+_ID: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
+_PROCESS: Final = token_hex(6)
+_NUMBERS: Final = count(1)
+# The id of the request that is being answered, for log lines; set for everything that it starts.
+CURRENT_ID: Final[ContextVar[str | None]] = ContextVar("acuity_request_id", default=None)
 
 
 class SessionState(Protocol):
@@ -29,7 +40,9 @@ class Request:
         "body",
         "client",
         "headers",
+        "id",
         "method",
+        "on_refused",
         "path",
         "peer",
         "principal",
@@ -37,6 +50,8 @@ class Request:
         "repeated",
         "session",
         "session_id",
+        "spanned",
+        "worker",
     )
 
     def __init__(
@@ -58,12 +73,20 @@ class Request:
         self.headers = headers or {}  # names in lower case, values without blanks around them
         self.repeated = repeated  # the names that came more than once; `headers` has the first value
         self.body = body
+        given = self.headers.get(REQUEST_ID)
+        # It goes into headers, logs and frames as it is.
+        valid = given is not None and _ID.fullmatch(given) is not None
+        self.id: str = f"{_PROCESS}-{next(_NUMBERS):x}" if given is None or not valid else given
         self.address = address  # of the client, without the port
         self.peer = peer  # with the port: one connection
         self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
         self.session_id: str | None = None  # of an existing session of this principal; set by the runtime
         self.session: SessionState | None = None  # of the same; for handlers
         self.client = f"post:{peer}"  # for limits, logs and the fair queue; set by the runtime
+        self.worker: str | None = None  # that ran it; set by the runtime
+        self.spanned = False  # whether it has a span of its own, if anything is traced
+        # Is told of an answer with a status from 400 on, and its body; set by the checks.
+        self.on_refused: Callable[[Request, int, bytes], None] | None = None
 
 
 class Responder(Protocol):

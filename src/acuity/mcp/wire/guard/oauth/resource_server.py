@@ -11,6 +11,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 from urllib.parse import quote, urlsplit
@@ -97,8 +98,6 @@ class ResourceServer:
         self._version = verifier.version
         self._known: OrderedDict[bytes, tuple[Principal, float]] = OrderedDict()  # with their ends
         self._asked: dict[bytes, asyncio.Task[Principal | Rejected | Undecided]] = {}
-        named = (name for name in scopes.tools if _SCOPE.fullmatch(name) and name != _REFRESHING)
-        self._supported = tuple(sorted(named))
         parts = urlsplit(resource)
         path = parts.path.rstrip("/")
         self.host: Final = parts.hostname or ""  # which clients call this server by
@@ -131,7 +130,8 @@ class ResourceServer:
         return " " in principal.key and principal.has_token  # names of other tokens have no blanks
 
     def reload(self) -> None:
-        """Read the keys again."""
+        """Read the keys again, and find out anew what the scopes of tokens open."""
+        self._known.clear()
         self._verifier.reload()
 
     def find(self, token: str) -> Principal | Rejected | Undecided | None:
@@ -176,6 +176,12 @@ class ResourceServer:
             self._known.popitem(last=False)
         return principal
 
+    @property
+    def _supported(self) -> list[str]:
+        """The scopes that open something."""
+        named = (name for name in self._scopes.tools if _SCOPE.fullmatch(name) and name != _REFRESHING)
+        return sorted(named)
+
     def _principal(self, access: AccessToken, proof: bytes) -> Principal:
         """The principal of a token: its subject at its issuer, or the client where there is no subject.
 
@@ -188,9 +194,10 @@ class ResourceServer:
         name = quoted if subject else f"client:{quoted}"
         scopes = frozenset(access.scopes)
         # Where scopes open tools, a token without any opens none.
-        tools = self._scopes.allowlist(scopes, frozenset() if self._scopes.tools else None)
-        made = Principal.of_token(f"{quote(issuer, safe=':/?&=%+@,;~')} {name}", scopes, tools)
-        return Principal(made.key, made.scopes, made.tools, proof=proof)
+        own: frozenset[str] | None = frozenset() if self._scopes.tools else None
+        lists = self._scopes.allowlists(scopes, {"tools": own})
+        made = Principal.of_token(f"{quote(issuer, safe=':/?&=%+@,;~')} {name}", scopes)
+        return replace(made.limited_to(lists), proof=proof)
 
     # ---- what clients are told --------------------------------------------------------------
 
