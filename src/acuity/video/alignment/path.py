@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.picture import Signature
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Figures = NDArray[np.float64]
 
@@ -250,6 +252,8 @@ def rules(ref: int, dis: int) -> list[Fraction]:
     """Frames of the reference for each of the other video, by which its length comes of regular losses or
     doublings alone; none if there are few of them.
     """
+    from fractions import Fraction  # few runs need it
+
     if min(ref, dis) < 1 or abs(ref - dis) < _TIMES:
         return []
     near = {Fraction(ref, dis).limit_denominator(most) for most in range(1, _PERIOD + 1)}
