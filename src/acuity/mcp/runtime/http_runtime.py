@@ -82,7 +82,8 @@ async def http_runtime(
         await stack.enter_async_context(streamable.run())
         if workers is not None:
             await workers.start()
-        handle, peers = drain.local(streamable.handle), None
+        handle = serving.turns.handler(drain.local(streamable.handle), counters.refused)
+        peers = None
         if cluster is not None and ownership is not None:
             handle, peers = await stack.enter_async_context(
                 traffic(handle, sessions, ownership, serving, counters, cluster)

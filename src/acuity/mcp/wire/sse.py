@@ -87,10 +87,8 @@ class SseStreams:
     def paths(self) -> dict[str, Handler]:
         """The handlers by path."""
         streams = ("GET",) if self._bare is None else ("GET", "POST")
-        return {
-            self._path: for_methods(streams, self.handle),
-            self._messages: for_methods(("POST",), self.handle),
-        }
+        handle = self._serving.turns.handler(self.handle, self._serving.access.refused)
+        return {self._path: for_methods(streams, handle), self._messages: for_methods(("POST",), handle)}
 
     def handle(self, request: Request, responder: Responder) -> None:
         (self._begin if request.method == "GET" else self._posted)(request, responder)
