@@ -17,7 +17,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-
 from pathlib import Path
 
 from mcp_load import Load, Window, is_whole
@@ -57,7 +56,9 @@ def cpu_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def flooded(pid: int, port: int, ping: Callable[[int], bytes], name: str, connections: int, seconds: float) -> str:
+def flooded(
+    pid: int, port: int, ping: Callable[[int], bytes], name: str, connections: int, seconds: float
+) -> str:
     """One line: what a client with one connection saw beside so many hostile ones."""
     command = [sys.executable, __file__, str(port), name, str(connections), str(seconds + 1)]
     hostile = None if name == "none" else subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -85,7 +86,11 @@ def flooded(pid: int, port: int, ping: Callable[[int], bytes], name: str, connec
 
 def _hammer(port: int, text: bytes, ready: threading.Barrier, seconds: float, found: Counter[str]) -> None:
     with socket.create_connection(("127.0.0.1", port), 60, source_address=(HOSTILE, 0)) as client:
-        hello = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        hello = {
+            "protocolVersion": HANDSHAKE,
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
         begin = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode()
         head = _exchange(client, _post(begin, "")).partition(b"\r\n\r\n")[0].decode().lower()
         session = next((line for line in head.split("\r\n") if line.startswith("mcp-session-id:")), "")

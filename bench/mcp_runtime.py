@@ -281,7 +281,9 @@ def resume(args: argparse.Namespace, core: int) -> None:
 
 
 def flood(args: argparse.Namespace, core: int) -> None:
-    print("\nPings of one client beside 60 hostile connections (target: p50 under 50 ms).\nOn a busy machine look at the processor time")
+    print(
+        "\nPings of one client beside 60 hostile connections (target: p50 under 50 ms).\nOn a busy machine look at the processor time"
+    )
     for name in MESSAGES:
         with server("acuity", core) as (pid, port):
             load = Load(port, 1)

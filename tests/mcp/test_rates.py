@@ -180,5 +180,14 @@ def test_never_more_than_the_rate_and_one_burst(pauses: list[float], number: int
     assert passed <= number + sum(pauses) * number / 60 + 1e-6
 
 
+def test_a_principal_has_a_rate_that_no_agent_reaches_unless_another_is_set() -> None:
+    limits = RateLimits(Settings().rate, clock=Clock())
+    assert all(limits.check("alice") is None for _ in range(1000))
+    over = limits.check("alice")
+    assert over is not None
+    assert str(over.rate) == "1000/s"
+    assert limits.check("bob") is None
+
+
 def test_retry_after_is_rounded_up() -> None:
     assert [whole_seconds(wait) for wait in (0.01, 1.0, 1.2, 59.9)] == [1, 1, 2, 60]

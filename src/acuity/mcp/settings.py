@@ -88,7 +88,8 @@ class Settings:
     kept: int = 500  # finished jobs that are stored
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
-    rate: Rate | None = None  # requests of one principal; a token may have a rate of its own
+    # Requests of one principal; a token may have a rate of its own. More than any agent sends.
+    rate: Rate | None = Rate(1000, 1.0)
     tool_rates: Mapping[str, Rate] = field(default_factory=dict)  # of calls, by a tool's name or a pattern
     streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token

@@ -48,7 +48,12 @@ def test_what_looks_like_too_much_in_a_string_is_none() -> None:
         (b"[" * 1000 + b"]" * 1000, types.INVALID_REQUEST, None, "batches"),
         (b'{"a":' * 1000, types.PARSE_ERROR, None, "deeper than 50 levels"),
         (CALL % (b"[" * 48 + b"]" * 48), types.INVALID_REQUEST, 7, "deeper than 50 levels"),
-        (CALL % b'{"a":1,"b":2,"a":3}', types.INVALID_REQUEST, 7, "'a' comes twice in one object: send it once"),
+        (
+            CALL % b'{"a":1,"b":2,"a":3}',
+            types.INVALID_REQUEST,
+            7,
+            "'a' comes twice in one object: send it once",
+        ),
         (CALL % rb'{"a":"\":","b":1,"\u0062":2}', types.INVALID_REQUEST, 7, "'b' comes twice"),
         (b'{"id":7,"method":"ping","method":"tools/call"}', types.INVALID_REQUEST, 7, "'method' comes twice"),
         # These are no JSON either, but nobody has looked: it would take long.
