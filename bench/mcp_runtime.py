@@ -281,9 +281,8 @@ def resume(args: argparse.Namespace, core: int) -> None:
 
 
 def flood(args: argparse.Namespace, core: int) -> None:
-    print(
-        "\nPings of one client beside 60 hostile connections (target: p50 under 50 ms).\nOn a busy machine look at the processor time"
-    )
+    print("\nPings of one client beside 60 hostile connections (target: p50 under 50 ms)")
+    print("On a busy machine look at the processor time that the server used while a ping waited")
     for name in MESSAGES:
         with server("acuity", core) as (pid, port):
             load = Load(port, 1)
@@ -291,7 +290,7 @@ def flood(args: argparse.Namespace, core: int) -> None:
             load.close()
             text = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             ping = post(text, HANDSHAKE, {"mcp-session-id": session})
-            print(" ", flooded(pid, port, lambda _, ping=ping: ping, name, 60, args.seconds), flush=True)
+            print(" ", flooded(pid, port, lambda _, ping=ping: ping, name, args.seconds), flush=True)
 
 
 # ---- servers and requests -----------------------------------------------------------------------

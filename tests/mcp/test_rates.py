@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import SettingsError
 from acuity.mcp.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
+from acuity.mcp.settings import Settings
 
 MINUTE = parse_rate("60/min")
 TWO = parse_rate("2/min")

@@ -27,6 +27,7 @@ def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
 
 
+DEFAULT_RATE: Final = Rate(1000, 1.0)  # more than any agent sends
 MEMORY: Final = "memory"  # the store of sessions that end with the process
 
 # What becomes of a request to a client that can't answer it: sent and logged, left out, refused.
@@ -88,8 +89,7 @@ class Settings:
     kept: int = 500  # finished jobs that are stored
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
-    # Requests of one principal; a token may have a rate of its own. More than any agent sends.
-    rate: Rate | None = Rate(1000, 1.0)
+    rate: Rate | None = DEFAULT_RATE  # requests of one principal; a token may have a rate of its own
     tool_rates: Mapping[str, Rate] = field(default_factory=dict)  # of calls, by a tool's name or a pattern
     streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token

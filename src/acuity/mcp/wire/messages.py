@@ -125,7 +125,7 @@ def _check_bounds(document: dict[str, Any], text: bytes) -> None:
 
 
 def _id_in(text: bytes) -> types.RequestId | None:
-    """The id of a request that is not parsed, where it is at the beginning or the end, as clients write it."""
+    """The id of a request that is not parsed, if it is at the beginning or the end, as clients write it."""
     found = _FIRST.match(text[:_LOOKED_AT]) or _LAST.search(text[-_LOOKED_AT:])
     if found is None or b'"method"' not in text:
         return None

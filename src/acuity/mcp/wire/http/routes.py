@@ -1,4 +1,4 @@
-"""Requests handed out by path and method, the check of their bodies' type, and answers that handlers share."""
+"""Requests handed out by path and method, the check of a body's type, and answers that handlers share."""
 
 from __future__ import annotations
 
