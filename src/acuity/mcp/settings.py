@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from acuity.mcp.rates import Rate
+from acuity.mcp.rates import DEFAULT_RATE, Rate
 
 DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
@@ -27,7 +27,6 @@ def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
 
 
-DEFAULT_RATE: Final = Rate(1000, 1.0)  # more than any agent sends
 MEMORY: Final = "memory"  # the store of sessions that end with the process
 
 # What becomes of a request to a client that can't answer it: sent and logged, left out, refused.
