@@ -15,6 +15,7 @@ LONGEST_ID: Final = 1024  # characters
 LARGEST_ID: Final = 1 << 63  # and not reached
 MOST_ARGUMENTS: Final = 1000
 MOST_VALUES: Final = 10_000  # of all lists and objects together; to build and look at more takes too long
+SURELY_FEW: Final = 2 * MOST_VALUES  # bytes of a text that has no room for more
 MOST_LEVELS: Final = 50  # of lists and objects inside each other
 _LONGEST: Final = {"name": 1024, "cursor": 1024, "uri": 8192}  # characters of a parameter
 _SURELY_SHORT: Final = min(*_LONGEST.values(), MOST_ARGUMENTS)  # bytes of a text with no room for longer ones

@@ -12,6 +12,7 @@ from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
 from acuity.mcp.wire.message_bounds import (
+    SURELY_FEW,
     TOO_DEEP,
     TOO_LONG_ID,
     TOO_MANY,
@@ -104,7 +105,7 @@ def _document(text: bytes) -> dict[str, Any]:
     them would take long."""
     if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
         raise Refused(types.INVALID_REQUEST, _BATCH)
-    if has_too_many_values(text):
+    if len(text) > SURELY_FEW and has_too_many_values(text):
         raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
     try:
         document = pydantic_core.from_json(text, allow_inf_nan=False)
