@@ -58,7 +58,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = (args.folder or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        environ = {"VMAF_MCP_ALLOW": str(folder), "ACUITY_DATA": str(Path(temporary) / "data")}
+        environ = {
+            "VMAF_MCP_ALLOW": str(folder),
+            "ACUITY_DATA": str(Path(temporary) / "data"),
+            "ACUITY_LIMITS_RATE": "999999/s",
+        }
         for name in args.only.split(","):
             PARTS[name](args, folder, environ)
 

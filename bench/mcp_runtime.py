@@ -1,6 +1,6 @@
 """The Streamable HTTP runtime beside the SDK's own server, as ratios measured in one run.
 
-    python bench/mcp_runtime.py [--only calls,sessions,sweep,resume]
+    python bench/mcp_runtime.py [--only calls,sessions,sweep,resume,flood]
 
 calls     `tools/call` of an echo tool, 64 connections, both eras of the protocol: requests a second, CPU time
           a request (of all processes of a server), p50 and p99. acuity-worker has the tool in one worker
@@ -9,6 +9,7 @@ calls     `tools/call` of an echo tool, 64 connections, both eras of the protoco
 sessions  the memory of 10,000 sessions and of 2,000 open GETs
 sweep     how long requests wait while 10,000 sessions expire at once
 resume    from the restart of a killed server until a client gets the first event that it missed
+flood     how long the pings of one client wait beside 60 connections of another that sends heavy messages
 
 Servers have one core and the clients another, and the servers take turns. Answers are checked.
 """
@@ -33,6 +34,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from mcp_flood import MESSAGES, flooded
 from mcp_load import Load, Window
 from mcp_processes import descendants, is_over, own_cpu_seconds
 from mcp_wire import HANDSHAKE, STATELESS, free_port, wait_for
@@ -275,6 +277,22 @@ def resume(args: argparse.Namespace, core: int) -> None:
         )
 
 
+# ---- flood --------------------------------------------------------------------------------------
+
+
+def flood(args: argparse.Namespace, core: int) -> None:
+    print("\nPings of one client beside 60 hostile connections (target: p50 under 50 ms)")
+    print("On a busy machine look at the processor time that the server used while a ping waited")
+    for name in MESSAGES:
+        with server("acuity", core) as (pid, port):
+            load = Load(port, 1)
+            session = open_sessions(load, 1)[0]
+            load.close()
+            text = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            ping = post(text, HANDSHAKE, {"mcp-session-id": session})
+            print(" ", flooded(pid, port, lambda _, ping=ping: ping, name, args.seconds), flush=True)
+
+
 # ---- servers and requests -----------------------------------------------------------------------
 
 
@@ -368,6 +386,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, int], None]] = {
     "sessions": sessions,
     "sweep": sweep,
     "resume": resume,
+    "flood": flood,
 }
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
         connections_each=2_500,
         calls=1_000,
         calls_each=1_000,
+        rate=None,
     )
     metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
     middleware = [Observer(metrics), limits]

@@ -63,8 +63,8 @@ def test_depth_has_a_name(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (b'{"a": 1, "a": 1}', "a member comes twice"),
-        (b'{"a": [{"b": 1, "b": 2}]}', "a member comes twice"),
+        (b'{"a": 1, "a": 1}', "'a' comes twice"),
+        (b'{"a": [{"b": 1, "b": 2}]}', "'b' comes twice"),
         (b"[NaN]", "NaN is no JSON"),
         (b"-Infinity", "-Infinity is no JSON"),
         ('"é"'.encode("latin-1"), "can't decode byte"),

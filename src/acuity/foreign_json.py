@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+_SHOWN: Final = 80  # characters of a member's name in an error
 
 
 class NestedTooDeeply(ValueError):
@@ -44,9 +47,42 @@ def parse_strictly(text: bytes) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a member comes twice")  # readers could differ on which one counts
+    if len(found) != len(pairs):  # readers could differ on which one counts
+        doubled = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the member {doubled[:_SHOWN]!r} comes twice in one object")
     return found
+
+
+def members(text: bytes) -> int:
+    """How many members the objects of a JSON text have, those that come twice included."""
+    return _without_strings(_without_escapes(text)).count(b":")
+
+
+def has_more_values(text: bytes, most: int) -> bool:
+    """Whether a text has more values than that, told without building them, which would take long.
+
+    Of a text that is no JSON, the part before its fault is counted.
+    """
+    if len(text) <= 2 * most or _at_most(text) <= most:
+        return False  # the first is so of nearly all texts: a value has a character and a comma at least
+    bare = _without_escapes(text)
+    if bare.count(b'"') > 4 * most + 2:  # a name and a string for each
+        return True
+    return _at_most(_without_strings(bare)) > most
+
+
+def _without_escapes(text: bytes) -> bytes:
+    """Every quote that is left begins or ends a string."""
+    return text.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def _without_strings(bare: bytes) -> bytes:
+    return b"".join(bare.split(b'"')[::2])
+
+
+def _at_most(text: bytes) -> int:
+    """How many values a text can have at most: one after each of these characters."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
 
 
 def _no_constant(name: str) -> float:

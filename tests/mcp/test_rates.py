@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import SettingsError
 from acuity.mcp.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
+from acuity.mcp.settings import Settings
 
 MINUTE = parse_rate("60/min")
 TWO = parse_rate("2/min")
@@ -178,6 +180,30 @@ def test_never_more_than_the_rate_and_one_burst(pauses: list[float], number: int
         clock.now += pause
         passed += limits.check("alice") is None
     assert passed <= number + sum(pauses) * number / 60 + 1e-6
+
+
+def test_a_principal_has_a_rate_that_no_agent_reaches_unless_another_is_set() -> None:
+    limits = RateLimits(Settings().rate, clock=Clock())
+    assert all(limits.check("alice") is None for _ in range(1000))
+    over = limits.check("alice")
+    assert over is not None
+    assert str(over.rate) == "1000/s"
+    assert limits.check("bob") is None
+
+
+def test_the_default_rate_is_not_asked_for_elsewhere() -> None:
+    class Elsewhere:
+        async def take(self, holder: object, rate: Rate) -> float:
+            raise AssertionError("a request should not wait for another server")
+
+        def give_back(self, holder: object, rate: Rate) -> None: ...
+
+    async def main() -> None:
+        limits = RateLimits(Settings().rate, clock=Clock())
+        passed = [await limits.check_shared(Elsewhere(), "alice", None, None) is None for _ in range(1001)]
+        assert passed == [True] * 1000 + [False]
+
+    anyio.run(main)
 
 
 def test_retry_after_is_rounded_up() -> None:

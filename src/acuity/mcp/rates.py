@@ -42,6 +42,9 @@ class Rate(NamedTuple):
         return f"{self.number}/{unit}"
 
 
+DEFAULT_RATE: Final = Rate(1000, 1.0)  # of a principal where no other is set: more than any agent sends
+
+
 def parse_rate(text: object) -> Rate:
     """Parse a rate such as `60/min`; raises SettingsError."""
     found = _RATE.fullmatch(text) if isinstance(text, str) else None
@@ -143,9 +146,14 @@ class RateLimits:
     async def check_shared(
         self, shared: SharedBuckets, principal: str, own: Rate | None, params: Mapping[str, Any] | None
     ) -> Over | None:
-        """The same, with allowances that several servers share."""
+        """The same, with allowances that several servers share; the default rate is of each server alone."""
         taken: list[tuple[Hashable, Rate]] = []
         for holder, limit, entry in self._held(principal, own, params):
+            if limit is DEFAULT_RATE:
+                if (wait := self._allowances.wait(holder, limit)) > 0:
+                    return Over(wait, limit, entry)
+                self._allowances.take(holder, limit)
+                continue
             if (wait := await shared.take(holder, limit)) > 0:
                 for one in taken:
                     shared.give_back(*one)

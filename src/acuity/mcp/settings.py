@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from acuity.jobs.config import default_memory
-from acuity.mcp.rates import Rate
+from acuity.mcp.rates import DEFAULT_RATE, Rate
 
 DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
@@ -105,7 +105,7 @@ class Settings:
     kept: int = 500  # finished jobs that are stored
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
-    rate: Rate | None = None  # requests of one principal; a token may have a rate of its own
+    rate: Rate | None = DEFAULT_RATE  # requests of one principal; a token may have a rate of its own
     tool_rates: Mapping[str, Rate] = field(default_factory=dict)  # of calls, by a tool's name or a pattern
     streams: int = 256  # open subscriptions, all clients together
     streams_each: int = 64  # subscriptions of one address or token

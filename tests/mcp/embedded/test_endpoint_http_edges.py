@@ -21,6 +21,8 @@ BODY = json.dumps(call(1, "vmaf.status")).encode()
 
 def raw(body: bytes = BODY, *, head: str = "", host: str = "127.0.0.1", length: int | None = None) -> bytes:
     size = len(body) if length is None else length
+    if "Content-Type" not in head:
+        head += "Content-Type: application/json\r\n"
     return (
         f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {size}\r\n{head}\r\n".encode("latin-1")
         + body

@@ -61,6 +61,17 @@ def test_each_way_of_speaking_on_a_stream(way: str, fast: bool) -> None:
     run(main)
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_a_post_that_pages_may_send_unasked_is_refused(kind: str) -> None:
+    async def main() -> None:
+        async with at_sse() as (_, http, url):
+            headers = {"Origin": "http://localhost:3000", "Content-Type": kind}
+            reply = await http.post(url, content=json.dumps(call(1, "vmaf.status")), headers=headers)
+            assert (reply.status_code, "application/json" in reply.json()["error"]["message"]) == (415, True)
+
+    run(main)
+
+
 @pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize("fast", [True, False])
 def test_without_a_stream_the_answer_is_in_the_reply(way: str, fast: bool) -> None:

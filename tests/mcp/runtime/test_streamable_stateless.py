@@ -243,7 +243,7 @@ def test_what_is_refused_for_its_envelope_is_counted() -> None:
 def test_bare_requests_are_answered_where_they_are_served() -> None:
     async def main() -> None:
         async with running(bare=True) as served:
-            only = {"Accept": None, "Content-Type": None}
+            only = {"Accept": None}
             answer = served.client.post(call(1, "plain"), only)
             assert (answer.status, answer.kind, answer.headers) == (200, b"application/json", {})
             assert result_of(answer) == {"text": "", "n": 1.5}
@@ -257,6 +257,8 @@ def test_bare_requests_are_answered_where_they_are_served() -> None:
             with_half = {**with_envelope, "params": {**with_envelope["params"], "_meta": half}}
             answer = served.client.post(with_half, only)
             assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32602)
+            for kind in ("text/plain", "application/x-www-form-urlencoded", None):  # a page needs no leave
+                assert served.client.post(call(1, "plain"), {"Content-Type": kind}).status == 415
             assert served.client.begin().post(call(1, "plain")).status == 200  # sessions go on
             assert served.client.post(HELLO).headers.keys() == {b"mcp-session-id"}
 
@@ -283,7 +285,8 @@ def test_the_handler_of_bare_requests_reads_the_body_itself() -> None:
 
             def ask(body: bytes) -> FakeResponder:
                 answer = FakeResponder()
-                served.core.bare(Request("POST", "/sse", body=body), answer)
+                headers = {"content-type": "application/json"}
+                served.core.bare(Request("POST", "/sse", headers=headers, body=body), answer)
                 return answer
 
             assert result_of(ask(json.dumps(call(1, "plain")).encode()))["n"] == 1.5

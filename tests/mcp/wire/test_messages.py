@@ -14,6 +14,10 @@ from acuity.mcp.wire.messages import PlainRequest, Refused, encode, parse, parse
 from acuity.mcp.wire.streams import InFlight
 from transport_bench import run
 
+# As most clients write a call, and as the SDK's do.
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"v":%b}}}'
+SDK_CALL = b'{"method":"tools/call","params":{"name":"x","arguments":{"v":%b}},"jsonrpc":"2.0","id":7}'
+
 
 @pytest.mark.parametrize(
     ("text", "kind"),
@@ -29,6 +33,11 @@ def test_messages(text: bytes, kind: type[Any]) -> None:
     assert isinstance(parse(text), kind)
 
 
+def test_what_looks_like_too_much_in_a_string_is_none() -> None:
+    for value in (b'":,{["', rb'"\":\\"', b'"' + b",[{:" * 20_000 + b'"', b"[" * 47 + b"]" * 47):
+        assert isinstance(parse_request(CALL % value), PlainRequest)
+
+
 @pytest.mark.parametrize(
     ("text", "code", "request_id", "reason"),
     [
@@ -37,7 +46,19 @@ def test_messages(text: bytes, kind: type[Any]) -> None:
         (b'{"jsonrpc":"2.0","id":NaN,"method":"x"}', types.PARSE_ERROR, None, "not JSON"),
         (b'{"a":"\xff"}', types.PARSE_ERROR, None, "not UTF-8: byte 6"),
         (b"[" * 1000 + b"]" * 1000, types.INVALID_REQUEST, None, "batches"),
-        (b'{"a":' * 100_000, types.PARSE_ERROR, None, "nested too deeply"),
+        (b'{"a":' * 1000, types.PARSE_ERROR, None, "deeper than 50 levels"),
+        (CALL % (b"[" * 48 + b"]" * 48), types.INVALID_REQUEST, 7, "deeper than 50 levels"),
+        (
+            CALL % b'{"a":1,"b":2,"a":3}',
+            types.INVALID_REQUEST,
+            7,
+            "'a' comes twice in one object: send it once",
+        ),
+        (CALL % rb'{"a":"\":","b":1,"\u0062":2}', types.INVALID_REQUEST, 7, "'b' comes twice"),
+        (b'{"id":7,"method":"ping","method":"tools/call"}', types.INVALID_REQUEST, 7, "'method' comes twice"),
+        # These are no JSON either, but nobody has looked: it would take long.
+        (CALL % (b"[" + b"0," * 10_000), types.INVALID_REQUEST, 7, "more than 10000 values"),
+        (SDK_CALL % (b"[" + b"[]," * 10_000), types.INVALID_REQUEST, 7, "more than 10000 values"),
         (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', types.INVALID_REQUEST, None, "batches"),
         (b"[]", types.INVALID_REQUEST, None, "batches"),
         (b'"text"', types.INVALID_REQUEST, None, "JSON object"),

@@ -125,7 +125,7 @@ class EmbeddedConfig:
 
     def settings(self) -> Settings:
         """The limits on requests in flight, as CallLimits takes them."""
-        return Settings(calls=self.calls, calls_each=self.calls_each)
+        return Settings(calls=self.calls, calls_each=self.calls_each, rate=None)
 
 
 def _check_range(name: str, value: int, least: int, most: int) -> None:

@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector
 from acuity import __version__
 from acuity.jobs.job import OVER, Job, JobsStats
 from acuity.mcp.operations.latencies import CallCounts, Latencies
+from acuity.mcp.operations.loop_lag import LoopLag
 from acuity.mcp.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
 from acuity.mcp.operations.worker_figures import WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
@@ -121,6 +122,13 @@ class Metrics:
         self.connections = OpenConnections()
         connected = Gauge("acuity_mcp_connections", "Open network connections", registry=self.registry)
         connected.set_function(lambda: len(self.connections))
+        self.loop_lag = LoopLag()
+        late = Gauge(
+            "acuity_mcp_loop_lag_seconds",
+            "How late the event loop was at most in the last seconds",
+            registry=self.registry,
+        )
+        late.set_function(lambda: self.loop_lag.seconds)
         names = (*self._tools, UNKNOWN)
         for name in names:
             self._calls.add(name, OUTCOMES)

@@ -26,10 +26,6 @@ _MCP: Final = "mcp-"
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _NO_WEIGHT: Final = re.compile(r"q\s*=\s*0(\.0*)?")
-_CHARSET: Final = re.compile(r"charset\s*=")
-_UTF_8: Final = frozenset({"utf-8", "utf8"})
-_NOT_JSON: Final = "Unsupported Media Type: Content-Type must be application/json"
-_SHOWN: Final = 40  # characters of a header's value in an error
 
 
 def doubled(repeated: Collection[str]) -> str | None:
@@ -68,27 +64,6 @@ def _weighted(part: str) -> tuple[str, bool]:
 def _takes(weights: Mapping[str, bool], *kinds: str) -> bool:
     """Whether a media type is accepted: the most precise range that names it decides."""
     return next((weights[kind] for kind in (*kinds, "*/*") if kind in weights), False)
-
-
-def body_problem(headers: Mapping[str, str]) -> str | None:
-    """Why a body can't be read, by its headers; None: it is JSON in UTF-8, as it should be."""
-    encoding = headers.get("content-encoding")
-    if encoding is not None and encoding.lower() != "identity":
-        return f"Unsupported Media Type: the body is encoded as '{encoding[:_SHOWN]}': send it uncompressed"
-    return _type_problem(headers.get("content-type", ""))
-
-
-@lru_cache(maxsize=256)
-def _type_problem(content_type: str) -> str | None:
-    kind, *parameters = (word.strip().lower() for word in content_type.split(";"))
-    if kind != _JSON:
-        return _NOT_JSON
-    charset = next(
-        (word.partition("=")[2].strip('"') for word in parameters if _CHARSET.match(word)), "utf-8"
-    )
-    if charset not in _UTF_8:
-        return f"Unsupported Media Type: the charset is '{charset[:_SHOWN]}': send UTF-8"
-    return None
 
 
 @lru_cache(maxsize=16)

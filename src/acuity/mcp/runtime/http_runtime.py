@@ -84,7 +84,8 @@ async def http_runtime(
         await stack.enter_async_context(streamable.run())
         if workers is not None:
             await workers.start()
-        handle, peers, forwarder = drain.local(streamable.handle), None, None
+        handle = serving.turns.handler(drain.local(streamable.handle), counters.refused)
+        peers, forwarder = None, None
         if cluster is not None and ownership is not None:
             handle, peers, forwarder = await stack.enter_async_context(
                 traffic(handle, sessions, ownership, serving, counters, cluster)

@@ -28,11 +28,12 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
-from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted, body_problem
+from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted
 from acuity.mcp.runtime.parameter_headers import ParameterHeaders
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
 from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request, Responder
+from acuity.mcp.wire.http.routes import body_problem
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import has_envelope
 
@@ -131,6 +132,10 @@ class Bare:
     def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         """Answer a request."""
         core = self._core
+        if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
+            core.counters.refused["type"] += 1
+            refuse(responder, 415, INVALID_REQUEST, problem, message.id)
+            return
         if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
             responder.answer(200, quick, JSON)
             return

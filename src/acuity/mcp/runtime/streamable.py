@@ -46,7 +46,6 @@ from acuity.mcp.runtime.headers import (
     VERSION,
     Accepted,
     accepted,
-    body_problem,
     can_resume,
     doubled,
 )
@@ -58,6 +57,7 @@ from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session, compact
 from acuity.mcp.runtime.stateless import Bare, Stateless
 from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.routes import body_problem
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import Serving, has_envelope
 

@@ -26,6 +26,7 @@ from acuity.mcp.catalog import Services
 from acuity.mcp.endpoints import Endpoint, Open, Page
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.operations.logs import Redactor, configure_logging
+from acuity.mcp.operations.loop_lag import LoopLag
 from acuity.mcp.operations.metrics import HEALTH, Metrics, metrics_pages
 from acuity.mcp.operations.observe import Observer
 from acuity.mcp.operations.tracing import JobTracer, configure_tracing, trace_requests
@@ -189,10 +190,10 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
             if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
                 tools = list(made.tools) or await asyncio.to_thread(tool_names, options.settings)
             tell(named.oversights(tools))
-            ready = _Ready(workers)
+            ready = _Ready(workers, made.metrics.loop_lag)
             sources = Sources(options.settings, made.metrics, made.limits, made.services.jobs, ready)
             configuration.on_change += [made.limits.become, sources.use]
-            async with admin_port(options, sources, redactor) as admin:
+            async with admin_port(options, sources, redactor) as admin, made.metrics.loop_lag.watched():
                 with manager.watched():
                     await _serve(options, made, ready, admin, cluster, manager, workers, configuration.wire)
 
@@ -256,11 +257,12 @@ async def _serve(
 class _Ready:
     """Whether the server accepts work: from when all endpoints are open until it is asked to stop.
 
-    One whose methods are in workers needs one of those, too.
+    One whose methods are in workers needs one of those, too, and one whose loop is late should get no more.
     """
 
-    def __init__(self, workers: WorkerPool | None) -> None:
+    def __init__(self, workers: WorkerPool | None, lag: LoopLag) -> None:
         self._workers = workers
+        self._lag = lag
         self._problem: str | None = "the server is starting"
 
     def __call__(self) -> bool:
@@ -269,8 +271,8 @@ class _Ready:
     def problem(self) -> str | None:
         """Why it doesn't, in a sentence."""
         if self._problem is None and self._workers is not None:
-            return self._workers.problem()
-        return self._problem
+            return self._workers.problem() or self._lag.problem()
+        return self._problem or self._lag.problem()
 
     def opened(self) -> None:
         self._problem = None

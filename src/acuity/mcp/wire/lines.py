@@ -18,6 +18,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCRequest
 
 from acuity.mcp.wire.descriptors import hung_up
 from acuity.mcp.wire.framing import Fault, Frame, Framing
+from acuity.mcp.wire.http.turns import LARGE
 from acuity.mcp.wire.messages import Refused, encode, error_message, parse
 from acuity.mcp.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from acuity.mcp.wire.streams import Inbox, InFlight, Outbox
@@ -190,7 +191,10 @@ class LineConnection(asyncio.Protocol):
                 break
             if not self._writable.is_set():
                 break
-            self._handle(self._backlog.popleft())
+            frame = self._backlog.popleft()
+            self._handle(frame)
+            if isinstance(frame, bytes) and len(frame) > LARGE:
+                break  # one of these is enough for a turn
         if self._backlog and not self._waiting:
             self._waiting = True
             self._start(self._wait_for_room())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -10,7 +11,15 @@ import pydantic_core
 from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
-from acuity.mcp.wire.message_bounds import TOO_LONG_ID, excess, is_id_too_long
+from acuity.mcp.wire.message_bounds import (
+    SURELY_FEW,
+    TOO_DEEP,
+    TOO_LONG_ID,
+    TOO_MANY,
+    excess,
+    has_too_many_values,
+    is_id_too_long,
+)
 
 Message: TypeAlias = (
     types.JSONRPCRequest | types.JSONRPCNotification | types.JSONRPCResponse | types.JSONRPCError
@@ -20,7 +29,12 @@ _ID_TYPES: Final = frozenset({int, str})
 _BATCH: Final = "batches are not supported: send one message at a time"
 _SPACE: Final = b" \t\r\n"
 _WRONG: Final = {"id": "should be an integer or a string"}  # where the models' words don't help
-_TOO_DEEP: Final = "recursion limit"  # as the JSON parser words it; its limit is about 200 levels
+_RECURSION: Final = "recursion limit"  # as the JSON parser words it; its limit is about 200 levels
+_LOOKED_AT: Final = 2048  # bytes
+_SHORT: Final = rb'\s*"(?:jsonrpc|method)"\s*:\s*"[\w/.]*"\s*'  # the members that are beside an id
+_ID: Final = rb'\s*"id"\s*:\s*(\d{1,18}|"[\w-]{1,128}")\s*'
+_FIRST: Final = re.compile(rb"\s*\{(?:%b,)*%b," % (_SHORT, _ID))
+_LAST: Final = re.compile(rb"\},(?:%b,)*%b(?:,%b)*\}\s*$" % (_SHORT, _ID, _SHORT))  # behind the params
 
 
 class Refused(ValueError):
@@ -43,10 +57,7 @@ def error_message(code: int, reason: str, request_id: types.RequestId | None = N
 
 def parse(text: bytes) -> Message:
     """The message in a text; Refused says why there is none."""
-    _refuse_batch(text)
     document = _document(text)
-    if not isinstance(document, dict):
-        raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
     _check_bounds(document, text)
     return _message(document)
 
@@ -62,22 +73,17 @@ class PlainRequest:
 
 def parse_request(text: bytes) -> PlainRequest | Message:
     """The message in a text, as parse() has it; a request that is as it should be is a plain one."""
-    _refuse_batch(text)
-    try:
-        document = pydantic_core.from_json(text, allow_inf_nan=False)
-    except ValueError:
-        return parse(text)  # which says what is wrong
+    document = _document(text)
+    _check_bounds(document, text)
     if (
-        type(document) is dict
-        and document.get("jsonrpc") == "2.0"
+        document.get("jsonrpc") == "2.0"
         and type(method := document.get("method")) is str
         and "id" in document
         and type(request_id := document["id"]) in _ID_TYPES
         and ((params := document.get("params")) is None or type(params) is dict)
     ):
-        _check_bounds(document, text)
         return PlainRequest(request_id, method, params)
-    return parse(text)
+    return _message(document)
 
 
 def encode(message: Message) -> bytes:
@@ -94,32 +100,42 @@ def progress_params(
     return {"progressToken": token, "progress": progress, **said}
 
 
-def _refuse_batch(text: bytes) -> None:
-    """Refuse an array by its first byte: parsing a long one would take long."""
-    first = text[:1]
-    if first == b"[" or (first.isspace() and text.lstrip(_SPACE)[:1] == b"["):
+def _document(text: bytes) -> dict[str, Any]:
+    """The object in a text. An array is refused by its first byte, too many values by their commas: building
+    them would take long."""
+    if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
         raise Refused(types.INVALID_REQUEST, _BATCH)
+    if len(text) > SURELY_FEW and has_too_many_values(text):
+        raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
+    try:
+        document = pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refused(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
+    if type(document) is not dict:
+        raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
+    return document
 
 
 def _check_bounds(document: dict[str, Any], text: bytes) -> None:
     request_id = document.get("id")
     if is_id_too_long(request_id):
         raise Refused(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, which is too long to repeat
-    if (problem := excess(document, len(text))) is not None:
+    if (problem := excess(document, text)) is not None:
         known = as_request_id(request_id) if "method" in document else None
         raise Refused(types.INVALID_REQUEST, problem, known)
 
 
-def _document(text: bytes) -> Any:
-    try:
-        return pydantic_core.from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        raise Refused(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
+def _id_in(text: bytes) -> types.RequestId | None:
+    """The id of a request that is not parsed, if it is at the beginning or the end, as clients write it."""
+    found = _FIRST.match(text[:_LOOKED_AT]) or _LAST.search(text[-_LOOKED_AT:])
+    if found is None or b'"method"' not in text:
+        return None
+    return as_request_id(pydantic_core.from_json(found[1]))
 
 
 def _why_unreadable(text: bytes, reason: str) -> str:
-    if _TOO_DEEP in reason:
-        return "the message is nested too deeply"
+    if _RECURSION in reason:
+        return TOO_DEEP
     try:
         text.decode()
     except UnicodeDecodeError as error:

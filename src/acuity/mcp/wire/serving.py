@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from acuity.mcp.limits import CONNECTION
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.guard.access import Access
+from acuity.mcp.wire.http.turns import Turns
 from acuity.mcp.wire.messages import Message, PlainRequest
 from acuity.mcp.wire.streams import Inbox, Outbox
 
@@ -117,6 +118,7 @@ class Serving:
     access: Access = field(default_factory=Access)
     bare: bool = False  # whether requests are answered that come without a handshake and without an envelope
     quick: QuickAnswers = IGNORED
+    turns: Turns = field(default_factory=Turns)  # of large messages
     presence: Presence = IGNORED
     accounts: Accounts = IGNORED
     # Is given the SDK's connection of each client that has a lasting one.

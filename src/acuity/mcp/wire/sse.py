@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import anyio
 import pydantic_core
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest
+from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from acuity.mcp.limits import BUSY, Full, Quota
@@ -26,7 +26,7 @@ from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.wire.events import EventStream, event
 from acuity.mcp.wire.http.reply import TEXT
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
-from acuity.mcp.wire.http.routes import answer_text, for_methods, refuse
+from acuity.mcp.wire.http.routes import answer_text, body_problem, for_methods, refuse
 from acuity.mcp.wire.messages import Message, Refused, encode, parse
 from acuity.mcp.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from acuity.mcp.wire.streams import Inbox, InFlight, Outbox
@@ -87,10 +87,8 @@ class SseStreams:
     def paths(self) -> dict[str, Handler]:
         """The handlers by path."""
         streams = ("GET",) if self._bare is None else ("GET", "POST")
-        return {
-            self._path: for_methods(streams, self.handle),
-            self._messages: for_methods(("POST",), self.handle),
-        }
+        handle = self._serving.turns.handler(self.handle, self._serving.access.refused)
+        return {self._path: for_methods(streams, handle), self._messages: for_methods(("POST",), handle)}
 
     def handle(self, request: Request, responder: Responder) -> None:
         (self._begin if request.method == "GET" else self._posted)(request, responder)
@@ -160,6 +158,10 @@ class SseStreams:
     # ---- messages ---------------------------------------------------------------------------
 
     def _posted(self, request: Request, responder: Responder) -> None:
+        if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
+            self._serving.access.refused["type"] += 1
+            refuse(responder, Refused(INVALID_REQUEST, problem), 415)
+            return
         named = self._session_of(request)
         if named is None and self._bare is not None:
             self._bare(request, responder)
