@@ -255,6 +255,51 @@ def test_other_content(source: Path, tmp_path: Path) -> None:
         paired(source, other, align="auto")
 
 
+@pytest.fixture(scope="module")
+def others() -> list[Luma]:
+    return frames_of("screen")[:15]
+
+
+@pytest.mark.parametrize("start", [0, 20])
+def test_a_stretch_of_other_content_is_told(
+    start: int, source: Path, frames: list[Luma], others: list[Luma], tmp_path: Path
+) -> None:
+    shown = [*frames[:start], *others, *frames[start + 15 :]]
+    made = paired(source, encode_luma(tmp_path / "x.mp4", shown, crf="26"))
+    assert made.pairs == COUNT
+    (note,) = [note for note in made.notes if note.code == "alignment"]
+    assert note.level == "warning"
+    assert f"frames {start} to {start + 14} of" in note.text
+
+
+# Frames of the encode before and after those of the source, how many of the source, pairs, and what is said.
+STRANGE = {
+    "a tail instead of the last frames": (
+        0,
+        45,
+        15,
+        45,
+        "the last 15 and 15 frames of the videos don't match",
+    ),
+    "a tail after the last frame": (0, 60, 15, 60, "ended before"),
+    "a head": (15, 60, 0, 60, "is 15 frames behind"),
+}
+
+
+@pytest.mark.parametrize("case", STRANGE)
+@pytest.mark.parametrize("black", [False, True])
+def test_auto_pairs_no_frame_with_other_content(
+    case: str, black: bool, source: Path, frames: list[Luma], others: list[Luma], tmp_path: Path
+) -> None:
+    head, kept, tail, pairs, said = STRANGE[case]
+    strange = [np.full_like(others[0], 16)] * 15 if black else others
+    shown = [*strange[:head], *frames[:kept], *strange[:tail]]
+    made = paired(source, encode_luma(tmp_path / "x.mp4", shown, crf="26"), align="auto")
+    assert made.pairs == pairs
+    assert sum(decision.leave_out_dis for decision in made.decisions) == head
+    assert any(said in note.text for note in made.notes)
+
+
 def test_a_reference_of_one_colour(tmp_path: Path, frames: list[Luma]) -> None:
     flat = y4m(tmp_path / "flat.y4m", [np.full((HEIGHT, WIDTH), 90, np.uint8)] * COUNT)
     with pytest.raises(PairingError, match="other content"):

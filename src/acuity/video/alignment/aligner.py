@@ -27,6 +27,8 @@ _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
 _FEWEST: Final = 15  # pairs that a look at farther frames needs
 _FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
 _LAGGING: Final = 0.03  # how much larger the error is a frame away, where encoders lag by a frame or more
+_UNLIKE: Final = 400.0  # mean squared error of coarse cells that no encoder makes
+_MOST_UNLIKE: Final = 16  # stretches of such pairs that are remembered
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
 
@@ -48,6 +50,9 @@ class Aligner:
         self._name_at = 0  # frames after which the alarm is named
         self._look_at = 0  # frame of the next closer look
         self._patience = _PATIENCE
+        self.unlike: list[
+            tuple[int, int]
+        ] = []  # pairs that show different things: first and last of stretches
         self._unlike = 0  # windows in a row with other content
         self._other: int | None = None
 
@@ -55,6 +60,10 @@ class Aligner:
     def certain(self) -> bool:
         """Whether a finding will come, and only its name isn't known yet."""
         return bool(self._alarm) or self._other is not None
+
+    @property
+    def pairs(self) -> int:
+        return self._history.end + len(self._new[0])
 
     @property
     def recent(self) -> tuple[list[Signature], list[Signature]]:
@@ -77,9 +86,10 @@ class Aligner:
 
     def _take(self) -> Finding | None:
         """Look at the pairs that are new."""
-        history = self._history
+        history, new = self._history, len(self._new[0])
         history.extend(*self._new)
         self._new = ([], [])
+        self._note_unlike(history.end - new, history.error[-new:] > _UNLIKE * history.cells)
         if (found := self._look_on(history.end - REACH)) is not None:
             return found
         if history.end % WINDOW == 0:
@@ -105,6 +115,13 @@ class Aligner:
             self._alarm = ()
             return None
         return self._drift.refined(finding)
+
+    def _note_unlike(self, first: int, unlike: NDArray[np.bool_]) -> None:
+        for pair in (first + np.flatnonzero(unlike)).tolist():
+            if self.unlike and self.unlike[-1][1] == pair - 1:
+                self.unlike[-1] = self.unlike[-1][0], pair
+            elif len(self.unlike) < _MOST_UNLIKE:
+                self.unlike.append((pair, pair))
 
     def _look_on(self, limit: int) -> Finding | None:
         """Look at the frames before `limit`, each with its neighbours within reach."""

@@ -50,6 +50,9 @@ _RULE: Final = 3.0
 # Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
 _PHASE_AHEAD: Final = 3.0
 _PHASE: Final = 0.3
+# A frame shows something else if its best match is so many times as wrong as that of most, and this much.
+_FOREIGN: Final = 20.0
+_FOREIGN_ERROR: Final = 200.0
 # A frame beside a fault may belong to either side of it unless one error is so many times the other.
 _CLEAR: Final = 3.0
 _CERTAIN: Final = 20.0  # the cost of another place that rules it out
@@ -182,13 +185,14 @@ def best_path(
     costs: Costs,
     first: Sequence[int] = (0,),
     steps: Sequence[NDArray[np.intp]] | None = None,
+    foreign: NDArray[np.bool_] | None = None,
     *,
     ends: bool,
 ) -> tuple[NDArray[np.intp], float]:
     """For each frame the frame of the reference that it shows, or -1 if it is one too many; and the cost.
 
     The first frame may show one of `first` at no cost; `steps` are those of expected_steps(), None: each by
-    one. With `ends` both videos end with the block.
+    one. `foreign` frames show nothing of the reference. With `ends` both videos end with the block.
     """
     count = cost.shape[1]
     places = np.arange(count + 1)  # 0: the frame before the block
@@ -220,8 +224,10 @@ def best_path(
         jumps = jump < arrive
         origin = np.where(jumps, where[:-1], origin)
         first_extra = matched + costs.extra <= left_out + _EACH
-        # A frame that is one too many looks like the one before or after it.
+        # A frame that is one too many looks like the one before or after it, or like nothing.
         likeness = np.minimum(np.r_[row[0], row], np.r_[row, row[-1]])
+        if foreign is not None and foreign[frame]:
+            likeness = np.zeros_like(likeness)
         left_out = np.where(first_extra, matched + costs.extra, left_out + _EACH) + likeness
         matched = np.r_[np.inf, np.where(jumps, jump, arrive) + row]
         taken.append(_Step(origin, after_extra, first_extra))
@@ -346,7 +352,10 @@ class Solver:
         self.motion = float(motion.mean())
         fresh = fresh_errors(self.dis.signatures, self.ref.signatures, error)
         cost = frame_costs(fresh, motion, self.ref.signatures[0].size)
-        path, total = best_path(cost, self._costs, self._first, steps, ends=ends)
+        least = error.min(axis=1)
+        foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
+        cost[foreign] = _MOST
+        path, total = best_path(cost, self._costs, self._first, steps, foreign, ends=ends)
         if self._timed:
             by_times = self._by_times(cost, total)
             self.by_pictures = by_times is None

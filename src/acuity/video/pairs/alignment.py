@@ -91,6 +91,12 @@ def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
     return (picture.signature for picture in pictures if picture.signature is not None)
 
 
+def _others(aligner: Aligner) -> list[tuple[int, int]]:
+    """Stretches of pairs that show different things, beside most pairs, which don't."""
+    found = [(first, last) for first, last in aligner.unlike if last - first + 1 >= _SHOWN]
+    return found if 2 * sum(last - first + 1 for first, last in found) < aligner.pairs else []
+
+
 class Watch:
     """Looks at the pairs as they are scored; refuses, or adds one warning."""
 
@@ -132,9 +138,13 @@ class Watch:
             self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
         if self._aligner is None:
             return
-        self._aligner = None
+        aligner, self._aligner = self._aligner, None
         if self._moved is not None:
             self._tell_transformed(self._moved)
+        elif others := _others(aligner):
+            where = ", ".join(f"{first} to {last}" for first, last in others)
+            text = f"frames {where} of {self._plan.dis.name} show other pictures than {self._plan.ref.name}"
+            self._notes.append(warning(CODE, f"{text}: they are compared all the same"))
         elif (how := self._likeness.brightness) is not None:
             text = f"{self._plan.dis.name} is {how} than {self._plan.ref.name}"
             self._notes.append(warning("brightness", f"{text}: VMAF counts that for little"))
