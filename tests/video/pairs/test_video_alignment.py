@@ -255,6 +255,26 @@ def test_other_content(source: Path, tmp_path: Path) -> None:
         paired(source, other, align="auto")
 
 
+def test_auto_keeps_a_freeze_over_held_pictures(tmp_path: Path) -> None:
+    held = frames_of("twos")[:COUNT]
+    ref = encode_luma(tmp_path / "src.mkv", held, codec="ffv1")
+    shown = [*held[:21], *[held[20]] * 12, *held[33:]]
+    made = paired(ref, encode_luma(tmp_path / "x.mp4", shown, crf="24"), align="auto")
+    assert [(each.reason, each.leave_out_ref, each.leave_out_dis) for each in made.decisions] == [
+        ("frozen", 0, 0)
+    ]
+    assert made.pairs == COUNT
+
+
+def test_auto_invents_no_faults_where_the_quality_hides_them(tmp_path: Path) -> None:
+    """An encode of so low a quality that other frames fit better, of all frames."""
+    frames = frames_of("slowdark")
+    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    made = paired(ref, encode_luma(tmp_path / "x.mp4", frames, crf="40"), align="auto")
+    assert made.pairs == len(frames)
+    assert made.decisions == []
+
+
 @pytest.fixture(scope="module")
 def others() -> list[Luma]:
     return frames_of("screen")[:15]

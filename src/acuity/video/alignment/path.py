@@ -47,6 +47,9 @@ _LEAST_FRESH: Final = 0.02
 _PERIOD: Final = 30
 _TIMES: Final = 3
 _RULE: Final = 3.0
+# Pictures contradict a path if its errors are so many times the least ones, over so many frames.
+_CONTRADICTED: Final = 1.5
+_WINDOW: Final = 8
 # Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
 _PHASE_AHEAD: Final = 3.0
 _PHASE: Final = 0.3
@@ -266,6 +269,19 @@ def rules(ref: int, dis: int) -> list[Fraction]:
     return sorted(rule for rule in near if rule > 0 and abs(dis * rule - ref) <= max(rule, Fraction(1)))
 
 
+def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTRADICTED) -> bool:
+    """Whether other frames of the reference fit clearly better than those of a path, anywhere."""
+    frames = np.flatnonzero(path >= 0)
+    if not len(frames):
+        return True
+    size = min(_WINDOW, len(frames))
+    own, least = (
+        np.convolve(values, np.ones(size), "valid") + size * FLOOR
+        for values in (error[frames, path[frames]], error[frames].min(axis=1))
+    )
+    return bool((own > clearly * least).any())
+
+
 class Regular(NamedTuple):
     """A path by a rule, at its best phase."""
 
@@ -319,6 +335,8 @@ class Solver:
         self._timed = timed  # whether the frame rate varies, so that times tell which frames are missing
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
         self.by_pictures = not timed  # whether pictures alone told the last block's frames
+        self.foreign = False  # whether any frame shows nothing of the reference
+        self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
@@ -357,10 +375,12 @@ class Solver:
         cost[foreign] = _MOST
         path, total = best_path(cost, self._costs, self._first, steps, foreign, ends=ends)
         if self._timed:
-            by_times = self._by_times(cost, total)
+            by_times = self._by_times(error, cost, total)
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
         regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
+        self.foreign = self.foreign or bool(foreign.any())
+        self.straight = self.straight and self._is_straight(error)
         if regular is not None and regular.cost >= _RULE * total:
             regular = None
         elif regular is not None:
@@ -385,7 +405,13 @@ class Solver:
         self.dis.drop(decided)
         self._first = (self._next_place(),)
 
-    def _by_times(self, cost: Figures, total: float) -> NDArray[np.intp] | None:
+    def _is_straight(self, error: Figures) -> bool:
+        """Whether nothing contradicts that frames of the same number are the same."""
+        path = np.arange(len(error)) + self.dis.first - self.ref.first
+        path[(path < 0) | (path >= error.shape[1])] = -1
+        return not contradicted(error, path)
+
+    def _by_times(self, error: Figures, cost: Figures, total: float) -> NDArray[np.intp] | None:
         """The path that presentation times say; None if the pictures contradict it."""
         dis, ref = self._before
         mine, its = self.dis.times, self.ref.times
@@ -398,8 +424,11 @@ class Solver:
             matched = np.flatnonzero(by_times >= 0)
             missing = np.minimum(cost.min(axis=1) + _UNTIMED, _MOST)
             missing[matched] = cost[matched, by_times[matched]]
-            if missing.sum() < least:
-                best, least = by_times, float(missing.sum())
+            spent = float(missing.sum())
+            if not contradicted(error, by_times, _RULE) and 2 * len(matched) > len(by_times):
+                spent = min(spent, least / 2)
+            if spent < least:
+                best, least = by_times, spent
         return best
 
     def _next_place(self) -> int:

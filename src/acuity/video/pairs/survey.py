@@ -24,6 +24,8 @@ _FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that sh
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
+_FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
+_MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
 # How much larger the error is a frame away, where single frames are hard to tell apart, and where they can't.
 _BLURRED: Final = 0.3
 _UNSEEN: Final = 0.01
@@ -34,6 +36,7 @@ _ALIKE: Final = 0.4  # correlation of pictures that show the same
 _DOUBTFUL: Final = 0.05
 _UNKNOWN: Final = 1.0
 _SHOWN: Final = 8  # decisions that notes tell one by one
+_HELD: Final = 4  # frames for which pictures are held
 
 Take = Callable[[], Picture | None]
 Known = Mapping[int, Signature]
@@ -109,12 +112,13 @@ class Survey:
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
-        if (doubt := self._doubt / max(self.pairs, 1)) > _DOUBTFUL:
+        doubt = self._doubt / max(self.pairs, 1)
+        if self._hides(_BLURRED):
+            text = "a frame more or less is hard to see at this quality"
+            yield warning(CODE, f"{text}: the mean score may be off by a point or two")
+        elif doubt > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
-        elif self._hides(_BLURRED):
-            text = "a frame more or less is hard to see at this quality"
-            yield warning(CODE, f"{text}: the mean score may be off by some tenths")
 
     def _hides(self, sharpness: float) -> bool:
         """Whether the videos move, and frames beside each other are less apart than this."""
@@ -122,7 +126,27 @@ class Survey:
         return moves and self._aligner.sharpness < sharpness
 
     def run(self, ref: Take, dis: Take, most: int) -> None:
-        """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all."""
+        """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all.
+
+        Videos of one length, whose frames of the same number pass the test, are compared as they are unless
+        few frames are left out of both: what the quality hides must not become a fault.
+        """
+        straight = _Straight(self._solver) if self._plan.pair_by == "index" else None
+        try:
+            self._run(ref, dis, most, straight)
+            left = sum(done.leave_out_ref + done.leave_out_dis for done in self.decisions)
+            drifts = max(self._rest) > 0 or left > _FEW_LEFT * self.pairs
+            as_is = straight is not None and drifts and straight.holds(most)
+        except PairingError:
+            shows = self.pairs != 1 and all(self._seen)
+            as_is = straight is not None and shows and straight.goes_on(ref, dis, most)
+            if not as_is:
+                raise
+        if straight is not None and as_is:
+            self.decisions, self.pairs = [], straight.pairs
+            self._doubt, self._rest, self._perhaps = 0.0, (0, 0), None
+
+    def _run(self, ref: Take, dis: Take, most: int, straight: _Straight | None) -> None:
         solver, over = self._solver, [False, False]
         sides, takes = (solver.ref, solver.dis), (ref, dis)
         last = _START
@@ -130,6 +154,8 @@ class Survey:
             for side, wanted in enumerate(solver.wants):
                 while not over[side] and len(sides[side]) < wanted:
                     over[side] = not self._read(side, sides[side], takes[side])
+            if straight is not None:
+                straight.add()
             if last == _START:
                 if None in self._lengths and all(over):  # a container that doesn't say it
                     self._lengths = len(solver.ref), len(solver.dis)
@@ -178,15 +204,16 @@ class Survey:
     def _decide(self, last: _Match, now: _Match, ref: Known, dis: Known) -> None:
         """Record what is done about frames between two matches, of which the other video has none."""
         extra, lost, first = now.dis - last.dis - 1, now.ref - last.ref - 1, last.dis + 1
-        recent = [done for done in self.decisions[-1:] if done.pair == self.pairs - 1]
-        if repeats := bool(lost and recent and recent[0].reason == "doubled"):
-            # Of the frames that repeat one, the last was matched with it: the video stood still.
+        repeats = self._repeats(last, now, dis, ref) if lost else 0
+        if repeats:
+            # Of the frames that repeat one, the last were matched with it: the video stood still.
             repeated = self.decisions.pop().leave_out_dis
-            extra, first = extra + repeated, first - repeated - 1
+            extra, first = extra + repeated, first - repeated - repeats
         instead = min(extra, lost)  # frames shown at the place of others, with which they are compared
         if instead:
-            still = _motion(dis, first, now.dis - 1) < _STANDS * _motion(ref, last.ref, now.ref)
-            end = first + instead - (not repeats)
+            moves = _motion(ref, last.ref - max(repeats - 1, 0), now.ref)
+            still = _motion(dis, first, now.dis - 1) < _STANDS * moves
+            end = first + instead + repeats - 1
             shown = f"from frame {first} to {end}" if end > first else f"at frame {first}"
             ref_name, dis_name = self._plan.ref.name, self._plan.dis.name
             said = (
@@ -201,6 +228,16 @@ class Survey:
             self.pairs += instead
         if extra != lost:
             self._leave_out(last, now, lost=lost - instead, extra=extra - instead)
+
+    def _repeats(self, last: _Match, now: _Match, dis: Known, ref: Known) -> int:
+        """How many pairs are of the frames that were just left out because they repeat one; 0: none."""
+        done = self.decisions[-1] if self.decisions else None
+        if done is None or done.reason != "doubled" or self.pairs - done.pair > _HELD:
+            return 0
+        repeats = self.pairs - done.pair
+        moves = _motion(ref, last.ref - repeats, now.ref)
+        first = last.dis - repeats - done.leave_out_dis + 1
+        return repeats if repeats == 1 or _motion(dis, first, last.dis) < _STANDS * moves else 0
 
     def _leave_out(self, last: _Match, now: _Match, *, lost: int, extra: int) -> None:
         ref, dis = self._plan.ref.name, self._plan.dis.name
@@ -276,8 +313,9 @@ class Survey:
             self._tell(finding)
         if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
             self._tell(Finding("other", 0, 0, self.pairs))
-        left = [sum(getattr(d, f"leave_out_{side}") for d in self.decisions) for side in ("ref", "dis")]
-        if min(left) > _MOST_LEFT * self.pairs:
+        left = [sum(getattr(done, f"leave_out_{side}") for done in self.decisions) for side in ("ref", "dis")]
+        with_tails = [count + rest for count, rest in zip(left, self._rest, strict=True)]
+        if min(left) > _MOST_LEFT * self.pairs or min(with_tails) > _MOST_WITH_TAILS * self.pairs:
             raise PairingError(
                 f"only {frames_in_words(self.pairs)} of {dis} match frames of {ref} in their order, so"
                 " nothing is gained by leaving out others: pass ",
@@ -293,6 +331,59 @@ class Survey:
                 off,
                 " to compare frame n with frame n, or compare a better encode",
             )
+
+
+class _Straight:
+    """Tries frames of the same number as pairs, beside what is solved."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self._aligner = Aligner()
+        self._found = False  # whether they aren't
+        self.pairs = 0
+
+    def add(self) -> None:
+        """Take in the frames that both videos have now."""
+        ref, dis = self._solver.ref, self._solver.dis
+        if self.pairs < max(ref.first, dis.first):  # the videos are too far apart
+            self._found = True
+        while not self._found and self.pairs < min(ref.first + len(ref), dis.first + len(dis)):
+            self._pair(ref.signatures[self.pairs - ref.first], dis.signatures[self.pairs - dis.first])
+
+    def goes_on(self, ref: Take, dis: Take, most: int) -> bool:
+        """Whether they pass the test to the end, where nothing else can be decided."""
+        solver = self._solver
+        if self._found or solver.foreign:
+            return False
+        sides = tuple(
+            itertools.chain(side.signatures[self.pairs - side.first :], _signatures(take))
+            for side, take in ((solver.ref, ref), (solver.dis, dis))
+        )
+        for one, other in itertools.zip_longest(*sides):
+            if most and self.pairs >= most:
+                break
+            if one is None or other is None:
+                return False
+            self._pair(one, other)
+        return self._passes()
+
+    def holds(self, most: int) -> bool:
+        """Whether both videos have the same number of frames, and these pass the test."""
+        ends = [side.first + len(side) for side in (self._solver.ref, self._solver.dis)]
+        same = ends[0] == ends[1] == self.pairs or bool(most)
+        return same and self._solver.straight and not self._solver.foreign and self._passes()
+
+    def _passes(self) -> bool:
+        return not self._found and self._aligner.end() is None
+
+    def _pair(self, ref: Signature, dis: Signature) -> None:
+        self.pairs += 1
+        self._found = self._aligner.add(ref, dis) is not None or self._found
+
+
+def _signatures(take: Take) -> Iterator[Signature]:
+    while (picture := take()) is not None and picture.signature is not None:
+        yield picture.signature
 
 
 def _motion(signatures: Known, first: int, last: int) -> float:
