@@ -98,7 +98,7 @@ def test_envoy_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
         address = first["lb_endpoints"][0]["endpoint"]["address"]["socket_address"]
         assert address == {"address": "127.0.0.1", "port_value": port}
     listens = resources["listeners"][0]["address"]["socket_address"]["port_value"]
-    assert f"listen 127.0.0.1:{listens};" in (FOLDER / "nginx.conf").read_text()
+    assert f"listen 127.0.0.1:{listens} " in (FOLDER / "nginx.conf").read_text()
 
 
 def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:

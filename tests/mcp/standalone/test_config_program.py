@@ -15,6 +15,7 @@ http = 0
 
 [mcp]
 max_sessions = 1
+session_safe_seconds = 0
 
 [limits]
 rate = "3/hour"

@@ -150,7 +150,7 @@ def test_sentences_of_the_reference(folder: Path, change: dict[str, str], senten
         ({"model": "/etc/model.onnx"}, "not under an allowlisted root"),
         ({"model": "/etc/passwd"}, "not under an allowlisted root"),
         ({"model": "{folder}/rated.parquet"}, "rated.parquet' is no tiny model: name an .onnx file"),
-        ({"model": "m" * 5000}, "should be at most 4096 characters"),
+        ({"model": "m" * 5000}, "is longer than 4095 bytes"),
         ({"input_name": "x" * 257}, "should be at most 256 characters"),
         ({"features": "{folder}/text.parquet"}, "is not a parquet file"),
         ({"model": "{folder}/broken.onnx"}, "broken.onnx"),

@@ -41,7 +41,7 @@ def with_server(folder: Path, scenario: Scenario, *, tasks: bool = False, **sett
     """Let a scenario ask a server of its own, which stores its jobs in the folder."""
 
     async def main() -> Any:
-        asked = Settings(data=folder / "data", allow=(str(folder),), **settings)
+        asked = Settings(data=folder / "data", allow=(str(folder),), rate=None, **settings)
         options: dict[str, Any] = {"extensions": [TaskClient()], "mode": MODERN} if tasks else {}
         with anyio.fail_after(PATIENCE):
             async with product(asked) as made, Client(made.server, **options) as client:

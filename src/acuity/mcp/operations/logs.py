@@ -25,8 +25,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from opentelemetry.trace import get_current_span
-
 from acuity.errors import SettingsError
 from acuity.mcp.wire.http.request import CURRENT_ID
 from acuity.text import one_line, shown_id
@@ -236,6 +234,8 @@ def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
 
 def current_trace() -> str | None:
     """The id of the trace that the present request is part of; None: it is part of none."""
+    from opentelemetry.trace import get_current_span  # the names in here are needed without it, too
+
     span = get_current_span().get_span_context()
     return f"{span.trace_id:032x}" if span.is_valid else None
 

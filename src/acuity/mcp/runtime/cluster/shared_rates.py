@@ -7,6 +7,7 @@ with the next question. While Redis is gone, each node allows the rate divided b
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections import OrderedDict
@@ -66,7 +67,8 @@ class SharedAllowances:
         if now < share.refused_until:
             return share.refused_until - now
         try:
-            return await self._ask(share, holder, rate, now)
+            # In a task of its own: calls are begun outside of any, and time limits need one.
+            return await asyncio.ensure_future(self._ask(share, holder, rate, now))
         except ClusterUnavailable:
             part = rate._replace(number=max(1, rate.number // max(1, self._nodes.living)))
             if (wait := self._alone.wait(holder, part)) == 0:

@@ -75,7 +75,9 @@ class Scopes:
         table = self.tools if kind == "tools" else self.others.get(kind, {})
         if own is None and not (scopes and table):
             return None
-        return (own or frozenset()).union(*(table.get(scope, frozenset()) for scope in scopes))
+        opened = (own or frozenset()).union(*(table.get(scope, frozenset()) for scope in scopes))
+        # A scope opens methods besides the protocol's own, without which no other list means anything.
+        return opened | _PROTOCOL if kind == "methods" and own is None else opened
 
 
 NO_SCOPES: Final = Scopes()
