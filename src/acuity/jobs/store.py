@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
+from acuity.access.path_roots import OUTPUTS
 from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.database import Database
@@ -143,6 +144,9 @@ class Store:
         path: Path | None = None
         if self._folder is not None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._folder / OUTPUTS).mkdir(
+                mode=0o700, exist_ok=True
+            )  # clients make no folder
             self._instance = Instance(self._folder / "servers")
             path = self._folder / FILE
         try:

@@ -12,7 +12,7 @@ from acuity.jobs.worker.worker_process import WorkerProcess
 
 logger: Final = logging.getLogger(__name__)
 
-_IDLE_MEMORY: Final = 512 << 20  # bytes that an idle worker may keep, where several processes have workers
+_IDLE_MEMORY: Final = 512 << 20  # bytes that an idle worker may keep; less if that is most of its share
 _GRACE: Final = 5.0  # seconds to wait for the end of killed processes
 
 
@@ -47,8 +47,8 @@ class Pool:
     def give_back(self, worker: WorkerProcess) -> None:
         if self._closed:
             worker.kill()
-        elif worker.usable and self._config.turns is not None and worker.memory() > _IDLE_MEMORY:
-            worker.kill()  # other processes have idle workers, too, and memory is counted for those that run
+        elif worker.usable and worker.memory() > min(_IDLE_MEMORY, self._config.memory_each // 2):
+            worker.kill()  # what a job leaves behind would be missing to the next one, or to other workers
         elif worker.usable:
             self._idle.append(worker)
 

@@ -9,6 +9,7 @@ import pytest
 
 from acuity.mcp.rates import Rate, RateLimits
 from acuity.mcp.runtime.cluster.shared_rates import SharedAllowances
+from acuity.mcp.runtime.dispatcher import continued
 from cluster_ground import ground
 from redis_server import RedisServer, needs_redis, redis_server
 
@@ -34,6 +35,25 @@ def test_two_nodes_let_through_what_one_would(server: RedisServer) -> None:
             assert 55 <= sum(found) <= 60  # shares that are not spent yet are at most a twentieth each
             assert 0 < await made[0].take("token:a", RATE) <= 60
             assert await _through(made[0], "token:b", 5) == 5, "another principal has its own"
+
+    asyncio.run(main())
+
+
+def test_a_call_that_begins_outside_of_a_task_is_counted(server: RedisServer) -> None:
+    """As those of workers do, until they have to wait for something."""
+
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            shared = SharedAllowances((await nodes.node("e")).nodes)
+            loop, answer = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+            def begin() -> None:
+                work = shared.take("token:e", RATE)
+                task = loop.create_task(continued(work, work.send(None)))
+                task.add_done_callback(lambda done: answer.set_result(done.exception() or done.result()))
+
+            loop.call_soon(begin)
+            assert await answer == 0
 
     asyncio.run(main())
 
