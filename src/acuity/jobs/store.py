@@ -144,9 +144,7 @@ class Store:
         path: Path | None = None
         if self._folder is not None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self._folder / OUTPUTS).mkdir(
-                mode=0o700, exist_ok=True
-            )  # clients make no folder
+            (self._folder / OUTPUTS).mkdir(mode=0o700, exist_ok=True)  # clients make no folder
             self._instance = Instance(self._folder / "servers")
             path = self._folder / FILE
         try:
