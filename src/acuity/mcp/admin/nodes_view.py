@@ -106,8 +106,6 @@ class KnownNodes:
             async with asyncio.timeout(_MOST):
                 self._found = await nodes.statuses()
             self._failed, self._answered = False, self._clock()
-            if not asking.done():
-                asking.set_result(None)  # those who wait for the list don't wait for the rest
             living = self._living()
             said = await asyncio.gather(*(self._ask_node(node, RUNTIME, "") for node in living))
             self._others = {node.label: one for node, one in zip(living, said, strict=True)}

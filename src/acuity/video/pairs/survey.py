@@ -104,7 +104,8 @@ class Survey:
             yield info(CODE, decision.text)
         if rest := self.decisions[_SHOWN:]:
             left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in rest)
-            text = f"{len(rest)} more places like these, with {frames_in_words(left)} left out"
+            places = "1 more place like these" if len(rest) == 1 else f"{len(rest)} more places like these"
+            text = f"{places}, with {frames_in_words(left)} left out"
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
         if min(self._rest) > 0:
             text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
