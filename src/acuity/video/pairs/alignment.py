@@ -147,9 +147,7 @@ class Watch:
             self._notes.append(warning(CODE, f"{text}: they are compared all the same"))
         elif (how := self._likeness.brightness) is not None:
             text = f"{self._plan.dis.name} is {how} than {self._plan.ref.name}"
-            self._notes.append(
-                warning("brightness", f"{text}: the score counts that more or less, by the model")
-            )
+            self._notes.append(warning("brightness", f"{text}: models count that more or less"))
 
     def leave(self) -> None:
         """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""
