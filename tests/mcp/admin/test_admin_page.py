@@ -105,10 +105,9 @@ def test_an_operator_signs_in_looks_around_and_kicks(chromium: Chromium) -> None
             await page.until("document.querySelector('#login-problem').textContent.includes('unknown')")
             await sign_in(page, ground)
             assert await page.value(FOCUS) == "Overview"
-            charts = await page.value(
-                "[...document.querySelectorAll('svg.chart')].map((chart) => chart.ariaLabel).join('; ')"
-            )
-            assert "Request p95, last hour: Request p95 none;" in charts
+            labels = "[...document.querySelectorAll('svg.chart')].map((chart) => chart.ariaLabel).join('; ')"
+            await page.until(f"{labels}.includes('Request p95, last hour: Request p95 none;')")
+            charts = await page.value(labels)
             assert " 0.0 ms" not in charts
 
             session = await open_session(ground.mcp, ground.http)

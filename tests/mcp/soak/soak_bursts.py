@@ -28,7 +28,7 @@ async def bursts(tally: Tally, notes: int = NOTES, sessions: int = SESSIONS) -> 
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Ground(Path(folder), ttl=_TTL) as ground:
         # At one node: its proxy is not what is tried here.
         url = f"http://127.0.0.1:{ground.nodes[0].port}/mcp"
-        async with http_client(patient=True) as http:
+        async with http_client(patient=True, Authorization=f"Bearer {ground.tokens['soak']}") as http:
             await _one_call(await _begun(url, http, tally), notes, tally)
             await _many_sessions(url, http, sessions, tally)
 

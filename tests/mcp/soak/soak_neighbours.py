@@ -8,6 +8,7 @@ It has 60 connections that send messages of 1 MB, and 4 that ask for long work, 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import time
@@ -84,7 +85,8 @@ async def disturb(
         await anyio.sleep(window)
         waits.is_hostile = True
         command = [sys.executable, __file__, url, token, f"{window}"]
-        done = await anyio.run_process(command, stderr=None)
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # a program has no test's folders
+        done = await anyio.run_process(command, stderr=None, env=paths)
         waits.is_hostile = False
         for status, many in json.loads(done.stdout).items():
             tally.note(f"hostile_{status}", many)
