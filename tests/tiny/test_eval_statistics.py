@@ -149,11 +149,11 @@ def p_value_of(first: Vector, second: Vector, target: Vector) -> float:
 def test_models_as_good_as_each_other_are_rarely_told_apart() -> None:
     random = np.random.default_rng(5)
     rejected = 0
-    for _ in range(100):
+    for _ in range(40):
         target = random.normal(size=60)
         first, second = (target + random.normal(size=60) for _ in range(2))
         rejected += p_value_of(first, second, target) < 0.05
-    assert rejected <= 13  # 5 are expected, and 14 or more in one trial of 2,000
+    assert rejected <= 8  # 2 are expected, and 9 or more in one trial of 5,000
 
 
 def test_a_better_model_is_told_apart() -> None:
