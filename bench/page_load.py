@@ -3,7 +3,7 @@
     page_load.py PORT TOKEN
 
 It says `ready` after its first look, and goes on until stdin is closed; then it says what it saw, as one line
-of JSON. The times between its questions are those of mcp/embedded/page/static/live.js and live_worst.js.
+of JSON. The times between its questions are those of mcp/embedded/static/live.js and live_worst.js.
 """
 
 from __future__ import annotations

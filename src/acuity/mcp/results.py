@@ -121,13 +121,6 @@ _MOST: Final = 900_000  # bytes of an answer, which has each figure twice: struc
 _AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, through its quotes
 _LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
 
-OMITTED_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "description": "Only where `frames` is empty because the figures were left out.",
-    "properties": {"count": {"type": "integer"}, "remedy": {"type": "string"}},
-    "required": ["count", "remedy"],
-}
-
 
 def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
     """The document with or without its frames; None: with them if they fit."""

@@ -23,16 +23,18 @@ def record(
 
 
 def outline(
-    required: Mapping[str, str | list[str]], optional: Mapping[str, str | list[str]] | None = None
+    required: Mapping[str, str | Sequence[str]],
+    optional: Mapping[str, str | Sequence[str]] | None = None,
+    **notes: str,
 ) -> dict[str, Any]:
-    """An object with at least these entries, by their types.
+    """An object with at least these entries, by their types; `notes` describe those that need it.
 
     Output schemas are this short because clients put the whole list of tools into a model's context.
     """
     entries = {**required, **(optional or {})}
     return {
         "type": "object",
-        "properties": {name: {"type": kind} for name, kind in entries.items()},
+        "properties": {name: _typed(kind, notes.get(name), {}) for name, kind in entries.items()},
         "required": list(required),
     }
 
@@ -42,26 +44,27 @@ def array(items: Mapping[str, Any], description: str | None = None) -> dict[str,
     return schema if description is None else {**schema, "description": description}
 
 
-def text(description: str | None = None) -> dict[str, Any]:
-    return _typed("string", description)
+def text(description: str | None = None, **more: Any) -> dict[str, Any]:
+    return _typed("string", description, more)
 
 
-def number(description: str | None = None) -> dict[str, Any]:
-    return _typed("number", description)
+def named(description: str) -> dict[str, Any]:
+    """A name, a model or a path."""
+    return text(description, minLength=1, maxLength=4096)
 
 
-def whole(description: str | None = None) -> dict[str, Any]:
-    return _typed("integer", description)
+def number(description: str | None = None, **more: Any) -> dict[str, Any]:
+    return _typed("number", description, more)
 
 
-def flag(description: str | None = None) -> dict[str, Any]:
-    return _typed("boolean", description)
+def whole(description: str | None = None, **more: Any) -> dict[str, Any]:
+    return _typed("integer", description, more)
 
 
-def or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same schema, or null."""
-    return {**schema, "type": [schema["type"], "null"]}
+def flag(description: str | None = None, **more: Any) -> dict[str, Any]:
+    return _typed("boolean", description, more)
 
 
-def _typed(kind: str, description: str | None) -> dict[str, Any]:
-    return {"type": kind} if description is None else {"type": kind, "description": description}
+def _typed(kind: str | Sequence[str], description: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    said = {} if description is None else {"description": description}
+    return {"type": kind, **said, **more}

@@ -12,8 +12,7 @@ from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.mcp.embedded.steering.clients import Client
-from acuity.mcp.embedded.steering.commands import Handoff
-from acuity.mcp.embedded.steering.model_loader import ModelLoader
+from acuity.mcp.embedded.steering.commands import Handoff, ModelLoader
 from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
 

@@ -18,13 +18,15 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
-from acuity.mcp.embedded.catalog import embedded_catalog
-from acuity.mcp.embedded.compute import Compute
+from acuity.mcp.embedded.assembly import embedded_catalog
+from acuity.mcp.embedded.config import EmbeddedConfig
 from acuity.mcp.embedded.live.scores import Scores
 from acuity.mcp.embedded.live.state import MAX_AGE, LiveState
+from acuity.mcp.embedded.presence import EndSignals
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
-from acuity.mcp.embedded.steering.commands import Handoff
-from acuity.mcp.embedded.steering.model_loader import ModelLoader
+from acuity.mcp.embedded.steering.clients import Leases
+from acuity.mcp.embedded.steering.commands import Handoff, ModelLoader
+from acuity.mcp.embedded.tools.computing import Compute
 from acuity.measure import Measurement
 from moving_pictures import pair
 from tool_results import sentence_of
@@ -77,7 +79,9 @@ class Ground:
         self.scores = Scores(self.live)
         self.compute = Compute(paths)
         self.bus = CountedBus()
-        self.catalog = embedded_catalog(self.live, self.steer, self.bus, self.compute, self.scores)
+        leases = Leases(measurement.gate, lambda _: True)
+        shared = self.live, self.scores, self.steer, leases, self.bus, self.compute
+        self.catalog = embedded_catalog(*shared, EndSignals(), EmbeddedConfig())
         self.server = build_server(self.catalog, name="test", version="1")
         self._schemas = {tool.name: tool.output_schema for tool in self.catalog.tools}
         self._thread = ThreadPoolExecutor(1)  # the one that measures

@@ -20,7 +20,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.mcp.embedded.presence import Presence
-from acuity.mcp.embedded.resources.subscriptions import UpdatePublisher
+from acuity.mcp.embedded.subscriptions import UpdatePublisher
 from acuity.measure.feed import feed
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity import EmbeddedConfig, EmbeddedError, EmbeddedServer
+from acuity import EmbeddedError, EmbeddedServer
 from bridge_room import measuring
 from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, start
 from moving_pictures import pair
@@ -123,25 +123,6 @@ def test_one_server_at_a_time_steers_a_measurement(tmp_path: Path) -> None:
                 second.start_uds(tmp_path / "t")
         with EmbeddedServer(measurement) as third:
             third.start_uds(tmp_path / "t")
-
-
-def test_a_full_queue_is_an_error_of_the_protocol(tmp_path: Path) -> None:
-    config = EmbeddedConfig(queue_depth=2)
-    with measuring() as measurement, EmbeddedServer(measurement, config) as server:
-        server.start_uds(tmp_path / "s")
-        with connected(tmp_path / "s") as client:
-            for _ in range(3):
-                client.send("tools/call", name="vmaf.pause", arguments={})
-            refused = client.receive()
-            assert refused is not None
-            assert refused["id"] == 3
-            assert refused["error"]["data"] == {"code": "VMAF_ERR_MCP_QUEUE_FULL"}
-            assert client.call("vmaf.status")["queue"] == {
-                "depth": 2, "waiting": 2, "outstanding": 2, "refused": 1
-            }  # fmt: skip
-            measurement.add(*pair(0))
-            found = [client.receive(), client.receive()]
-            assert sorted(message["id"] for message in found if message) == [1, 2]
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:

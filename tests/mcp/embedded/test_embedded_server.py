@@ -221,21 +221,3 @@ def test_a_long_path(tmp_path: Path) -> None:
         pytest.raises(EmbeddedError, match="107 are the most: shorten it"),
     ):
         server.start_uds(tmp_path / ("s" * 108))
-
-
-def test_what_is_no_socket_stays(tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("mine")
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        with pytest.raises(EmbeddedError, match="is no socket"):
-            server.start_uds(tmp_path / "s")
-        server.start_uds(tmp_path / "t")
-    assert (tmp_path / "s").read_text() == "mine"
-
-
-def test_a_live_ones_is_not(tmp_path: Path) -> None:
-    with measuring() as first, EmbeddedServer(first) as there, measuring() as second:
-        there.start_uds(tmp_path / "s")
-        with EmbeddedServer(second) as server, pytest.raises(EmbeddedError, match="in use by another server"):
-            server.start_uds(tmp_path / "s")
-        with connected(tmp_path / "s") as client:
-            assert client.call("vmaf.status")["frames_read"] == 0

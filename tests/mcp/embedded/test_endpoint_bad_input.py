@@ -87,21 +87,6 @@ def test_wrong_arguments_and_unknown_tools_are_failed_calls(tmp_path: Path) -> N
     run(main)
 
 
-@pytest.mark.parametrize("length", [65_537, 300_000])
-def test_a_line_that_is_too_long_is_skipped(length: int, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with at_socket(tmp_path) as (_, client):
-            fits = json.dumps(call(1, text="")).encode()
-            fits = fits.replace(b'""', b'"' + b"x" * (65_536 - len(fits)) + b'"')
-            assert len(fits) == 65_536
-            assert (await client.ask(fits))["id"] == 1
-            await client.send(b"x" * length)
-            assert await client.error() == (-32600, None, "the message is longer than 65536 bytes")
-            assert (await client.ask(call(2)))["id"] == 2
-
-    run(main)
-
-
 def test_the_limit_can_be_set(tmp_path: Path) -> None:
     async def main() -> None:
         async with at_socket(tmp_path, WireLimits(max_message=1000)) as (_, client):
@@ -165,21 +150,6 @@ def test_messages_one_after_the_other_are_not_one_slow_message(tmp_path: Path) -
     run(main)
 
 
-def test_who_reads_nothing_is_dropped_and_its_work_ends(tmp_path: Path) -> None:
-    async def main() -> None:
-        limits = WireLimits(write_timeout=0.05)
-        bench, path = Measured(), tmp_path / "s"
-        async with opening(bench, limits) as endpoints, endpoints.uds(path), lines_to(path) as other:
-            async with lines_to(path) as deaf:
-                await deaf.send(call(1, "wait"), call(2, "shout"))
-                await bench.cancelled.reaches()
-                while len(bench.connected) > 1:
-                    await anyio.lowlevel.checkpoint()
-            assert (await other.ask(call(1)))["id"] == 1
-
-    run(main)
-
-
 class Pair:
     """A client of two pipes."""
 
@@ -230,52 +200,6 @@ def test_two_descriptors(framing: FramingName) -> None:
                 assert (await client.receive())["id"] == number
             await client.send(call(9, text="x" * 60_000))  # more than a pipe takes at once
             assert len((await client.receive())["result"]["structuredContent"]["text"]) == 60_000
-
-    run(main)
-
-
-LIES = [
-    b"Content-Length: 3\r\n\r\n" + json.dumps(call(1)).encode() + b"\r\n\r\n",
-    b"Content-Length: -2\r\n\r\n{}",
-    b"Content-Length: two\r\n\r\n{}",
-    b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-    b"Content-Type: a\r\n\r\n{}",
-    b"x" * 9000,
-]
-
-
-@pytest.mark.parametrize("text", LIES)
-def test_a_length_that_lies_ends_the_connection(text: bytes) -> None:
-    async def main() -> None:
-        async with at_pipes("content-length") as client:
-            await client.send(call(0, "vmaf.status"))
-            assert (await client.receive())["id"] == 0
-            await client.raw(text)
-            answer = await client.receive()
-            while "-32700" not in str(answer["error"]["code"]) or "Content-Length" not in str(answer):
-                answer = await client.receive()  # a lie may leave the beginning of a message, too
-            await client.over.wait()
-
-    run(main)
-
-
-def test_a_length_that_is_never_reached_ends_the_connection() -> None:
-    async def main() -> None:
-        async with at_pipes("content-length", WireLimits(read_timeout=0.05)) as client:
-            await client.raw(b"Content-Length: 500\r\n\r\n{}")
-            assert "seconds" in (await client.receive())["error"]["message"]
-            await client.over.wait()
-
-    run(main)
-
-
-def test_a_message_that_is_too_long_is_skipped_by_its_length() -> None:
-    async def main() -> None:
-        async with at_pipes("content-length", WireLimits(max_message=200)) as client:
-            await client.send(call(1, text="x" * 200))
-            assert (await client.receive())["error"]["message"] == "the message is longer than 200 bytes"
-            await client.send(call(2))
-            assert (await client.receive())["id"] == 2
 
     run(main)
 

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from acuity.mcp.embedded.endpoints import Endpoints
 from acuity.mcp.wire.framing import FRAMINGS, Fault, FramingName
 from descriptor_client import Descriptors
-from endpoint_bench import STATUS, Measured, address_of, lines_to, opening
+from endpoint_bench import Measured, address_of, lines_to, opening
 from transport_bench import run
 
 ERAS = ["legacy", "2026-07-28", "auto"]
@@ -132,33 +132,6 @@ async def client_of(
 
 @EACH
 @ERA
-def test_tools_and_progress(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        heard = []
-
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            heard.append((done, total, message))
-
-        async with client_of(transport, era, tmp_path) as (bench, client):
-            assert "vmaf.status" in {tool.name for tool in (await client.list_tools()).tools}
-            for _ in range(3):
-                status = await client.call_tool("vmaf.status", {})
-                assert status.structured_content is not None
-                assert status.structured_content["frames"] == STATUS["frames"]
-                assert status.is_error is False
-            assert (bench.quick, bench.slow) == (3, 0)
-            said = await client.call_tool("echo", {"text": "hä\n\u2028" + "x" * 20_000})
-            assert said.structured_content is not None
-            assert said.structured_content["text"] == "hä\n\u2028" + "x" * 20_000
-            done = await client.call_tool("steps", progress_callback=progress)
-            assert done.structured_content == {"steps": 3}
-        assert heard == [(step, 3, f"step {step}") for step in (1, 2, 3)]
-
-    run(main)
-
-
-@EACH
-@ERA
 def test_quick_and_slow_results_are_the_same(transport: str, era: str, tmp_path: Path) -> None:
     async def main() -> None:
         results = []
@@ -166,44 +139,5 @@ def test_quick_and_slow_results_are_the_same(transport: str, era: str, tmp_path:
             async with client_of(transport, era, tmp_path, fast=fast) as (_, client):
                 results.append((await client.call_tool("vmaf.status", {})).model_dump())
         assert results[0] == results[1]
-
-    run(main)
-
-
-@EACH
-@pytest.mark.parametrize("era", ERAS[:2])
-def test_cancelling_a_call_stops_its_work(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with client_of(transport, era, tmp_path) as (bench, client):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(client.call_tool, "wait")
-                await bench.started.reaches()
-                tasks.cancel_scope.cancel()
-            await bench.cancelled.reaches()
-            assert (await client.call_tool("echo", {"text": "still there"})).is_error is False
-
-    run(main)
-
-
-@EACH
-@pytest.mark.parametrize("era", ERAS[:2])
-def test_calls_at_once(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with client_of(transport, era, tmp_path) as (bench, client):
-            answers = {}
-
-            async def ask(number: int) -> None:
-                tool = ["wait", "vmaf.status", "echo"][number % 3]
-                arguments = {} if tool == "vmaf.status" else {"text": str(number)}
-                answers[number] = (await client.call_tool(tool, arguments)).structured_content
-
-            async with anyio.create_task_group() as tasks:
-                for number in range(30):
-                    tasks.start_soon(ask, number)
-                await bench.started.reaches(10)
-                bench.release.set()
-            assert answers[3] == {"waited": "3"}
-            assert answers[5] is not None
-            assert answers[5]["text"] == "5"
 
     run(main)

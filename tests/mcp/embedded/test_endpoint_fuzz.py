@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.mcp.app import build_server
-from acuity.mcp.wire.framing import FRAMINGS, Fault, Frame
 from acuity.mcp.wire.messages import Refused, parse
 from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Handshake
@@ -40,33 +39,6 @@ BYTES = st.lists(NOISE, max_size=12).map(b"".join)
 def cut(data: bytes, at: list[int]) -> list[bytes]:
     places = sorted({0, len(data), *(place % (len(data) + 1) for place in at)})
     return [data[start:end] for start, end in pairwise(places)]
-
-
-@pytest.mark.parametrize("framing", list(FRAMINGS))
-@given(data=BYTES, at=st.lists(st.integers(0, 5000), max_size=8))
-def test_frames_do_not_depend_on_how_bytes_are_cut(framing: str, data: bytes, at: list[int]) -> None:
-    whole, parts = FRAMINGS[framing](LIMIT), FRAMINGS[framing](LIMIT)
-    expected = [*whole.feed(data), *whole.end()]
-    found: list[Frame] = []
-    for part in cut(data, at):
-        found += parts.feed(part)
-    found += parts.end()
-    assert found == expected
-    for frame in found:
-        assert isinstance(frame, Fault) or len(frame) <= LIMIT
-    assert [isinstance(frame, Fault) and frame.lost for frame in found[:-1]].count(True) == 0
-
-
-@pytest.mark.parametrize("framing", ["lines", "content-length"])
-@given(messages=st.lists(st.binary(min_size=1, max_size=60), max_size=6), at=st.lists(st.integers(0, 500)))
-def test_what_is_wrapped_comes_out_again(framing: str, messages: list[bytes], at: list[int]) -> None:
-    if framing == "lines":
-        messages = [json.dumps(message.decode("latin-1")).encode() for message in messages]
-    wire = FRAMINGS[framing](LIMIT)
-    data = b"".join(wire.wrap(message) for message in messages)
-    assert [frame for part in cut(data, at) for frame in wire.feed(part)] == messages
-    assert not wire.waiting
-    assert wire.end() == []
 
 
 JSON = st.recursive(

@@ -13,11 +13,11 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
-from acuity.mcp.embedded.uris import REPORT, SCORES, STATUS
+from acuity.mcp.embedded.resources import REPORT, SCORES, STATUS
 from acuity.mcp.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
@@ -187,23 +187,3 @@ def test_a_lone_line_can_subscribe_over_a_socket(tmp_path: Path) -> None:
         assert told["method"] == "notifications/resources/updated"
         assert told["params"]["uri"] == f"{SCORES}?rate=100"
         assert told["params"]["_meta"]["acuity/measurement"]["frames_read"] >= 1
-
-
-@pytest.mark.parametrize("tool", ["vmaf.status", "vmaf.score"])
-def test_quick_answers_say_what_the_tools_say(tool: str, tmp_path: Path) -> None:
-    """With a progress token a call goes the long way."""
-
-    async def heard(*_: object) -> None: ...
-
-    async def main(host: Host) -> None:
-        async with host.client("uds", "legacy") as client:
-            host.finish()
-            quick = await client.call_tool(tool, {})
-            long = await client.call_tool(tool, {}, progress_callback=heard)
-            assert quick.structured_content == long.structured_content
-            assert quick.content == long.content
-            with pytest.raises(MCPError):
-                await client.read_resource("acuity://measurement/nothing")
-
-    with hosting(tmp_path) as host:
-        run(lambda: main(host))

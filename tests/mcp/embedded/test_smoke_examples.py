@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
-from acuity.mcp.embedded.uris import RATES
+from acuity.mcp.embedded.resources import RATES
 from embedded_client import PATIENCE
 from prepared_programs import Program
 from smoke_film import Film

@@ -1,4 +1,4 @@
-"""The parts of an embedded server, put together on its own thread."""
+"""The parts of an embedded server and its catalog, put together on its own thread."""
 
 from __future__ import annotations
 
@@ -8,29 +8,35 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.mcp.app import build_server
+from acuity.mcp.apps import CAPABILITIES, AppResources, with_apps
+from acuity.mcp.catalog import Catalog
 from acuity.mcp.embedded.budget import PAGES, PAYER, POSTS, Budget
-from acuity.mcp.embedded.catalog import embedded_catalog, quick_documents
-from acuity.mcp.embedded.compute import Compute
-from acuity.mcp.embedded.config import EmbeddedConfig
+from acuity.mcp.embedded.config import STEERING_TOOLS, EmbeddedConfig
 from acuity.mcp.embedded.endpoints import Endpoints, local_access
+from acuity.mcp.embedded.live.pictures import LivePictures
 from acuity.mcp.embedded.live.scores import Scores
-from acuity.mcp.embedded.page.watchers import PAGE_NAME
+from acuity.mcp.embedded.presence import PAGE_NAME, EndSignals, Presence, Watchers
+from acuity.mcp.embedded.resources import MeasurementResources
 from acuity.mcp.embedded.steering.clients import CONNECTED, Leases, client_name, lasting_connection
+from acuity.mcp.embedded.subscriptions import Subscriptions
+from acuity.mcp.embedded.tools import computing, steering, watching
+from acuity.mcp.embedded.tools.computing import Compute
 from acuity.mcp.limits import CallLimits, client_of
 from acuity.mcp.operations.tracing import trace_requests
 from acuity.mcp.wire.quick import QuickAnswers
 from acuity.mcp.wire.serving import Serving, shared_lifespan
 
 if TYPE_CHECKING:
+    from mcp.server.subscriptions import SubscriptionBus
+
     from acuity.mcp.embedded.live.state import LiveState
-    from acuity.mcp.embedded.page.watchers import Watchers
-    from acuity.mcp.embedded.presence import EndSignals, Presence
     from acuity.mcp.embedded.steering.bridge import CommandSender
 
 _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
@@ -38,6 +44,23 @@ _GREETINGS: Final = frozenset({"initialize", "ping", "server/discover"})
 _FREE: Final = frozenset(
     {"ping", "initialize", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"}
 )
+
+
+_STEERING: Final = """\
+; steer it with vmaf.request_model_swap, vmaf.pause, vmaf.resume, vmaf.set_subsample, vmaf.stop_after and \
+vmaf.stop, which are carried out between two frames. Neither changes a figure: every frame has the score \
+of its model. A pause ends when you leave, or when its lease runs out"""
+INSTRUCTIONS: Final = f"""\
+A measurement of video quality (VMAF) runs in this process. Look at it with vmaf.status, vmaf.score, \
+vmaf.curve, vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score\
+{_STEERING}. To follow along, subscribe to \
+acuity://measurement/scores (?rate=10: told at most ten times a second), acuity://measurement/status or \
+acuity://measurement/watch?below=70. Who reads more than a small share of the time allows waits for its \
+answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
+
+# What a server offers is fixed while it runs; what its resources show is not.
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_LISTS: Final = ("tools/list", "resources/list", "resources/templates/list")
 
 
 @asynccontextmanager
@@ -56,19 +79,16 @@ async def assembled(
     leases = Leases(live.measurement.gate, presence.has)
     presence.on_client = leases.update
     bus = InMemorySubscriptionBus()
-    catalog = embedded_catalog(live, sender, bus, compute, scores, end, config, leases)
+    catalog = embedded_catalog(live, scores, sender, leases, bus, compute, end, config)
     limits = CallLimits(config.settings())
     end.answering = lambda: limits.answering
     steers = frozenset(tool.name for tool in catalog.tools if not tool.read_only)
-    pacing = Pacing(live.budget, steers, _is_page)
-    middleware = [limits, _Noted(presence, watchers), pacing]
+    middleware = [limits, _Noted(presence, watchers), Pacing(live.budget, steers, _is_page)]
     server = build_server(catalog, name=config.name, version=__version__, middleware=middleware)
     trace_requests(server)
-    documents = {
-        name: presence.noting(made)
-        for name, made in quick_documents(live, scores).items()
-        if config.offers(name)
-    }
+    # What the tools that agents poll answer when they are called without arguments.
+    polled = {watching.STATUS: live.status, watching.SCORE: scores.newest}
+    documents = {name: presence.noting(made) for name, made in polled.items() if config.offers(name)}
     try:
         async with shared_lifespan(server) as state:
             served = Serving(
@@ -82,10 +102,41 @@ async def assembled(
                 accounts=live.budget,
                 on_connection=CONNECTED.set,
             )
-            paced = partial(live.budget.when_admitted, PAGES)
-            yield Endpoints(served, lambda: _in_short(live), paced)
+            yield Endpoints(served, lambda: _in_short(live), partial(live.budget.when_admitted, PAGES))
     finally:
         await compute.close()
+
+
+def embedded_catalog(
+    live: LiveState,
+    scores: Scores,
+    sender: CommandSender,
+    leases: Leases,
+    bus: SubscriptionBus,
+    compute: Compute,
+    end: EndSignals,
+    config: EmbeddedConfig,
+) -> Catalog:
+    """Everything the server offers."""
+    subscriptions = Subscriptions(live, scores, bus, end.over)
+    pictures = LivePictures(live.measurement)
+    end.on_close(subscriptions.close)
+    end.on_close(pictures.close)
+    tools = [
+        *watching.tools(live, scores, pictures),
+        *steering.tools(sender, leases, config.max_lease),
+        *computing.tools(compute),
+    ]
+    steers = any(map(config.offers, STEERING_TOOLS))
+    return Catalog(
+        tools=with_apps([tool for tool in tools if config.offers(tool.name)]),
+        resources=[MeasurementResources(live, scores, pictures), AppResources()],
+        methods=subscriptions.methods(),
+        listen=subscriptions.listen,
+        cache=dict.fromkeys(_LISTS, _FIXED),
+        capabilities=CAPABILITIES,
+        instructions=INSTRUCTIONS if steers else INSTRUCTIONS.replace(_STEERING, ""),
+    )
 
 
 class Pacing(ServerMiddleware[Any]):

@@ -1,22 +1,28 @@
-"""EmbeddedConfig: the sizes and limits that a host can set for the server inside its process."""
+"""EmbeddedConfig: the sizes and limits that a host can set for the server inside its process; its folders."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Final
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
-from acuity.mcp.settings import Settings, WireLimits
+from acuity.mcp.settings import Settings, WireLimits, allowed_folders, data_folder
 from acuity.mcp.wire.guard.tokens import Tokens, parse_tokens
 
 NAME: Final = "acuity-embedded"
 _MAX_DEPTH: Final = 65536  # as the native ring has it
-_MAX_DRAINED: Final = 64
 _DEFAULTS: Final = {"queue_depth": 64, "max_drain_per_frame": 4}  # what 0 stands for
-_MIN_LINE: Final = 256  # bytes; less holds no request worth the name
-_MAX_LINE: Final = 64 << 20
+_RANGES: Final = {
+    "max_drain_per_frame": (1, 64),
+    "line_limit": (256, 64 << 20),  # bytes; less holds no request worth the name
+    **dict.fromkeys(("connections", "calls", "calls_each"), (1, 1 << 20)),
+}
+_EXTEND: Final = "pass its folder in paths= of EmbeddedServer"  # what hosts do about a path that is refused
 LONGEST_LEASE: Final = 86400.0  # seconds
 # The tools, which are loaded too late to check the names that a host gives.
 READING_TOOLS: Final = (
@@ -27,7 +33,6 @@ STEERING_TOOLS: Final = (
     *("vmaf.request_model_swap", "vmaf.pause", "vmaf.resume", "vmaf.stop_after", "vmaf.stop"),
     "vmaf.set_subsample",
 )
-_WHOLE: Final = ("queue_depth", "max_drain_per_frame", "line_limit", "connections", "calls", "calls_each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class EmbeddedConfig:
     read_only: bool = False  # whether clients have no tool that steers
 
     def __post_init__(self) -> None:
-        for name in _WHOLE:
+        for name in ("queue_depth", *_RANGES):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
                 raise EmbeddedError(f"{name} {value!r} is no whole number: pass one")
@@ -61,10 +66,9 @@ class EmbeddedConfig:
         depth = self.queue_depth
         if not 2 <= depth <= _MAX_DEPTH or depth & (depth - 1):
             raise EmbeddedError(f"queue_depth {depth} must be a power of two from 2 to {_MAX_DEPTH}")
-        _check_range("max_drain_per_frame", self.max_drain_per_frame, 1, _MAX_DRAINED)
-        _check_range("line_limit", self.line_limit, _MIN_LINE, _MAX_LINE)
-        for name in ("connections", "calls", "calls_each"):
-            _check_range(name, getattr(self, name), 1, 1 << 20)
+        for name, (least, most) in _RANGES.items():
+            if not least <= getattr(self, name) <= most:
+                raise EmbeddedError(f"{name} {getattr(self, name)} must be {least} to {most}")
         for name in ("write_timeout", "command_timeout"):
             check_seconds(name, getattr(self, name), positive=True)
         check_seconds("linger", self.linger)
@@ -128,11 +132,6 @@ class EmbeddedConfig:
         return Settings(calls=self.calls, calls_each=self.calls_each, rate=None)
 
 
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise EmbeddedError(f"{name} {value} must be {least} to {most}")
-
-
 def check_seconds(name: str, value: Any, *, positive: bool = False) -> float:
     """A number of seconds that a host gave; raises EmbeddedError for anything else."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
@@ -140,3 +139,26 @@ def check_seconds(name: str, value: Any, *, positive: bool = False) -> float:
         least = "above 0" if positive else "0 or more"
         raise EmbeddedError(f"{name} {value!r} must be a number of seconds {least}")
     return float(value)
+
+
+def given_paths(paths: Any) -> AllowedPaths | None:
+    """The folders that a host names, which have to exist; None: the default ones."""
+    if isinstance(paths, AllowedPaths | None):
+        return paths
+    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Sequence):
+        raise EmbeddedError(f"paths={paths!r} is no list of folders: write paths=['/data/videos']")
+    for folder in paths:
+        if not isinstance(folder, str | os.PathLike) or not os.path.isdir(folder):
+            raise EmbeddedError(f"paths has {folder!r}, which is no folder: name those that hold videos")
+    try:
+        private = [Path(os.path.realpath(data_folder()))]  # it has the jobs of another server's clients
+        return AllowedPaths([Path(folder) for folder in paths], private=private, extend_by=_EXTEND)
+    except SettingsError as error:
+        raise EmbeddedError(f"paths: {error}") from None
+
+
+def default_paths() -> AllowedPaths:
+    """The folders of a standalone server."""
+    return AllowedPaths.configured(
+        data_folder(), allowed_folders(), extend_by=f"set VMAF_MCP_ALLOW, or {_EXTEND},"
+    )

@@ -1,26 +1,37 @@
-"""The endpoints of an embedded server: each of its transports with the addresses and habits it has here."""
+"""The endpoints of an embedded server: each of its transports with the addresses and habits it has here.
+
+At `/` of a port is the live page for browsers, and the health document for everybody else. Anybody on the
+machine may load the page and its files, as often as they like: they are sent when there is time for pages.
+"""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import pydantic_core
 
-from acuity.mcp.embedded.page.page_files import Paced, asks_for_page, at_once, page_files, with_page
 from acuity.mcp.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from acuity.mcp.wire.framing import FramingName
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.guard.tokens import Tokens
 from acuity.mcp.wire.http.request import Handler, Request, Responder
 from acuity.mcp.wire.http.routes import JSON, for_methods
+from acuity.mcp.wire.http.static_files import page_headers, static_files
 from acuity.mcp.wire.listeners import LOOPBACK, Address
 from acuity.mcp.wire.serving import Serving
 
-Opening = AbstractAsyncContextManager[list[Open]]
+Opening: TypeAlias = AbstractAsyncContextManager[list[Open]]
+# Calls a function at once, or when there is time for it.
+Paced: TypeAlias = Callable[[Callable[[], object]], object]
+
+_INDEX: Final = "live.html"
+_READ: Final = ("GET", "HEAD")
 
 
 def local_access(tokens: Tokens | None = None) -> Access:
@@ -35,7 +46,7 @@ class Endpoints:
         self,
         serving: Serving,
         measurement: Callable[[], dict[str, Any]] = dict,
-        paced: Paced = at_once,
+        paced: Paced = lambda work: work(),
     ) -> None:
         """`measurement` says in short how far the work is; `paced` says when a page's file is sent."""
         self._serving = serving
@@ -70,17 +81,32 @@ class Endpoints:
         sse: SsePaths,
     ) -> Opening:
         health = self._health(path)
-        page = "http" in offers
-        endpoint = Http(
+        pages: dict[str, Handler] = {"/": for_methods(_READ, health)}
+        page_files: dict[str, Handler] = {}
+        if with_page := "http" in offers:
+            found = {name: self._when_paced(handler) for name, handler in _page_files().items()}
+            page = found.pop(_INDEX)
+            pages["/"] = for_methods(
+                _READ, lambda ask, responder: (page if _asks_for_page(ask) else health)(ask, responder)
+            )
+            page_files = {f"/live/{name}": for_methods(_READ, handler) for name, handler in found.items()}
+        is_open = _asks_for_page if with_page else None
+        http = Http(
             Address(LOOPBACK, port),
             offers,
             sse,
-            pages={"/": with_page(health, self._paced) if page else for_methods(("GET", "HEAD"), health)},
-            files=page_files(self._paced) if page else {},
-            is_open=asks_for_page if page else None,
+            pages=pages,
+            files=page_files,
+            is_open=is_open,
             listener=listener,
         )
-        return open_endpoint(endpoint, self._serving)
+        return open_endpoint(http, self._serving)
+
+    def _when_paced(self, handler: Handler) -> Handler:
+        def handle(request: Request, responder: Responder) -> None:
+            self._paced(lambda: None if responder.gone else handler(request, responder))
+
+        return handle
 
     def _health(self, path: str) -> Handler:
         """The answer at `/`: that the server is there, and where to speak to it."""
@@ -91,3 +117,17 @@ class Endpoints:
             responder.answer(200, pydantic_core.to_json(about), JSON)
 
         return answer
+
+
+def _asks_for_page(request: Request) -> bool:
+    """Whether a request is a browser's for the page: it takes no token, as there is no secret in it."""
+    return (
+        request.path == "/" and request.method in _READ and "text/html" in request.headers.get("accept", "")
+    )
+
+
+@cache
+def _page_files() -> dict[str, Handler]:
+    """The handlers of the page's files: its own, and those that it shares with report pages."""
+    folders = [files(package).joinpath("static") for package in ("acuity.report", __package__)]
+    return static_files(folders, page_headers("'self' data:"))

@@ -1,11 +1,11 @@
-"""The clients that are connected, the time of their last message, and the signals of the end."""
+"""The clients that are connected, the live pages that are open, and the signals of the end."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -15,6 +15,10 @@ _MOST_CLIENTS: Final = 64  # that are remembered of one connection
 _LOOK: Final = 0.1  # seconds between looks at whether answers are being made
 EMPTY: Final = 60.0  # seconds in which a client may come to a server that stays for clients
 QUIET: Final = 2.0  # seconds in which a client that was told the end asks for more, if it wants any
+
+PAGE_NAME: Final = "acuity-live-page"  # what the page calls itself in its handshake
+# Seconds without a word after which a page counts as closed: browsers let hidden ones speak once a minute.
+SILENCE: Final = 100.0
 
 
 class Presence:
@@ -121,6 +125,43 @@ class Presence:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(rest, _LOOK)):
                     await self._left.wait()
+
+
+class Watchers:
+    """The live pages by the connection they have. For the server's loop."""
+
+    def __init__(self, silence: float = SILENCE, clock: Callable[[], float] = time.monotonic) -> None:
+        self._silence = silence
+        self._clock = clock
+        self._heard: dict[Hashable, float] = {}
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        begin = self._clock() - self._silence
+        return sum(heard >= begin for heard in self._heard.values())
+
+    def heard(self, page: Hashable) -> bool:
+        """Note that a page sent something; returns whether it is new."""
+        new = page not in self._heard
+        self._heard[page] = self._clock()
+        return new
+
+    def left(self, page: Hashable) -> None:
+        """Note that a page was closed."""
+        self._heard.pop(page, None)
+        self._changed.set()
+
+    async def everybody_left(self, patience: float = 0.0) -> None:
+        """Wait until no page is open; one that is loaded anew gets so many seconds to come back."""
+        while True:
+            while len(self):
+                self._changed.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._silence / 10):
+                        await self._changed.wait()
+            await asyncio.sleep(patience)
+            if not len(self):
+                return
 
 
 class EndSignals:

@@ -24,20 +24,18 @@ from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, SettingsError
 from acuity.mcp import check_installed
-from acuity.mcp.embedded.config import EmbeddedConfig, check_seconds
+from acuity.mcp.embedded.config import EmbeddedConfig, check_seconds, default_paths, given_paths
 from acuity.mcp.embedded.live.state import LiveState
-from acuity.mcp.embedded.page.watchers import Watchers
-from acuity.mcp.embedded.presence import EMPTY, EndSignals, Presence
+from acuity.mcp.embedded.presence import EMPTY, EndSignals, Presence, Watchers
 from acuity.mcp.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
 from acuity.mcp.embedded.steering.bridge import BoundaryListener, CommandSender
-from acuity.mcp.embedded.steering.commands import Handoff
-from acuity.mcp.embedded.steering.model_loader import ModelLoader
-from acuity.mcp.settings import allowed_folders, data_folder
+from acuity.mcp.embedded.steering.commands import Handoff, ModelLoader
 from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
@@ -55,8 +53,6 @@ _Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
-_EXTEND: Final = "pass its folder in paths= of EmbeddedServer"  # what hosts do about a path that is refused
-_EXTEND_DEFAULT: Final = f"set VMAF_MCP_ALLOW, or {_EXTEND},"
 _RELOAD: Final = 2.0  # seconds in which a page that is loaded anew comes back
 
 
@@ -75,7 +71,7 @@ def transport_available(name: str) -> bool:
 
 
 class EmbeddedServer:
-    """A server for one measurement. Raises EmbeddedError for whatever can't be.
+    """A server for one measurement. Raises EmbeddedError for what can't be done.
 
     Start it before the first frame, on as many transports as are wanted, each once; it stays until stop(),
     also when the measurement is over, so that results can be read. Methods may be called from any thread.
@@ -101,8 +97,7 @@ class EmbeddedServer:
         self._check_unstarted()
         self._lock = threading.RLock()
         self._native = Bridge(self.config.queue_depth)
-        self._handoff = Handoff()
-        self._given_paths = _allowed(paths)
+        self._paths = given_paths(paths)
         self._watched = watched or Watched(total=total)
         self._endpoints: LazyEndpoints | None = None
         self._listener: BoundaryListener | None = None
@@ -127,16 +122,12 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
-        return self._start_port(
-            "sse", port, path, lambda endpoints, listener: endpoints.sse(port, path, listener)
-        )
+        return self._start_port("sse", port, path)
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
         _check_port(port)
-        return self._start_port(
-            "http", port, _HTTP_PATH, lambda endpoints, listener: endpoints.http(port, listener)
-        )
+        return self._start_port("http", port, _HTTP_PATH)
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
         """Serve a Unix socket, a message a line, whose file is for this user alone."""
@@ -148,9 +139,8 @@ class EmbeddedServer:
 
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = stack.enter_context(listening(place))
-            return PendingEndpoint(listener.fileno(), lambda endpoints: endpoints.uds(place, listener)), str(
-                place
-            )
+            serve = PendingEndpoint(listener.fileno(), lambda endpoints: endpoints.uds(place, listener))
+            return serve, str(place)
 
         self._start("uds", binding)
 
@@ -166,10 +156,11 @@ class EmbeddedServer:
 
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             read, write = stack.enter_context(copied(fd_in, fd_out))
-            endpoint = PendingEndpoint(
-                read, lambda endpoints: endpoints.pair(read, write, framing, self._pair_left), listens=False
-            )
-            return endpoint, f"descriptors {fd_in} and {fd_out}"
+
+            def serve(endpoints: Endpoints) -> AbstractAsyncContextManager[Any]:
+                return endpoints.pair(read, write, framing, self._pair_left)
+
+            return PendingEndpoint(read, serve, listens=False), f"descriptors {fd_in} and {fd_out}"
 
         self._start("stdio", binding)
 
@@ -277,27 +268,20 @@ class EmbeddedServer:
 
     # ---- starting ---------------------------------------------------------------------------
 
-    def _start_port(
-        self,
-        name: Transport,
-        port: int,
-        path: str,
-        opening: Callable[[Endpoints, socket.socket], AbstractAsyncContextManager[Any]],
-    ) -> ServerAddress:
-        found: list[ServerAddress] = []
-
+    def _start_port(self, name: Literal["sse", "http"], port: int, path: str) -> ServerAddress:
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = bind(Address(LOOPBACK, port))
             stack.callback(listener.close)
-            address = bound(listener)
-            found.append(ServerAddress(address.host, address.port, f"http://{address}{path}"))
-            endpoint = PendingEndpoint(listener.fileno(), lambda endpoints: opening(endpoints, listener))
-            return endpoint, found[0].url
+            serve = {
+                "sse": lambda endpoints: endpoints.sse(port, path, listener),
+                "http": lambda endpoints: endpoints.http(port, listener),
+            }
+            return PendingEndpoint(listener.fileno(), serve[name]), f"http://{bound(listener)}{path}"
 
-        self._start(name, binding)
-        return found[0]
+        url = self._start(name, binding)
+        return ServerAddress(LOOPBACK, urlsplit(url).port or 0, url)
 
-    def _start(self, name: Transport, binding: _Binding) -> None:
+    def _start(self, name: Transport, binding: _Binding) -> str:
         with self._lock:
             if self._stopped:
                 raise EmbeddedError("the server was stopped already: make another one")
@@ -318,6 +302,7 @@ class EmbeddedServer:
             logger.info(
                 "listening on %s", place, extra={"event": "listening", "transport": name, "address": place}
             )
+            return place
 
     def _running(self) -> LazyEndpoints:
         """The endpoints, with the thread and the bridge, which are made for the first transport."""
@@ -325,18 +310,9 @@ class EmbeddedServer:
             return self._endpoints
         if self.measurement.boundary.waiter is not None:
             raise EmbeddedError("another server steers this measurement already: stop that one first")
-        paths = self._given_paths
-        if paths is None:
-            paths = AllowedPaths.configured(data_folder(), allowed_folders(), extend_by=_EXTEND_DEFAULT)
-        paths = paths.with_files(self._watched.files)
-        end = EndSignals()
-        sender = CommandSender(
-            self.measurement,
-            self._native,
-            self._handoff,
-            ModelLoader(paths),
-            timeout=self.config.command_timeout,
-        )
+        paths = (self._paths or default_paths()).with_files(self._watched.files)
+        end, both = EndSignals(), (self.measurement, self._native, Handoff())
+        sender = CommandSender(*both, ModelLoader(paths), timeout=self.config.command_timeout)
         thread = LoopThread("acuity-mcp")
 
         def over() -> None:
@@ -345,13 +321,7 @@ class EmbeddedServer:
                 thread.loop.call_soon_threadsafe(end.over.set)
 
         thread.call(_on_loop(sender.attach, thread.loop))
-        listener = BoundaryListener(
-            self.measurement,
-            self._native,
-            self._handoff,
-            max_per_frame=self.config.max_drain_per_frame,
-            on_end=over,
-        )
+        listener = BoundaryListener(*both, max_per_frame=self.config.max_drain_per_frame, on_end=over)
         live = LiveState(self.measurement, self._native, listener, watched=self._watched)
 
         def load() -> AbstractAsyncContextManager[Endpoints]:
@@ -393,22 +363,6 @@ def _check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> Non
         raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
     if not isinstance(watched, Watched | None):
         raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
-
-
-def _allowed(paths: Any) -> AllowedPaths | None:
-    """The folders that a host names, which have to exist; None: the default ones."""
-    if isinstance(paths, AllowedPaths | None):
-        return paths
-    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Sequence):
-        raise EmbeddedError(f"paths={paths!r} is no list of folders: write paths=['/data/videos']")
-    for folder in paths:
-        if not isinstance(folder, str | os.PathLike) or not os.path.isdir(folder):
-            raise EmbeddedError(f"paths has {folder!r}, which is no folder: name those that hold videos")
-    try:
-        private = [Path(os.path.realpath(data_folder()))]  # it has the jobs of another server's clients
-        return AllowedPaths([Path(folder) for folder in paths], private=private, extend_by=_EXTEND)
-    except SettingsError as error:
-        raise EmbeddedError(f"paths: {error}") from None
 
 
 def _check_port(port: int) -> None:

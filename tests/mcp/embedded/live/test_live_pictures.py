@@ -41,7 +41,6 @@ def test_nothing_is_copied_while_nobody_watches() -> None:
         pictures.show(0, pair())
         pictures.settle(0, lambda _: 1.0)
         assert pictures.kept == {}
-        assert not pictures.watched
         assert measurement.boundary.viewers == ()
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import anyio
 
-from acuity.mcp.embedded.page.watchers import Watchers
+from acuity.mcp.embedded.presence import Watchers
 
 
 def test_pages_come_and_go() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from typing import Any
 
@@ -50,17 +49,10 @@ def test_a_refusal_comes_back_as_a_sentence_and_the_measurement_goes_on() -> Non
     async def main() -> None:
         room = Room()
         await room.feed(5)
-        answers = [
-            await room.send("stop_after", {"frame": 2}),
-            await room.send("set_subsample", {"n": 0}),
-            await room.send("set_subsample", {"n": 1 << 40}),
-        ]
+        answer = await room.send("stop_after", {"frame": 2})
         await room.feed()
-        for answer, reason in zip(
-            answers, ("cannot stop after frame 2", "at least 1", "at most"), strict=True
-        ):
-            with pytest.raises(EmbeddedError, match=reason):
-                await answer
+        with pytest.raises(EmbeddedError, match="cannot stop after frame 2"):
+            await answer
         await room.feed()
         assert room.measurement.frames == 7
         room.close()
@@ -74,7 +66,7 @@ def test_a_fault_of_ours_ends_nobodys_measurement(
     def broken(*_: object) -> dict[str, Any]:
         raise ZeroDivisionError
 
-    monkeypatch.setitem(commands.BY_KIND, 2, dataclasses.replace(commands.BY_NAME["pause"], run=broken))
+    monkeypatch.setitem(commands.COMMANDS, "pause", broken)
 
     async def main() -> None:
         room = Room()
@@ -97,8 +89,7 @@ def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EmbeddedError("é" * 2000)
 
     for name, action in (("pause", lambda *_: long), ("resume", refuse)):
-        command = dataclasses.replace(commands.BY_NAME[name], run=action)
-        monkeypatch.setitem(commands.BY_KIND, command.kind, command)
+        monkeypatch.setitem(commands.COMMANDS, name, action)
 
     async def main() -> None:
         room = Room()
@@ -110,17 +101,6 @@ def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
             await answers[1]
         with pytest.raises(EmbeddedError, match="too long"):
             await room.steer.submit("set_subsample", {"n": "x" * 600})
-        room.close()
-
-    run(main)
-
-
-def test_unknown_commands_are_refused_before_they_are_sent() -> None:
-    async def main() -> None:
-        room = Room()
-        with pytest.raises(EmbeddedError, match="no command 'explode': use one of swap_model, pause"):
-            await room.steer.submit("explode")
-        assert room.native.outstanding == 0
         room.close()
 
     run(main)

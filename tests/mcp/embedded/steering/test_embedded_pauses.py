@@ -30,7 +30,7 @@ from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import LineClient, connected, feeding, started
 from endpoint_bench import META
-from live_ground import ERAS, MODEL, SECONDS, Ground, play
+from live_ground import MODEL, SECONDS, Ground, play
 from moving_pictures import pair
 from prepared_programs import Program
 from smoke_film import Film
@@ -295,19 +295,6 @@ def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
     play(scene, tmp_path, MODEL)
 
 
-@pytest.mark.parametrize("seconds", [0, 1e9, True])
-def test_leases_that_are_none_below_the_tool(seconds: object) -> None:
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("pause", {"lease_seconds": seconds})
-        await room.feed()
-        with pytest.raises(Exception, match="must be a number from 1 to 86400"):
-            await answer
-        room.close()
-
-    run(main)
-
-
 # ---- host and clients -------------------------------------------------------------------------
 
 
@@ -378,11 +365,10 @@ def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
     play(scene, tmp_path, MODEL)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_names_of_clients_are_shown_not_obeyed(era: str, tmp_path: Path) -> None:
+def test_names_of_clients_are_shown_not_obeyed(tmp_path: Path) -> None:
     async def scene(ground: Ground) -> None:
         info = Implementation(name="\033[2Jevil\n" + "x" * 200, version="1")
-        async with ground.client(era, client_info=info) as client:
+        async with ground.client("legacy", client_info=info) as client:
             (pause,) = (await ground.steered(client, "vmaf.pause"))["paused_by"]
             assert pause["by"].startswith("\\x1b[2Jevil\\nxxx")
             assert len(pause["by"]) == 64

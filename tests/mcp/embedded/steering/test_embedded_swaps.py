@@ -14,7 +14,7 @@ import pytest
 
 from acuity.access.paths import AllowedPaths
 from acuity.errors import EmbeddedError, ModelError, PathError
-from acuity.mcp.embedded.steering.model_loader import ModelLoader
+from acuity.mcp.embedded.steering.commands import ModelLoader
 from acuity.measure.feed import feed
 from bridge_room import Room, measuring, run
 from moving_pictures import pair
@@ -41,7 +41,7 @@ def test_a_model_is_swapped_while_frames_are_fed(threads: int) -> None:
         decided.set()
         await feeding
         frames, first = room.measurement.frames, swapped["first"]
-        assert (swapped["slot"], swapped["model"], swapped["before"]) == ("vmaf", models[1], models[0])
+        assert (swapped["reported_as"], swapped["model"], swapped["before"]) == ("vmaf", models[1], models[0])
         assert 0 < swapped["next_frame"] <= first < frames
         found = room.measurement.results()
         assert [(s.label, s.first, s.last) for s in found.segments] == [

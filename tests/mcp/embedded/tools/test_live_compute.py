@@ -17,7 +17,7 @@ from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.scoring.watched import Watched
 from embedded_client import connected
-from live_ground import ERAS, MODEL, NEG, Ground, play
+from live_ground import MODEL, NEG, Ground, play
 from misaligned_clips import encode_luma, frames_of
 from moving_pictures import HEIGHT, WIDTH, luma, measure
 
@@ -47,13 +47,12 @@ def raw(folder: Path, layout: str = "420", depth: int = 8) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_every_layout_and_depth_off_the_measuring_thread(era: str, tmp_path: Path) -> None:
+def test_every_layout_and_depth_off_the_measuring_thread(tmp_path: Path) -> None:
     expected = measure(FRAMES, MODEL)
     others = psutil.Process().children()  # of fixtures
 
     async def scene(ground: Ground) -> None:
-        async with ground.client(era) as client:
+        async with ground.client("legacy") as client:
             assert not ground.compute.started
             plain = await ground.ask(client, "compute_vmaf", **raw(tmp_path))
             assert (plain["score"], plain["frames_scored"]) == (expected.pool(), FRAMES)

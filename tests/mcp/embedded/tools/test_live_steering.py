@@ -17,12 +17,11 @@ from small_model import small_document
 FOUR_K = "vmaf_4k_v0.6.1"
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_swap_is_answered_when_it_holds(era: str, tmp_path: Path) -> None:
+def test_a_swap_is_answered_when_it_holds(tmp_path: Path) -> None:
     plain, neg = measure(8, MODEL).columns["vmaf"], measure(8, NEG).columns["vmaf"]
 
     async def scene(ground: Ground) -> None:
-        async with ground.client(era) as client:
+        async with ground.client("legacy") as client:
             await ground.feed(3)
             done = await ground.steered(client, "vmaf.request_model_swap", name=NEG)
             assert (done["first"], done["next_frame"]) == (4, 4)  # the fourth was under way

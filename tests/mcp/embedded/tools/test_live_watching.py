@@ -22,10 +22,9 @@ from live_ground import ERAS, MODEL, NEG, Ground, play
 from moving_pictures import measure
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_status_says_where_it_stands(era: str, tmp_path: Path) -> None:
+def test_status_says_where_it_stands(tmp_path: Path) -> None:
     async def scene(ground: Ground) -> None:
-        async with ground.client(era) as client:
+        async with ground.client("legacy") as client:
             before = await ground.ask(client, "vmaf.status")
             assert (before["state"], before["frames_read"], before["last_score"]) == ("waiting", 0, None)
             assert before["model"] == MODEL
@@ -295,10 +294,7 @@ def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.Mon
     play(scene, tmp_path, MODEL)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_long_report_is_written_in_slices(
-    era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_report_is_written_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each it is asked whether the client may go on; the text is as if written at once."""
     monkeypatch.setattr(reporting, "_SLICE", 7)
     monkeypatch.setattr(reporting, "READABLE", 1000)
@@ -312,7 +308,7 @@ def test_a_long_report_is_written_in_slices(
         monkeypatch.setattr(ground.live.budget, "turn", turn)
         await ground.feed(60)
         await ground.flush()
-        async with ground.client(era) as client:
+        async with ground.client("legacy") as client:
             for precision in ("legacy", "max"):
                 turns = 0
                 result = await client.call_tool(

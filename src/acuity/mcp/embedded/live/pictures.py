@@ -96,11 +96,6 @@ class LivePictures:
 
     # ---- the server's thread ----------------------------------------------------------------
 
-    @property
-    def watched(self) -> bool:
-        """Whether pictures are copied."""
-        return self._remove is not None and self._clock() < self._until
-
     def watch(self) -> None:
         """Copy pictures from now on, for some seconds."""
         now = self._clock()

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import mcp_types as types
 import numpy as np
-from numpy.typing import NDArray
 
 from acuity.errors import EmbeddedError
-from acuity.mcp.embedded.uris import REPORT
 from acuity.mcp.results import READABLE, answer, to_text, without_frames
 from acuity.measure.results import Results
 from acuity.report.document import as_document, report_rows
@@ -26,6 +23,8 @@ from acuity.report.precision import parse_precision
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState
 
+MEASUREMENT: Final = "acuity://measurement"
+REPORT: Final = f"{MEASUREMENT}/report"  # where this report can be read
 MOST_FRAMES: Final = 5000  # in one answer
 SHORT: Final = 20_000  # characters of an answer, unless the frames are asked for
 _LAYOUT: Final = 6  # characters of margin before each figure of a frame in a report
@@ -36,44 +35,23 @@ _MARK: Final = "\0frames\0"  # stands for the frames in a text; no name or path 
 Turn: TypeAlias = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Excerpt:
     """Some rows of the results, and the pools of all unless it is bare."""
 
-    whole: Results
-    rows: slice
-    bare: bool = False
-
-    @property
-    def frames(self) -> list[int]:
-        return self.whole.frames[self.rows]
-
-    @property
-    def columns(self) -> dict[str, NDArray[np.float64]]:
-        return {name: values[self.rows] for name, values in self.whole.columns.items()}
-
-    @property
-    def undefined(self) -> dict[str, NDArray[np.bool_]]:
-        return {name: which[self.rows] for name, which in self.whole.undefined.items()}
+    def __init__(self, whole: Results, rows: slice, *, bare: bool = False) -> None:
+        self.whole: Final = whole
+        self.rows: Final = rows
+        self.frames: Final = whole.frames[rows]
+        self.columns: Final = {name: values[rows] for name, values in whole.columns.items()}
+        self.undefined: Final = {name: which[rows] for name, which in whole.undefined.items()}
+        self.aggregate: Final[Mapping[str, float]] = {} if bare else whole.aggregate
+        self.width: Final = whole.width
+        self.height: Final = whole.height
+        self.fps: Final = whole.fps
+        self._bare = bare
 
     def pooled(self) -> dict[str, dict[str, float]]:
-        return {} if self.bare else self.whole.pooled()
-
-    @property
-    def aggregate(self) -> Mapping[str, float]:
-        return {} if self.bare else self.whole.aggregate
-
-    @property
-    def width(self) -> int:
-        return self.whole.width
-
-    @property
-    def height(self) -> int:
-        return self.whole.height
-
-    @property
-    def fps(self) -> float:
-        return self.whole.fps
+        return {} if self._bare else self.whole.pooled()
 
 
 def excerpt(results: Results, wanted: range | None) -> Excerpt:

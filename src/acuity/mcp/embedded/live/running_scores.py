@@ -1,4 +1,4 @@
-"""The scores known so far, of all frames up to the newest that have one, and their pools.
+"""The scores known so far, of all frames up to the newest that have one, their pools and the lowest of them.
 
 Each frame is read once, so asking a thousand times a second costs no more than asking once. Sums are made in
 the report's order, and give its digits.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import NoFramesError, NotReady, ScoreError
 from acuity.measure.measurement import Measurement
+from acuity.measure.pooling import POOLS, percentiles
 
 # From so many frames on all columns are read at once, rather than one score after the other; but that takes
 # the longer the more there were before, so only where a quarter of all is new.
@@ -41,9 +43,6 @@ class RunningScores:
         self._min = math.inf
         self._max = -math.inf
 
-    def __len__(self) -> int:
-        return len(self._scores)
-
     def advance(self) -> None:
         """Read the frames that were scored since the last call."""
         while True:
@@ -64,20 +63,14 @@ class RunningScores:
         return (self._frames[-1], self._scores[-1]) if self._frames else None
 
     @property
-    def first(self) -> int | None:
-        return self._frames[0] if self._frames else None
-
-    @property
-    def last(self) -> int | None:
-        return self._frames[-1] if self._frames else None
-
-    @property
-    def aggregate(self) -> dict[str, float] | None:
-        """What the report's pools give for these frames."""
-        count = len(self._scores)
-        if not count:
+    def aggregate(self) -> dict[str, Any] | None:
+        """The range of these frames, and what the report's pools give for them."""
+        if not (count := len(self._scores)):
             return None
         return {
+            "first": self._frames[0],
+            "last": self._frames[-1],
+            "frames": count,
             "min": self._min,
             "max": self._max,
             "mean": self._sum / count,
@@ -126,3 +119,38 @@ class RunningScores:
         self._inverse += 1.0 / (score + 1.0) if score != -1.0 else math.inf
         self._min = min(self._min, score)
         self._max = max(self._max, score)
+
+
+def lowest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """The places of the lowest values, in their order; of equal ones the first."""
+    candidates = np.arange(len(values))
+    if len(values) > 4 * count:  # to sort all of a film takes ten times as long
+        candidates = np.flatnonzero(values <= np.partition(values, count)[count])
+    return candidates[np.argsort(values[candidates], kind="stable")[:count]]
+
+
+def lowest_places(
+    frames: NDArray[np.int64], values: NDArray[np.float64], count: int, apart: int
+) -> list[int]:
+    """The lowest value, then the lowest of those so many frames away from it, and so on."""
+    left = values.copy()
+    found: list[int] = []
+    while len(found) < count:
+        place = int(np.argmin(left))
+        if left[place] == np.inf:  # all are taken, or near to one that is
+            break
+        found.append(place)
+        near = np.searchsorted(frames, [frames[place] - apart + 1, frames[place] + apart])
+        left[near[0] : near[1]] = np.inf
+    return found
+
+
+def pooled(
+    frames: NDArray[np.int64], values: NDArray[np.float64], percents: Sequence[float]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
+    found |= {method: function(values) for method, function in POOLS.items()}
+    if percents:
+        values_at = percentiles(values, percents)
+        found["percentiles"] = {f"p{p:g}": value for p, value in zip(percents, values_at, strict=True)}
+    return found

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
-from acuity.mcp.embedded.live.running_scores import RunningScores
-from acuity.measure.pooling import POOLS, percentiles
+from acuity.mcp.embedded.live.running_scores import RunningScores, lowest, lowest_places, pooled
+from acuity.measure.pooling import POOLS
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.state import LiveState, Revision
@@ -70,7 +70,7 @@ class Scores:
         parts = self._parts(name, frames, values)
         rows = []
         for model, some, figures in parts or [("", frames, values)]:
-            order = _lowest(figures, count) if apart <= 1 else _lowest_places(some, figures, count, apart)
+            order = lowest(figures, count) if apart <= 1 else lowest_places(some, figures, count, apart)
             by = {"model": model} if model else {}
             rows += [{"frame": int(some[i]), "score": float(figures[i]), **by} for i in order]
         models = {"models": list(dict.fromkeys(model for model, _, _ in parts))} if parts else {}
@@ -80,19 +80,11 @@ class Scores:
         """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
         repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
         name = self.check(name)
-        frames: list[int] = []
-        values: list[float] = []
-        aggregate = None
+        frames, values = self._points(name, first, MAX_POINTS + 1)
         try:
-            if self._is_main(name):
-                frames, values = self._run().since(first, MAX_POINTS + 1)
-            else:
-                column = self._column(name)
-                part = slice(start := int(np.searchsorted(column[0], first)), start + MAX_POINTS + 1)
-                frames, values = column[0][part].tolist(), column[1][part].tolist()
             aggregate = self._told(name, self._aggregate(name, ()))
         except NotReady:
-            pass
+            aggregate = None
         more = len(frames) > MAX_POINTS
         time_of = self._live.watched.time_of
         shown = {"times": [time_of(frame) for frame in frames[:MAX_POINTS]]} if times else {}
@@ -156,21 +148,25 @@ class Scores:
 
     def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
         """The known frames from `first` on, or those of them below a figure, and where to go on from."""
-        try:
-            if self._is_main(name):
-                frames, values = self._run().since(first)
-            else:
-                column = self._column(name)
-                start = int(np.searchsorted(column[0], first))
-                frames, values = column[0][start:].tolist(), column[1][start:].tolist()
-        except NotReady:
-            return [], first
+        frames, values = self._points(name, first)
         rows = [
             {"frame": frame, "score": value}
             for frame, value in zip(frames, values, strict=True)
             if below is None or value < below
         ]
         return rows, frames[-1] + 1 if frames else first
+
+    def _points(self, name: str, first: int, most: int | None = None) -> tuple[list[int], list[float]]:
+        """The known frames from `first` on, so many at most, and their figures."""
+        if self._is_main(name):
+            return self._run().since(first, most)
+        try:
+            frames, values = self._column(name)
+        except NotReady:
+            return [], []
+        start = int(np.searchsorted(frames, first))
+        part = slice(start, None if most is None else start + most)
+        return frames[part].tolist(), values[part].tolist()
 
     def count_below(self, name: str | None, below: float) -> int:
         """How many known frames are below a figure."""
@@ -197,13 +193,12 @@ class Scores:
 
     def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
         if self._is_main(name) and not percents:
-            running = self._run()
-            if running.newest is None:
+            newest = self._run().newest
+            if newest is None:
                 raise _nothing_yet(name)
-            frame, value = running.newest
-            return self._document(name, frame, value, _running_pools(running))
+            return self._document(name, *newest, self._aggregate(name, ()))
         frames, values = self._column(name)
-        pools = _pooled(frames, values, percents)
+        pools = pooled(frames, values, percents)
         return self._document(name, int(frames[-1]), float(values[-1]), pools)
 
     def _one(self, name: str, index: int, percents: Sequence[float]) -> dict[str, Any]:
@@ -232,7 +227,7 @@ class Scores:
         frames, values = frames[start:stop], values[start:stop]
         limit = min(MAX_FRAMES, _MAX_FIGURES // (1 + len(self._names(asked.get("features", ())))))
         rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
-        document = self._document(name, int(frames[-1]), float(values[-1]), _pooled(frames, values, percents))
+        document = self._document(name, int(frames[-1]), float(values[-1]), pooled(frames, values, percents))
         document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]
         document["next_first"] = int(frames[limit]) if len(frames) > limit else None
         return document
@@ -262,7 +257,7 @@ class Scores:
         percents = {key: float(key[1:]) for key in aggregate.get("percentiles", ())}
         nothing = dict.fromkeys(POOLS) | ({"percentiles": dict.fromkeys(percents)} if percents else {})
         figures = [
-            {"model": model, **_pooled(some, scores, [*percents.values()])} for model, some, scores in parts
+            {"model": model, **pooled(some, scores, [*percents.values()])} for model, some, scores in parts
         ]
         models = list(dict.fromkeys(model for model, _, _ in parts))
         return {**aggregate, **nothing, "models": models, "parts": figures, "reason": _NO_COMMON_SCALE}
@@ -316,12 +311,12 @@ class Scores:
         return list(dict.fromkeys(features))
 
     def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
-        running = self._run() if self._is_main(name) else None
-        if running is None or percents:
-            return _pooled(*self._column(name), percents)
-        if not len(running):
+        if percents or not self._is_main(name):
+            return pooled(*self._column(name), percents)
+        aggregate = self._run().aggregate
+        if aggregate is None:
             raise _nothing_yet(name)
-        return _running_pools(running)
+        return aggregate
 
     def _column(self, name: str) -> _Column:
         """What is known of a column; raises NotReady where that is nothing."""
@@ -376,46 +371,6 @@ class Scores:
             newest = f"the newest is {fed - 1}" if fed else "none was"
             raise NotReady(f"frame {index} was not read yet: {newest}")
         raise InputError(f"there is no frame {index}: {fed} were measured, and no more come")
-
-
-def _lowest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """The places of the lowest values, in their order; of equal ones the first."""
-    candidates = np.arange(len(values))
-    if len(values) > 4 * count:  # to sort all of a film takes ten times as long
-        candidates = np.flatnonzero(values <= np.partition(values, count)[count])
-    return candidates[np.argsort(values[candidates], kind="stable")[:count]]
-
-
-def _lowest_places(
-    frames: NDArray[np.int64], values: NDArray[np.float64], count: int, apart: int
-) -> list[int]:
-    """The lowest value, then the lowest of those so many frames away from it, and so on."""
-    left = values.copy()
-    found: list[int] = []
-    while len(found) < count:
-        place = int(np.argmin(left))
-        if left[place] == np.inf:  # all are taken, or near to one that is
-            break
-        found.append(place)
-        near = np.searchsorted(frames, [frames[place] - apart + 1, frames[place] + apart])
-        left[near[0] : near[1]] = np.inf
-    return found
-
-
-def _pooled(
-    frames: NDArray[np.int64], values: NDArray[np.float64], percents: Sequence[float]
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
-    found |= {method: function(values) for method, function in POOLS.items()}
-    if percents:
-        values_at = percentiles(values, percents)
-        found["percentiles"] = {f"p{p:g}": value for p, value in zip(percents, values_at, strict=True)}
-    return found
-
-
-def _running_pools(running: RunningScores) -> dict[str, Any]:
-    pools = running.aggregate or {}
-    return {"first": running.first, "last": running.last, "frames": len(running), **pools}
 
 
 def _nothing_yet(name: str) -> NotReady:

@@ -6,6 +6,7 @@ asks for them, on the asking thread, and kept: the report at the end has that mu
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -13,17 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from acuity.errors import NotReady, ScoreError
 from acuity.mcp.embedded.budget import Budget
 from acuity.mcp.embedded.steering.clients import pause_documents, timestamp
+from acuity.measure.gate import Pause
 from acuity.measure.plan import ExtractorSet
 from acuity.scoring.watched import Watched
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from acuity._native import Bridge
     from acuity.features.extractor import Extractor
     from acuity.mcp.embedded.steering.bridge import BoundaryListener
     from acuity.measure import BoundarySnapshot, Measurement, Results
-    from acuity.measure.gate import Pause
 
 Document: TypeAlias = dict[str, Any]
 # Frames fed and done, re-predictions, whether it is over: changes when there may be something new to read.
@@ -113,7 +112,7 @@ class LiveState:
         at, over = measurement.snapshot(), self.over
         fed, done = at.frames_fed, at.frames_done
         pauses, last_frame = measurement.gate.pauses, measurement.last_frame
-        models = measurement.models
+        models, longest = measurement.models, _longest(pauses)
         state, waited = self._state(at, paused=bool(pauses))
         revision = fed, done, measurement.repredictions, over
         if newest is not None:
@@ -142,8 +141,8 @@ class LiveState:
             "waiting_seconds": waited,
             "paused": bool(pauses),
             "paused_by": pause_documents(pauses),
-            "paused_until": timestamp(_last_end(pauses)),
-            "pause_seconds_left": self._seconds_left(pauses),
+            "paused_until": timestamp(longest.ends_at),
+            "pause_seconds_left": self._seconds_until(longest.until),
             "subsample": measurement.subsample,
             "stop_after": last_frame,
             "queue": {
@@ -165,15 +164,11 @@ class LiveState:
         slots = self.measurement.agenda.slots
         return slots[0].holders.at(frame).model.label if slots and frame is not None else None
 
-    def latest(self) -> tuple[int, float] | None:
+    def _latest_at(self, revision: Revision, *, moving: bool) -> tuple[int, float] | None:
         """The last frame that has a score of the first model, and that score; None before the first.
 
         While frames are fed it may be a few frames old.
         """
-        moving = not (self.measurement.paused or self.over)
-        return self._latest_at(self.revision, moving=moving)
-
-    def _latest_at(self, revision: Revision, *, moving: bool) -> tuple[int, float] | None:
         known, now = self._latest, time.monotonic()
         if known is not None:
             # While nothing moves only the last one is new enough.
@@ -221,12 +216,8 @@ class LiveState:
         seconds = at - self._listener.began - self._listener.paused_for
         return round(done / seconds, 3) if seconds > 0 else 0.0
 
-    def _seconds_left(self, pauses: tuple[Pause, ...]) -> float | None:
-        """Until all pauses have ended by themselves; None if there is none, or one doesn't."""
-        ends = [pause.until for pause in pauses if pause.until is not None]
-        if not pauses or len(ends) < len(pauses):
-            return None
-        return round(max(max(ends) - self.measurement.gate.clock(), 0.0), 1)
+    def _seconds_until(self, end: float | None) -> float | None:
+        return None if end is None else round(max(end - self.measurement.gate.clock(), 0.0), 1)
 
     def _find_latest(self, done: int) -> tuple[int, float] | None:
         measurement = self.measurement
@@ -245,7 +236,6 @@ class LiveState:
         return None
 
 
-def _last_end(pauses: tuple[Pause, ...]) -> datetime | None:
-    """When all have ended by themselves; None if there is none, or one doesn't."""
-    ends = [pause.ends_at for pause in pauses if pause.ends_at is not None]
-    return max(ends) if ends and len(ends) == len(pauses) else None
+def _longest(pauses: tuple[Pause, ...]) -> Pause:
+    """The pause that ends last by itself; one without an end if there is none, or one doesn't end."""
+    return max(pauses, key=lambda pause: math.inf if pause.until is None else pause.until, default=Pause(""))

@@ -25,18 +25,18 @@ from acuity._native import PAYLOAD_BYTES, Bridge
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
 from acuity.mcp.embedded.steering.clients import Client
 from acuity.mcp.embedded.steering.commands import (
-    BY_KIND,
+    COMMANDS,
+    NAMES,
     Attachment,
     Document,
     Handoff,
+    ModelLoader,
     ReplyKind,
     encode,
-    find,
 )
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded.steering.model_loader import ModelLoader
     from acuity.measure import BoundarySnapshot, Measurement
 
 logger: Final = logging.getLogger(__name__)
@@ -128,18 +128,18 @@ class BoundaryListener:
             self._native.answer(envelope[0], *self._carry_out(*envelope))
 
     def _carry_out(self, ticket: int, kind: int, payload: bytes) -> tuple[ReplyKind, bytes]:
-        command = BY_KIND[kind]
+        command = NAMES[kind]
         attachment = self._handoff.attachments.pop(ticket, None)
         if attachment is None:
             return ReplyKind.WITHDRAWN, b""
         try:
-            result = command.run(self._measurement, json.loads(payload), attachment)
+            result = COMMANDS[command](self._measurement, json.loads(payload), attachment)
         except AcuityError as error:
             return ReplyKind.REFUSED, _clipped(str(error))
         except Exception:  # a fault of ours must not end somebody's measurement
-            logger.exception("command '%s' failed", command.name)
+            logger.exception("command '%s' failed", command)
             return ReplyKind.REFUSED, _clipped(
-                f"'{command.name}' failed in a way it should not; the log says more"
+                f"'{command}' failed in a way it should not; the log says more"
             )
         if self._detached:  # meanwhile: nobody is left who could end a pause
             self._measurement.gate.release_clients()
@@ -185,17 +185,16 @@ class CommandSender:
         refused it, is over, or reached no frame boundary for too long. A command that was not begun when its
         caller is cancelled, or gets such an error, is not carried out.
         """
-        found = find(command)
         wanted = dict(argument or {})
         self._check()
-        model = await self._models.load(str(wanted.pop("model", ""))) if found.names_model else None
+        model = await self._models.load(wanted.pop("model")) if "model" in wanted else None
         self._check()
         payload = encode(wanted)
         if len(payload) > PAYLOAD_BYTES:
             raise EmbeddedError(f"the argument of '{command}' is too long: use shorter names")
         ticket = next(self._tickets)
         self._handoff.attachments[ticket] = Attachment(client or Client("client"), model)
-        if not self._native.send(ticket, found.kind, payload):
+        if not self._native.send(ticket, NAMES.index(command), payload):
             del self._handoff.attachments[ticket]
             depth = self._native.depth
             raise CommandQueueFull(

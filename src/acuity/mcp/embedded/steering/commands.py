@@ -1,7 +1,7 @@
 """The commands to a running measurement, which its own thread carries out between two frames.
 
     command         argument                        result
-    swap_model      model, slot | None, repredict   slot, model, before, first, next_frame, waits_for, …
+    swap_model      model, slot | None, repredict   reported_as, model, before, first, next_frame, …
     pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
     resume                                          paused, next_frame, lifted, paused_by
     stop_after      frame | None                    stop_after, next_frame, finished
@@ -15,14 +15,18 @@ result that is longer than a slot goes back through the handoff too.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from acuity.errors import EmbeddedError, InputError
-from acuity.mcp.embedded.config import LONGEST_LEASE
+from acuity.access.path_text import shown
+from acuity.access.paths import AllowedPaths
+from acuity.errors import EmbeddedError, ModelError
 from acuity.mcp.embedded.steering.clients import Client, pause_documents, timestamp
 from acuity.models.fit import unfilled_display
 from acuity.video.notes import info
@@ -35,8 +39,9 @@ if TYPE_CHECKING:
 
 Document: TypeAlias = dict[str, Any]
 
-_LARGEST: Final = (1 << 31) - 1  # frame numbers beyond this are typing errors
+LARGEST: Final = 2**31 - 1  # frame numbers; what C's int holds
 
+_KEPT_MODELS: Final = 8
 LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says otherwise
 
 
@@ -65,28 +70,13 @@ class Handoff:
     results: dict[int, Document] = field(default_factory=dict)
 
 
+# Carries a command out on the feeding thread between two frames.
 Action: TypeAlias = Callable[["Measurement", Mapping[str, Any], Attachment], Document]
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: its number on the ring, and its action on the feeding thread between two frames."""
-
-    kind: int
-    name: str
-    run: Action
-    names_model: bool = False  # the argument's `model` is loaded and handed over
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
     """A document as the bytes of a slot."""
     return json.dumps(document, separators=(",", ":")).encode()
-
-
-def find(name: str) -> Command:
-    if name not in BY_NAME:
-        raise EmbeddedError(f"there is no command '{name}': use one of {', '.join(BY_NAME)}")
-    return BY_NAME[name]
 
 
 def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
@@ -96,17 +86,15 @@ def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachmen
     if not held:
         raise EmbeddedError("no model is being measured, so there is none to take the place of")
     slot = argument.get("slot") or next(iter(held))
-    repredict = bool(argument.get("repredict"))
-    swap = measurement.swap_model(slot, model, repredict=repredict)
+    swap = measurement.swap_model(slot, model, repredict=bool(argument.get("repredict")))
     return {
-        "slot": slot,
+        "reported_as": slot,
         "model": model.label,
         "before": held[slot],
         "first": swap.first,
         "next_frame": measurement.frames,
         "waits_for": swap.waits_for,
         "starts": swap.starts,
-        "repredict": repredict,
         "repredicted": [{"first": first, "last": last} for first, last in swap.repredicted],
         "notes": [info("display", text).to_dict()] if (text := _unfilled(measurement, model)) else [],
     }
@@ -120,8 +108,6 @@ def _unfilled(measurement: Measurement, model: AnyModel) -> str | None:
 
 def _pause(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
     lease = argument.get("lease_seconds", LEASE)
-    if not isinstance(lease, int | float) or isinstance(lease, bool) or not 1 <= lease <= LONGEST_LEASE:
-        raise InputError(f"lease_seconds {lease!r} must be a number from 1 to {LONGEST_LEASE:g}")
     pause = attachment.client.pause(measurement.gate, float(lease))
     return _paused(measurement) | {"lease_seconds": lease, "paused_until": timestamp(pause.ends_at)}
 
@@ -142,27 +128,73 @@ def _paused(measurement: Measurement) -> Document:
 
 def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
     frame = argument.get("frame")
-    measurement.stop_after(None if frame is None else _bounded("frame", frame))
+    measurement.stop_after(frame)
     return {"stop_after": frame, "next_frame": measurement.frames, "finished": measurement.finished}
 
 
 def _set_subsample(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
-    measurement.set_subsample(_bounded("n", argument.get("n")))
+    measurement.set_subsample(argument["n"])
     return {"subsample": measurement.subsample, "next_frame": measurement.frames}
 
 
-def _bounded(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
-        raise InputError(f"{name} {value!r} must be a whole number of at most {_LARGEST}")
-    return value
+# A command's number on the ring is its place in this table.
+COMMANDS: Final[dict[str, Action]] = {
+    "swap_model": _swap_model,
+    "pause": _pause,
+    "resume": _resume,
+    "stop_after": _stop_after,
+    "set_subsample": _set_subsample,
+}
+NAMES: Final = tuple(COMMANDS)
 
 
-COMMANDS: Final = (
-    Command(1, "swap_model", _swap_model, names_model=True),
-    Command(2, "pause", _pause),
-    Command(3, "resume", _resume),
-    Command(4, "stop_after", _stop_after),
-    Command(5, "set_subsample", _set_subsample),
-)
-BY_NAME: Final = {command.name: command for command in COMMANDS}
-BY_KIND: Final = {command.kind: command for command in COMMANDS}
+class ModelLoader:
+    """Loads models that clients name, on a thread beside the event loop, one at a time."""
+
+    def __init__(self, paths: AllowedPaths) -> None:
+        self._paths = paths
+        self._kept: OrderedDict[str, tuple[AnyModel, tuple[int, int, int]]] = OrderedDict()
+        self._loading = asyncio.Lock()
+
+    async def load(self, spec: str) -> AnyModel:
+        """The model of a name or of libvmaf's notation; raises ModelError or PathError.
+
+        One that is asked for again is the same object, unless its file has changed.
+        """
+        async with self._loading:
+            return await asyncio.to_thread(self._load, spec)
+
+    def _load(self, spec: str) -> AnyModel:
+        from acuity.models import load_model
+
+        _refuse_tiny(spec)
+        checked = self._paths.check_model(spec)
+        kept = self._kept.get(checked)
+        if kept is not None and kept[1] == _stamp(kept[0]):
+            self._kept.move_to_end(checked)
+            return kept[0]
+        model = load_model(checked)
+        self._kept[checked] = model, _stamp(model)
+        if len(self._kept) > _KEPT_MODELS:
+            self._kept.popitem(last=False)
+        return model
+
+
+def _refuse_tiny(spec: str) -> None:
+    from acuity.models.sources import is_tiny
+
+    name = spec.removeprefix("version=").removeprefix("path=").partition(":")[0]
+    if name.endswith(".onnx") or ("/" not in name and is_tiny(name)):
+        raise ModelError(
+            f"'{shown(name)}' is a tiny model, which can't replace another one while frames are measured: "
+            "name one that list_models has with the format json"
+        )
+
+
+def _stamp(model: AnyModel) -> tuple[int, int, int]:
+    """What changes when a file is written over."""
+    try:
+        found = os.stat(model.path)
+    except OSError:
+        return (0, 0, 0)
+    return found.st_mtime_ns, found.st_size, found.st_ino

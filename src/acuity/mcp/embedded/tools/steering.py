@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import CommandQueueFull, InputError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.config import LONGEST_LEASE
 from acuity.mcp.embedded.steering.clients import Client, Leases, calling_client
-from acuity.mcp.embedded.steering.commands import LEASE
-from acuity.mcp.embedded.tools.figure_schemas import LARGEST, NEXT_FRAME, PAUSES, count, frame, name
+from acuity.mcp.embedded.steering.commands import LARGEST, LEASE
 from acuity.mcp.limits import BUSY
-from acuity.mcp.schemas import array, flag, number, or_null, record, text, whole
+from acuity.mcp.schemas import flag, named, number, outline, record, whole
 from acuity.scoring.fronts import as_whole
 
 if TYPE_CHECKING:
@@ -55,91 +54,47 @@ From the next frame on measure only those whose number can be divided by n: fast
 missed. 1 is every frame."""
 
 
-def tools(
-    sender: CommandSender, leases: Leases | None = None, max_lease: float = LONGEST_LEASE
-) -> list[Tool]:
+def tools(sender: CommandSender, leases: Leases, max_lease: float) -> list[Tool]:
     """The tools that change what happens; `leases` follows those who pause, `max_lease` seconds at most."""
-    family = _Steering(sender, leases)
+    its = _Steering(sender, leases)
+    tool = partial(Tool, read_only=False)
+    last, nth = record({"frame": _LAST}), record({"n": _NTH})
     return [
-        Tool(
-            name="vmaf.request_model_swap",
-            title="Swap the model",
-            description=_SWAP_TEXT,
-            input_schema=_SWAP_INPUT,
-            output_schema=_SWAP,
-            run=family.swap,
-            read_only=False,
-        ),
-        Tool(
-            name="vmaf.pause",
-            title="Pause",
-            description=_PAUSE_TEXT,
-            input_schema=_pause_input(max_lease),
-            output_schema=_PAUSED,
-            run=family.pause,
-            read_only=False,
-        ),
-        Tool(
-            name="vmaf.resume",
-            title="Resume",
-            description=_RESUME_TEXT,
-            input_schema=record({}),
-            output_schema=_RESUMED,
-            run=family.plain("resume"),
-            read_only=False,
-        ),
-        Tool(
-            name="vmaf.stop_after",
-            title="Stop after a frame",
-            description=_STOP_TEXT,
-            input_schema=record({"frame": or_null(frame("The last frame to read, 0 is the first."))}),
-            output_schema=_STOPPED,
-            run=family.plain("stop_after"),
-            read_only=False,
+        tool("vmaf.request_model_swap", "Swap the model", _SWAP_TEXT, _SWAP_INPUT, its.swap, _SWAP),
+        tool("vmaf.pause", "Pause", _PAUSE_TEXT, _pause_input(max_lease), its.pause, _PAUSED),
+        tool("vmaf.resume", "Resume", _RESUME_TEXT, record({}), its.resume, _RESUMED),
+        tool(
+            "vmaf.stop_after",
+            "Stop after a frame",
+            _STOP_TEXT,
+            last,
+            its.stop_after,
+            _STOPPED,
             destructive=True,
         ),
-        Tool(
-            name="vmaf.stop",
-            title="Stop now",
-            description=_STOP_NOW_TEXT,
-            input_schema=record({}),
-            output_schema=_STOPPED_NOW,
-            run=family.stop,
-            read_only=False,
-            destructive=True,
-        ),
-        Tool(
-            name="vmaf.set_subsample",
-            title="Measure fewer frames",
-            description=_SUBSAMPLE_TEXT,
-            input_schema=record({"n": count(1, LARGEST, "Every nth frame is measured.")}),
-            output_schema=_SUBSAMPLED,
-            run=family.plain("set_subsample"),
-            read_only=False,
-        ),
+        tool("vmaf.stop", "Stop now", _STOP_NOW_TEXT, record({}), its.stop, _STOPPED_NOW, destructive=True),
+        tool("vmaf.set_subsample", "Measure fewer frames", _SUBSAMPLE_TEXT, nth, its.subsample, _SUBSAMPLED),
     ]
 
 
 class _Steering:
-    def __init__(self, sender: CommandSender, leases: Leases | None) -> None:
+    def __init__(self, sender: CommandSender, leases: Leases) -> None:
         self._sender = sender
         self._leases = leases
 
-    def plain(self, command: str) -> Any:
-        """A tool whose arguments and answer are the command's own."""
+    async def resume(self, _: Call) -> dict[str, Any]:
+        return await self._submit("resume", {})
 
-        async def run(call: Call) -> dict[str, Any]:
-            return await self._submit(
-                command, {name: as_whole(value) for name, value in call.arguments.items()}
-            )
+    async def stop_after(self, call: Call) -> dict[str, Any]:
+        return await self._submit("stop_after", {"frame": as_whole(call.arguments["frame"])})
 
-        return run
+    async def subsample(self, call: Call) -> dict[str, Any]:
+        return await self._submit("set_subsample", {"n": as_whole(call.arguments["n"])})
 
     async def pause(self, call: Call) -> dict[str, Any]:
         client = calling_client(call, self._sender.left)
         done = await self._submit("pause", call.arguments, client)
-        if self._leases is not None:
-            self._leases.follow(client)
+        self._leases.follow(client)
         return done
 
     def stop(self, _: Call) -> dict[str, Any]:
@@ -150,18 +105,7 @@ class _Steering:
         slot = _slot(asked["name"], asked.get("reported_as"))
         argument = {"model": asked["name"], "slot": slot, "repredict": asked["repredict"]}
         done = await self._submit("swap_model", argument)
-        return {
-            "status": ENQUEUED if done["first"] > done["next_frame"] else SWAPPED,
-            "first": done["first"],
-            "next_frame": done["next_frame"],
-            "model": done["model"],
-            "before": done["before"],
-            "reported_as": done["slot"],
-            "waits_for": done["waits_for"],
-            "starts": done["starts"],
-            "repredicted": done["repredicted"],
-            "notes": done["notes"],
-        }
+        return {"status": SWAPPED if done["first"] <= done["next_frame"] else ENQUEUED, **done}
 
     async def _submit(
         self, command: str, argument: Mapping[str, Any], client: Client | None = None
@@ -184,82 +128,70 @@ def _slot(spec: str, reported_as: str | None) -> str | None:
 
 _SWAP_INPUT: Final = record(
     {
-        "name": name(
+        "name": named(
             "The model to take over: a name of list_models, or version=NAME or path=FILE with libvmaf's "
             "options behind it; files in allowed folders only."
         ),
-        "repredict": {
-            **flag("Whether it is given earlier frames too, where their features are known."),
-            "default": False,
-        },
-        "reported_as": name(
+        "repredict": flag(
+            "Whether it is given earlier frames too, where their features are known.", default=False
+        ),
+        "reported_as": named(
             "Whose place it takes, by the name in the report (vmaf, where nobody chose another). Left out: "
             "that of name= in the model, or else the first model's."
         ),
     },
     optional=("repredict", "reported_as"),
 )
-
-_SWAP: Final = record(
-    {
-        "status": {
-            **text(f"{SWAPPED}: it holds. {ENQUEUED}: it holds from frame `first` on."),
-            "enum": [SWAPPED, ENQUEUED],
-        },
-        "first": whole(
-            "The first frame that the new model holds for, earlier ones it was given not counted."
-        ),
-        "next_frame": whole("The next frame to be read when this was decided."),
-        "model": text("The new model, by its version or path."),
-        "before": text("The one it replaces."),
-        "reported_as": text("The column of its scores, which stays the same."),
-        "waits_for": array(text(), "Features that aren't exact before `first`."),
-        "starts": array(text(), "Features that were not measured so far."),
-        "repredicted": array(
-            record({"first": whole(), "last": whole()}),
-            "Earlier frames that the new model was given; without `repredict`, or where its features were "
-            "not measured, none.",
-        ),
-        "notes": array({"type": "object"}, "What to know about the new model's scores: level, code, text."),
-    }
-)
+_LAST: Final[dict[str, Any]] = {
+    **whole("The last frame to read, 0 is the first.", minimum=0, maximum=LARGEST),
+    "type": ["integer", "null"],
+}
+_NTH: Final = whole("Every nth frame is measured.", minimum=1, maximum=LARGEST)
 
 
 def _pause_input(max_lease: float) -> dict[str, Any]:
-    lease = {
-        **number("The pause ends by itself after so many seconds, unless you ask again before."),
-        "minimum": 1,
-        "maximum": max_lease,
-        "default": min(LEASE, max_lease),
-    }
+    lease = number(
+        "The pause ends by itself after so many seconds, unless you ask again before.",
+        minimum=1,
+        maximum=max_lease,
+        default=min(LEASE, max_lease),
+    )
     return record({"lease_seconds": lease}, optional=("lease_seconds",))
 
 
-_PAUSED: Final = record(
-    {
-        "paused": flag(),
-        "next_frame": NEXT_FRAME,
-        "lease_seconds": number(),
-        "paused_until": text("When your pause ends by itself, in UTC."),
-        "paused_by": PAUSES,
-    }
+_NEXT: Final = "The next frame to be read, from which on it holds."
+_SWAP: Final = outline(
+    dict.fromkeys(("status", "model", "before", "reported_as"), "string")
+    | dict.fromkeys(("first", "next_frame"), "integer")
+    | dict.fromkeys(("waits_for", "starts", "repredicted", "notes"), "array"),
+    status=f"{SWAPPED}: it holds. {ENQUEUED}: it holds from frame `first` on.",
+    first="The first frame that the new model holds for, earlier ones it was given not counted.",
+    next_frame="The next frame to be read when this was decided.",
+    reported_as="The column of its scores, which stays the same.",
+    waits_for="Features that aren't exact before `first`.",
+    starts="Features that were not measured so far.",
+    repredicted="Earlier frames that the new model was given; without `repredict`, or where its features "
+    "were not measured, none.",
+    notes="What to know about the new model's scores: level, code, text.",
 )
-_RESUMED: Final = record(
-    {
-        "paused": flag("Whether a pause is left that clients can't end."),
-        "next_frame": NEXT_FRAME,
-        "lifted": {**PAUSES, "description": "The pauses that this ended."},
-        "paused_by": PAUSES,
-    }
+_PAUSED: Final = outline(
+    {"paused": "boolean", "next_frame": "integer", "lease_seconds": "number"}
+    | {"paused_until": "string", "paused_by": "array"},
+    next_frame=_NEXT,
+    paused_until="When your pause ends by itself, in UTC.",
 )
-_STOPPED_NOW: Final = record(
-    {"stopped": flag(), "frames_read": whole("So far; one more if a frame was just being read.")}
+_RESUMED: Final = outline(
+    {"paused": "boolean", "next_frame": "integer", "lifted": "array", "paused_by": "array"},
+    paused="Whether a pause is left that clients can't end.",
+    next_frame=_NEXT,
 )
-_STOPPED: Final = record(
-    {
-        "stop_after": or_null(whole("The last frame to be read; null: all that come.")),
-        "next_frame": NEXT_FRAME,
-        "finished": flag("Whether it was read already."),
-    }
+_STOPPED_NOW: Final = outline(
+    {"stopped": "boolean", "frames_read": "integer"},
+    frames_read="So far; one more if a frame was just being read.",
 )
-_SUBSAMPLED: Final = record({"subsample": whole(), "next_frame": NEXT_FRAME})
+_STOPPED: Final = outline(
+    {"stop_after": ["integer", "null"], "next_frame": "integer", "finished": "boolean"},
+    stop_after="The last frame to be read; null: all that come.",
+    finished="Whether it was read already.",
+)
+_SUBSAMPLED: Final = outline({"subsample": "integer", "next_frame": "integer"}, next_frame=_NEXT)

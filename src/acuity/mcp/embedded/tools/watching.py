@@ -10,13 +10,13 @@ import mcp_types as types
 
 from acuity.errors import InputError
 from acuity.mcp.catalog import Call, Tool
-from acuity.mcp.embedded.live.pictures import KINDS
-from acuity.mcp.embedded.live.report import report_answer, report_document
-from acuity.mcp.embedded.live.scores import MAX_ROWS
-from acuity.mcp.embedded.resources.pictures import picture_uri
-from acuity.mcp.embedded.tools import watch_schemas as schemas
-from acuity.mcp.embedded.tools.figure_schemas import LARGEST
-from acuity.mcp.schemas import record
+from acuity.mcp.embedded.live.pictures import KINDS, WATCH
+from acuity.mcp.embedded.live.report import MOST_FRAMES, SHORT, report_answer, report_document
+from acuity.mcp.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
+from acuity.mcp.embedded.resources import picture_uri
+from acuity.mcp.embedded.steering.commands import LARGEST
+from acuity.mcp.schemas import array, flag, named, number, outline, record, text, whole
+from acuity.mcp.tools.scoring_schema import PRECISIONS
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.live.pictures import LivePictures
@@ -61,43 +61,21 @@ Waits until a frame scores below `below`, and answers with all such frames from 
 `timeout_seconds`, or at the end of the measurement, with none. Call it again with `next_first` to go on. \
 Clients that take notifications subscribe to acuity://measurement/watch?below=70 instead."""
 
+_LONGEST_WATCH: Final = 300.0  # seconds
 _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
 def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]:
     """vmaf.status, vmaf.features, vmaf.score, vmaf.curve, vmaf.worst_frames, vmaf.watch and vmaf.report."""
-    family = _Watching(live, scores, pictures)
+    its = _Watching(live, scores, pictures)
     return [
-        Tool(STATUS, "Status", _STATUS_TEXT, record({}), family.status, schemas.STATUS),
-        Tool(
-            "vmaf.features",
-            "Features being measured",
-            _FEATURES_TEXT,
-            record({}),
-            family.features,
-            schemas.FEATURES,
-        ),
-        Tool(SCORE, "Scores", _SCORE_TEXT, schemas.SCORE_INPUT, family.score, schemas.SCORE),
-        Tool("vmaf.curve", "Curve", _CURVE_TEXT, schemas.CURVE_INPUT, family.curve, schemas.CURVE),
-        Tool(
-            "vmaf.worst_frames",
-            "Worst frames so far",
-            _WORST_TEXT,
-            schemas.WORST_INPUT,
-            family.worst,
-            schemas.WORST,
-        ),
-        Tool(
-            "vmaf.watch",
-            "Wait for frames below a score",
-            _WATCH_TEXT,
-            schemas.WATCH_INPUT,
-            family.watch,
-            schemas.WATCH,
-        ),
-        Tool(
-            "vmaf.report", "Report so far", _REPORT_TEXT, schemas.REPORT_INPUT, family.report, schemas.REPORT
-        ),
+        Tool(STATUS, "Status", _STATUS_TEXT, record({}), its.status, _STATUS),
+        Tool("vmaf.features", "Features being measured", _FEATURES_TEXT, record({}), its.features, _FEATURES),
+        Tool(SCORE, "Scores", _SCORE_TEXT, _SCORE_INPUT, its.score, _SCORE),
+        Tool("vmaf.curve", "Curve", _CURVE_TEXT, _CURVE_INPUT, its.curve, _CURVE),
+        Tool("vmaf.worst_frames", "Worst frames so far", _WORST_TEXT, _WORST_INPUT, its.worst, _WORST),
+        Tool("vmaf.watch", "Wait for frames below a score", _WATCH_TEXT, _WATCH_INPUT, its.watch, _WATCH),
+        Tool("vmaf.report", "Report so far", _REPORT_TEXT, _REPORT_INPUT, its.report, _REPORT),
     ]
 
 
@@ -189,3 +167,161 @@ class _Watching:
             precision=asked["precision"],
         )
         return await report_answer(document, self._live.budget.turn)
+
+
+def _frame(description: str, **more: Any) -> dict[str, Any]:
+    return whole(description, minimum=0, maximum=LARGEST, **more)
+
+
+def _optional(properties: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return record(properties, optional=tuple(properties))
+
+
+_COLUMN: Final = named(
+    "A column of the report: a model's name or a feature. Left out: the first model's score."
+)
+_SCORE_INPUT: Final = _optional(
+    {
+        "index": _frame("One frame by its number, 0 is the first. Left out: the newest that has a score."),
+        "first": _frame("A range instead: its first frame. Left out where there is a last: 0."),
+        "last": _frame("Its last frame. Left out where there is a first: the newest."),
+        "name": _COLUMN,
+        "features": {
+            **array(named(""), f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
+            "maxItems": 64,
+        },
+        "percentiles": {
+            **array(
+                number(minimum=0, maximum=100),
+                "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
+            ),
+            "maxItems": 32,
+        },
+    }
+)
+_WORST_INPUT: Final = _optional(
+    {
+        "n": whole("How many.", minimum=1, maximum=500, default=5),
+        "name": _COLUMN,
+        "apart": whole(
+            "Of frames that are less than so many apart only the worst: places, not runs.",
+            minimum=0,
+            maximum=100_000,
+            default=0,
+        ),
+        "pictures": flag(
+            f"Whether to look at pictures: small copies are made for {WATCH:g} seconds after each such call, "
+            "and the answer names those of its frames.",
+            default=False,
+        ),
+    }
+)
+_CURVE_INPUT: Final = _optional(
+    {
+        "first": _frame("The first frame wanted: next_first of the answer before.", default=0),
+        "name": _COLUMN,
+        "status": flag("Whether the answer is to have the status of the measurement too.", default=False),
+        "times": flag("Whether the answer is to have the times of the frames.", default=False),
+    }
+)
+_WATCH_INPUT: Final = record(
+    {
+        "below": number("Frames whose figure is lower than this are told."),
+        "name": _COLUMN,
+        "first": _frame("Look at the frames from this one on: next_first of the answer before.", default=0),
+        "timeout_seconds": number(
+            "How long to wait for the first such frame.", minimum=0, maximum=_LONGEST_WATCH, default=30
+        ),
+    },
+    optional=("name", "first", "timeout_seconds"),
+)
+_REPORT_INPUT: Final = _optional(
+    {
+        "include_frames": flag(
+            "Whether the answer has the figures of every frame. Left out: if it stays under "
+            f"{SHORT:,} characters; otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} "
+            "at most."
+        ),
+        "first": _frame("Only the figures of the frames from this one on; the pools are of all frames."),
+        "last": _frame("Only those up to this one."),
+        "precision": text(
+            "Digits: legacy is six decimals as libvmaf prints them, max brings back the exact double.",
+            enum=list(PRECISIONS),
+            default="legacy",
+        ),
+    }
+)
+
+_TEXT: Final = ["string", "null"]
+_WHOLE: Final = ["integer", "null"]
+_NUMBER: Final = ["number", "null"]
+_POOLS: Final = ["object", "null"]
+_STATE: Final = """\
+waiting: for the first frame; measuring; paused; waiting_for_input: every frame that was read is scored, and \
+the next one is long in coming; finishing: the frame to stop after was read; over: the end; failed, \
+interrupted: it ended before its input did, for the `reason`."""
+
+_STATUS: Final = outline(
+    {"state": "string", "fps": "number", "paused": "boolean", "queue": "object"}
+    | dict.fromkeys(("reason", "reference", "distorted", "model", "last_model", "paused_until"), _TEXT)
+    | dict.fromkeys(("models", "features", "metrics", "paused_by"), "array")
+    | dict.fromkeys(("frames_read", "frames_scored", "frames_pending", "subsample"), "integer")
+    | dict.fromkeys(("frames_total", "last_frame", "stop_after"), _WHOLE)
+    | dict.fromkeys(("last_score", "waiting_seconds", "pause_seconds_left"), _NUMBER),
+    state=_STATE,
+    model="The first model, which counts, as it holds for the next frame.",
+    metrics="The metrics that were asked for besides models, and where their figures are.",
+    frames_scored="Those whose own figures are there; a score may need the frame after it.",
+    fps="Frames in a second, pauses not counted.",
+    paused_until="When the last pause ends by itself, in UTC; null: never.",
+    subsample="One frame in so many is measured from now on.",
+    queue="How hard others steer: commands waiting for a frame boundary, not answered yet, refused.",
+)
+_FEATURES: Final = outline(dict.fromkeys(("extractors", "figures", "models"), "array"))
+_SCORE: Final = outline(
+    {"name": "string", "model": _TEXT, "frame": "integer", "score": _NUMBER, "aggregate": _POOLS},
+    {"features": "object", "frames": "array", "next_first": _WHOLE},
+    model="The model that holds at `frame`; null for a feature.",
+    frame="The frame asked for; of a range the last that is known.",
+    aggregate="What the frames pool to: all that are known so far, or those of the range.",
+    next_first="Where `frames` had no room for all: `first` of the next call.",
+)
+_WORST: Final = outline(
+    {"name": "string", "frames": "array", "frames_compared": "integer"},
+    {"models": "array"},
+    frames="The worst first; where there are several models, n of each, one model's frames after the other. "
+    "A `picture` may be of a frame close by, as not every frame is copied.",
+)
+_CURVE: Final = outline(
+    {"name": "string", "aggregate": _POOLS, "next_first": "integer", "repredictions": "integer"}
+    | dict.fromkeys(("frames", "scores", "models"), "array")
+    | dict.fromkeys(("more", "over"), "boolean"),
+    {"status": "object", "times": "array"},
+    frames=f"The frames from `first` on that are known, {MAX_POINTS} at most.",
+    next_first="`first` of the next call, which then has only what is new.",
+    more="Whether more are known already: call again at once.",
+    models="Which model holds from which frame on; none of a feature.",
+    repredictions="How often earlier frames were given to another model. If it changes, begin again with "
+    "first=0.",
+    times="In seconds, where known.",
+)
+_WATCH: Final = outline(
+    {"name": "string", "below": "number", "frames": "array", "next_first": "integer"}
+    | {"over": "boolean", "state": "string", "reason": _TEXT},
+    frames=f"Those below it, oldest first, {MAX_ROWS} at most; none at the end or when time is up.",
+    next_first="`first` of the next call, so that each frame is told once.",
+)
+_REPORT: Final = outline(
+    {
+        "version": "string",
+        "frames": "array",
+        "pooled_metrics": "object",
+        "acuity": "object",
+        "report": "string",
+    },
+    {"fps": _NUMBER, "frames_omitted": "object", "aggregate_metrics": "object"},
+    acuity="How far it is (partial, frames_read, frames_scored), the model, and where somebody steered which "
+    "model holds from which frame on (steering.segments).",
+    frames_omitted="Only where `frames` is empty because the figures were left out.",
+    report="The resource with this report.",
+)

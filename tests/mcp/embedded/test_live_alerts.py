@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp import MCPError
-from test_live_subscriptions import FAST, Heard
 
-from acuity.mcp.embedded.resources.notifications import META_KEY, NotificationMeta
-from acuity.mcp.embedded.uris import SCORES, WATCH
-from live_ground import ERAS, MODEL, NEG, SECONDS, Ground, play
+from acuity.mcp.embedded.resources import SCORES, WATCH
+from acuity.mcp.embedded.subscriptions import META_KEY, NotificationMeta
+from live_ground import MODEL, NEG, SECONDS, Ground, play
 from moving_pictures import measure
+from test_live_subscriptions import FAST, Heard
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -32,12 +32,11 @@ def median() -> float:
     return sorted(measure(FRAMES, MODEL).columns["vmaf"].tolist())[FRAMES // 2]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_only_asks_is_told_of_every_low_frame_once(era: str, tmp_path: Path) -> None:
+def test_a_client_that_only_asks_is_told_of_every_low_frame_once(tmp_path: Path) -> None:
     below = median()
 
     async def scene(ground: Ground) -> None:
-        async with ground.client(era) as client:
+        async with ground.client("legacy") as client:
             found: list[dict[str, Any]] = []
             first, over = 0, False
             while not over:

@@ -7,6 +7,13 @@ that. Either way at most one notification for each URI waits to be sent, however
 Each URI that is subscribed to is looked at as many times a second as its subscribers chose, and the bus gets
 an event when what it shows has changed. Subscribers of the same URI share the looking, and the measuring
 thread has no part in it. The end of the measurement is published at once, also to later subscribers.
+
+The `_meta` of a notification has the progress, and the scores since the notification before:
+
+    "_meta": {"acuity/measurement": {"frame": 297, "score": 93.1, …, "scores": {"frames": […], "omitted": 0}}}
+
+It is made when the notification is sent, so a slow reader gets the newest state. Each frame is sent once;
+where too many are new, the newest are sent, with the number of those left out.
 """
 
 from __future__ import annotations
@@ -15,29 +22,97 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionBus
 from mcp.shared.exceptions import MCPError
 
+from acuity.errors import FeatureError
 from acuity.mcp.catalog import Context, Method
-from acuity.mcp.embedded.resources.notifications import NotificationMeta
-from acuity.mcp.embedded.uris import RATES, ResourceUri, parse
+from acuity.mcp.embedded.resources import RATES, SCORES, STATUS, WATCH, ResourceUri, parse
+from acuity.mcp.embedded.steering.clients import pause_documents
 from acuity.mcp.tasks.listen import Listen
 from acuity.mcp.wire.sdk_private import connection_of
 from acuity.text import one_line
 
-# Makes a value for what a URI shows, which is equal as long as it shows the same.
-RevisionOf: TypeAlias = Callable[[ResourceUri], Hashable]
-# Makes the `_meta` of one subscriber's notifications.
-NewMeta: TypeAlias = Callable[[], NotificationMeta]
+if TYPE_CHECKING:
+    from acuity.mcp.embedded.live.scores import Scores
+    from acuity.mcp.embedded.live.state import LiveState
 
+META_KEY: Final = "acuity/measurement"
+_WITH_SCORES: Final = (SCORES, WATCH)
 _MAX_URIS: Final = 64  # of all subscribers together
 _MAX_EACH: Final = 16  # URIs of one connection
 _MAX_STREAMS: Final = 64
 _STATE: Final = "acuity.subscriptions"  # where a connection's state has its subscriptions
+
+
+@dataclass(slots=True)
+class _Known:
+    """The frames of one URI that its subscriber has been sent."""
+
+    uri: ResourceUri
+    name: str
+    next_first: int
+    repredictions: int
+
+
+class NotificationMeta:
+    """Makes the `_meta` of all notifications to one subscriber."""
+
+    def __init__(self, live: LiveState, scores: Scores) -> None:
+        self._live = live
+        self._scores = scores
+        self._known: dict[str, _Known] = {}  # by URI
+
+    def begin(self, uri: str) -> None:
+        """Send the scores of this URI from now on; raises MCPError for one that isn't measured."""
+        parsed = parse(uri)
+        if parsed is None or parsed.resource not in _WITH_SCORES:
+            return
+        try:
+            name = self._scores.check(parsed.name)
+        except FeatureError as error:
+            if parsed.resource == SCORES:
+                return  # there is no model, and so nothing but the headline
+            raise MCPError(types.INVALID_PARAMS, one_line(str(error)), {"uri": uri}) from error
+        _, following = self._scores.since(name, 0)
+        self._known[uri] = _Known(parsed, name, following, self._live.measurement.repredictions)
+
+    def end(self, uri: str) -> None:
+        """Send nothing more of this URI."""
+        self._known.pop(uri, None)
+
+    async def make(self, uri: str) -> dict[str, Any]:
+        """The `_meta` for a change of this URI, as soon as the budget admits the client."""
+        await self._live.budget.turn()
+        measurement = self._live.measurement
+        at, over, pauses = measurement.snapshot(), self._live.over, measurement.gate.pauses
+        newest = self._scores.headline()
+        found: dict[str, Any] = {
+            "frames_read": at.frames_fed,
+            "frames_scored": at.frames_done,
+            "frame": newest[0] if newest else None,
+            "score": newest[1] if newest else None,
+            "paused": bool(pauses),
+            "paused_by": pause_documents(pauses),
+            "over": over,
+            "state": self._live.state,
+            "reason": self._live.reason,
+        }
+        if uri in self._known:
+            found["scores"] = self._new_scores(self._known[uri])
+        return {META_KEY: found}
+
+    def _new_scores(self, known: _Known) -> dict[str, Any]:
+        repredictions = self._live.measurement.repredictions
+        if known.repredictions != repredictions:  # earlier frames have other scores now
+            known.repredictions, known.next_first = repredictions, 0
+        document, known.next_first = self._scores.newest_rows(known.name, known.next_first, known.uri.below)
+        return document
 
 
 @dataclass(slots=True)
@@ -54,12 +129,12 @@ class UpdatePublisher:
     def __init__(
         self,
         bus: SubscriptionBus,
-        revision_of: RevisionOf,
+        revision_of: Callable[[ResourceUri], Hashable],
         over: asyncio.Event | None = None,
         *,
         max_uris: int = _MAX_URIS,
     ) -> None:
-        """`over` is set when nothing changes any more."""
+        """`revision_of` is equal as long as a URI shows the same; `over` is set when nothing changes."""
         self._bus = bus
         self._revision_of = revision_of
         self._over = over or asyncio.Event()
@@ -123,10 +198,10 @@ class UpdatePublisher:
 class Subscriptions:
     """The handlers of resources/subscribe, resources/unsubscribe and subscriptions/listen."""
 
-    def __init__(self, bus: SubscriptionBus, publisher: UpdatePublisher, new_meta: NewMeta) -> None:
+    def __init__(self, live: LiveState, scores: Scores, bus: SubscriptionBus, over: asyncio.Event) -> None:
         self._bus = bus
-        self._publisher = publisher
-        self._new_meta = new_meta
+        self._publisher = UpdatePublisher(bus, partial(_revision, live, scores), over)
+        self._new_meta = partial(NotificationMeta, live, scores)  # for one subscriber
         self._listen = Listen(bus, most_streams=_MAX_STREAMS, most_names=_MAX_EACH)
 
     def methods(self) -> list[Method]:
@@ -186,6 +261,19 @@ class Subscriptions:
         if subscriber is not None:
             subscriber.remove(str(params.uri))
         return types.EmptyResult()
+
+
+def _revision(live: LiveState, scores: Scores, uri: ResourceUri) -> Hashable:
+    measurement = live.measurement
+    if uri.below is not None:
+        return scores.count_below(uri.name, uri.below), measurement.repredictions, live.over
+    at = measurement.snapshot()
+    figures = at.frames_done, measurement.repredictions, live.over
+    if uri.resource != STATUS:
+        return figures
+    models = tuple(model.label for model in measurement.models)
+    steered = measurement.subsample, measurement.last_frame, measurement.finished
+    return *figures, at.frames_fed, models, *steered, measurement.gate.pauses, live.state
 
 
 class Subscriber:
