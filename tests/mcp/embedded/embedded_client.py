@@ -144,6 +144,51 @@ def started(script: str, *arguments: str, by: Callable[..., Program] = Program) 
         process.communicate()
 
 
+class Command:
+    """A command with a client at its descriptors 3 and 4."""
+
+    def __init__(self, process: Program, read: int, write: int) -> None:
+        self.process = process
+        self.client = LineClient(read, write)
+        self._ours = [read, write]
+
+    def answered(self, seconds: float) -> bool:
+        """Whether an answer comes within this time."""
+        return bool(select.select(self._ours[:1], [], [], seconds)[0])
+
+    def leave(self) -> None:
+        while self._ours:
+            os.close(self._ours.pop())
+
+
+@contextmanager
+def commanded(module: str, *arguments: str) -> Iterator[Command]:
+    """A command of this module, for as long as the block lasts and some time at most."""
+    theirs_in, write = os.pipe()
+    read, theirs_out = os.pipe()
+    process = Program(
+        [sys.executable, "-m", module, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        descriptors=(theirs_in, theirs_out),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    os.close(theirs_in)
+    os.close(theirs_out)
+    command = Command(process, read, write)
+    end = threading.Timer(2 * PATIENCE, process.kill)
+    end.start()
+    try:
+        yield command
+    finally:
+        end.cancel()
+        end.join()
+        process.kill()
+        process.communicate()
+        command.leave()
+
+
 @contextmanager
 def host_at(path: Path, rest: str) -> Iterator[Program]:
     """A process whose server listens there, and which goes on with the rest of its script."""

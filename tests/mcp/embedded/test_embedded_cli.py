@@ -9,10 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,7 @@ from acuity.cli.main import main as acuity
 from acuity.cli.score_options import configure, embedding
 from acuity.cli.vmaf import main as vmaf
 from acuity.cli.vmaf.options import parse
-from embedded_client import PATIENCE, LineClient, connected
-from prepared_programs import Program
+from embedded_client import PATIENCE, Command, commanded, connected
 from scoring_clips import y4m
 
 FRAMES = 1500  # enough that a command which waits in the pipe comes before the end
@@ -37,47 +34,19 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(y4m(folder / "ref.y4m", FRAMES)), str(y4m(folder / "dis.y4m", FRAMES, worse=True))
 
 
-@dataclass
-class Command:
-    process: Program
-    client: LineClient  # at its descriptors 3 and 4
-
-    def line(self) -> str:
-        assert self.process.stderr is not None
-        return self.process.stderr.readline().rstrip()
-
-
 @contextmanager
 def running(program: str, clips: tuple[str, str], *options: str) -> Iterator[Command]:
-    """A command with a client at descriptors 3 and 4, which has sent a wish to pause before it starts."""
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    client = LineClient(ours_in, ours_out)
-    client.send("tools/call", name="vmaf.pause", arguments={})
+    """A command with a client, which has sent a wish to pause before it measures."""
     module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
     videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
-    line = [sys.executable, "-m", module, *videos, "--threads", "1", *options]
-    process = Program(
-        line,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        descriptors=(theirs_in, theirs_out),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    os.close(theirs_in)
-    os.close(theirs_out)
-    end = threading.Timer(2 * PATIENCE, process.kill)
-    end.start()
-    try:
-        yield Command(process, client)
-    finally:
-        end.cancel()
-        end.join()
-        process.kill()
-        process.communicate()
-        os.close(ours_in)
-        os.close(ours_out)
+    with commanded(module, *videos, "--threads", "1", *options) as command:
+        command.client.send("tools/call", name="vmaf.pause", arguments={})
+        yield command
+
+
+def line_of(command: Command) -> str:
+    assert command.process.stderr is not None
+    return str(command.process.stderr.readline().rstrip())
 
 
 def paused(command: Command) -> Any:
@@ -211,8 +180,8 @@ def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp
     format = ["--json"] if program == "vmaf" else []
     options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "--enable-mcp-sse=0", "-q"]
     with running(program, clips, *options, "-o", str(report), *format) as command:
-        assert command.line() == f"{program}: agents may connect to {path}"
-        assert command.line().startswith(f"{program}: agents may connect to http://127.0.0.1:")
+        assert line_of(command) == f"{program}: agents may connect to {path}"
+        assert line_of(command).startswith(f"{program}: agents may connect to http://127.0.0.1:")
         assert paused(command)["paused"]
         first = command.client.call("vmaf.status")["frames_read"]
         assert command.client.call("vmaf.status")["frames_total"] == FRAMES

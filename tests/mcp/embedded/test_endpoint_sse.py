@@ -90,6 +90,17 @@ def test_without_a_stream_the_answer_is_in_the_reply(way: str, fast: bool) -> No
     run(main)
 
 
+def test_the_reply_is_the_same_quickly_and_not() -> None:
+    async def replies(fast: bool) -> list[bytes]:
+        async with at_sse(fast=fast) as (_, http, url):
+            return [(await post(http, url, call(7, "vmaf.status", way))).content for way in WAYS[1:]]
+
+    async def main() -> None:
+        assert await replies(True) == await replies(False)
+
+    run(main)
+
+
 def test_a_handshake_in_a_reply_and_notifications_of_nobody() -> None:
     async def main() -> None:
         async with at_sse() as (_, http, url):

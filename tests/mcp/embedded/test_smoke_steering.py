@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,51 +11,35 @@ from typing import Any
 import pytest
 
 from acuity.cli.vmaf import main as vmaf
-from embedded_client import PATIENCE, LineClient
-from prepared_programs import Program
+from embedded_client import PATIENCE, Command, commanded
 from smoke_film import Film
 
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 
 
-@contextmanager
-def command(film: Film, *options: str) -> Iterator[tuple[Program, LineClient, int]]:
-    """`vmaf` with a client at descriptors 3 and 4."""
-    theirs_in, write = os.pipe()
-    read, theirs_out = os.pipe()
-    run = [sys.executable, "-m", "acuity.cli.vmaf", "-r", str(film.paths[0]), "-d", str(film.paths[1])]
-    process = Program(
-        [*run, "--enable-mcp-stdio", "-q", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        descriptors=(theirs_in, theirs_out),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    os.close(theirs_in)
-    os.close(theirs_out)
-    try:
-        yield process, LineClient(read, write), read
-    finally:
-        film.close()
-        process.kill()
-        process.communicate()
-        os.close(read)
-        os.close(write)
-
-
-def steered(film: Film, client: LineClient, answers: int, tool: str, **arguments: Any) -> dict[str, Any]:
+def steered(film: Film, command: Command, tool: str, **arguments: Any) -> dict[str, Any]:
     """Ask for something that happens between two frames, and make frames until it has."""
-    number = client.send("tools/call", name=tool, arguments=arguments)
-    while not select.select([answers], [], [], 0.02)[0]:
+    number = command.client.send("tools/call", name=tool, arguments=arguments)
+    while not command.answered(0.02):
         assert film.written < 5000, "no answer"
         film.more()
-    message = client.receive()
+    message = command.client.receive()
     assert message is not None
     assert message["id"] == number
     assert not message["result"].get("isError"), message
     document: dict[str, Any] = message["result"]["structuredContent"]
     return document
+
+
+@contextmanager
+def scoring(film: Film, report: Path) -> Iterator[Command]:
+    """`acuity score` with a client, which can leave."""
+    options = ["--enable-mcp-stdio", "-o", str(report), "--threads", "1"]
+    with commanded("acuity.cli.main", "score", *map(str, film.paths), *options) as command:
+        try:
+            yield command
+        finally:
+            film.close()
 
 
 def frames_of(report: Path) -> dict[int, dict[str, str]]:
@@ -73,18 +53,21 @@ def test_each_segment_equals_an_unsteered_run(threads: int, tmp_path: Path) -> N
     film = Film(tmp_path, 48)
     report = tmp_path / "steered.json"
     options = ["--threads", str(threads), "--json", "-o", str(report), "--precision", "max"]
-    with command(film, *options) as (process, client, answers):
-        first = steered(film, client, answers, "vmaf.request_model_swap", name=NEG)["first"]
-        film.more(7)
-        second = steered(film, client, answers, "vmaf.request_model_swap", name=MODEL)["first"]
-        film.more(7)
-        third = steered(film, client, answers, "vmaf.request_model_swap", name=NEG)["first"]
-        film.more(7)
-        sparse = steered(film, client, answers, "vmaf.set_subsample", n=3)["next_frame"]
-        film.more(10)
-        film.close()
-        output, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, output
+    videos = ["-r", str(film.paths[0]), "-d", str(film.paths[1]), "--enable-mcp-stdio", "-q"]
+    with commanded("acuity.cli.vmaf", *videos, *options) as command:
+        try:
+            first = steered(film, command, "vmaf.request_model_swap", name=NEG)["first"]
+            film.more(7)
+            second = steered(film, command, "vmaf.request_model_swap", name=MODEL)["first"]
+            film.more(7)
+            third = steered(film, command, "vmaf.request_model_swap", name=NEG)["first"]
+            film.more(7)
+            sparse = steered(film, command, "vmaf.set_subsample", n=3)["next_frame"]
+            film.more(10)
+        finally:
+            film.close()
+        _, err = command.process.communicate(timeout=PATIENCE)
+        assert command.process.returncode == 0, err
     assert 0 <= first < second < third < sparse <= film.written
 
     kept = film.keep(tmp_path)
@@ -113,3 +96,53 @@ def test_each_segment_equals_an_unsteered_run(threads: int, tmp_path: Path) -> N
                 compared += 1
             assert got[index].keys() >= alone[label][index].keys()
     assert compared > 10 * len(got)
+
+
+def test_a_command_whose_only_client_paused_and_left_goes_on(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, report) as command:
+        film.more(2)
+        assert command.client.call("vmaf.pause")["paused"]
+        command.leave()
+        film.more(3)
+        film.close()
+        out, err = command.process.communicate(timeout=PATIENCE)
+        assert command.process.returncode == 0, err
+    assert "5 frames in" in out
+    assert "steering" not in json.loads(report.read_text())["acuity"]
+
+
+def test_a_command_whose_input_stalls_is_stopped_and_writes_its_report(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, report) as command:
+        film.more(3)
+        while (status := command.client.call("vmaf.status"))["state"] != "waiting_for_input":
+            assert status["state"] in ("waiting", "measuring")
+        assert status["frames_read"] == status["frames_scored"] == 3
+        assert status["waiting_seconds"] >= 1.0
+        # All commands are carried out meanwhile: it is between two frames.
+        swapped = command.client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
+        assert swapped["next_frame"] == 3
+        assert command.client.call("vmaf.pause")["paused"]
+        assert command.client.call("vmaf.resume")["lifted"]
+        assert command.client.call("vmaf.stop") == {"stopped": True, "frames_read": 3}
+        _, err = command.process.communicate(timeout=PATIENCE)
+        assert command.process.returncode == 0, err
+    written = json.loads(report.read_text())
+    assert len(written["frames"]) == 3
+    assert written["acuity"]["steering"]["stopped_after"] == 2
+
+
+def test_a_command_that_was_stopped_before_its_first_frame_says_so(tmp_path: Path) -> None:
+    film = Film(tmp_path, 8)
+    report = tmp_path / "report.json"
+    with scoring(film, report) as command:
+        film.begin()
+        assert command.client.call("vmaf.status")["state"] == "waiting"
+        assert command.client.call("vmaf.stop") == {"stopped": True, "frames_read": 0}
+        _, err = command.process.communicate(timeout=PATIENCE)
+    assert command.process.returncode == 101  # no frames, as the table of exit codes has it
+    assert err.splitlines()[-1].endswith("was stopped before its first frame: it has no results")
+    assert not report.exists()

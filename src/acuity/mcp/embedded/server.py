@@ -13,6 +13,7 @@ never waits.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import logging
 import os
@@ -164,10 +165,7 @@ class EmbeddedServer:
 
         self._start("stdio", binding)
 
-    @staticmethod
-    def transport_available(name: str) -> bool:
-        """Whether a server here can be reached in this way: 'sse', 'uds', 'stdio' or 'http'."""
-        return transport_available(name)
+    transport_available = staticmethod(transport_available)
 
     # ---- waiting for clients ----------------------------------------------------------------
 
@@ -191,8 +189,8 @@ class EmbeddedServer:
         for name, value in (("seconds", seconds), ("empty", empty)):
             if value is not None:
                 check_seconds(name, value)
-        endpoints = self._serving()
-        endpoints.thread.call(endpoints.stay(seconds, empty))
+        thread = self._serving().thread
+        thread.call(asyncio.sleep(seconds) if seconds is not None else self._presence.everybody_left(empty))
 
     def stay_for_pages(self, before: Callable[[], object] = lambda: None) -> None:
         """Go on serving while a live page is open; `before` is called first, if one is."""

@@ -180,13 +180,6 @@ class LazyEndpoints:
             self._watched.clear()
             self._loading = self.thread.loop.create_task(self._open())
 
-    async def stay(self, seconds: float | None, empty: float | None) -> None:
-        """Wait so many seconds, or until the last client has left, with none at all for `empty` at most."""
-        if seconds is not None:
-            await asyncio.sleep(seconds)
-        else:
-            await self._presence.everybody_left(empty)
-
     async def finish(self, linger: float) -> None:
         """Serve connected clients until they know of the end, `linger` seconds at most."""
         if linger > 0.0 and self._arriving():

@@ -6,16 +6,13 @@ import asyncio
 import http.client
 import json
 import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import pytest
@@ -32,8 +29,6 @@ from embedded_client import LineClient, connected, feeding, started
 from endpoint_bench import META
 from live_ground import MODEL, SECONDS, Ground, play
 from moving_pictures import pair
-from prepared_programs import Program
-from smoke_film import Film
 from transport_bench import run as run_async
 from transport_bench import transport_to
 
@@ -413,90 +408,3 @@ def test_a_host_that_only_adds_is_paused_and_stopped(tmp_path: Path) -> None:
         assert taken == [*range(len(taken) - 1), None]
         measurement.flush()
         assert measurement.results().stopped_after == len(taken) - 2
-
-
-# ---- the command ------------------------------------------------------------------------------
-
-
-# The process, the client, and what has it leave.
-Scoring: TypeAlias = tuple[Program, LineClient, Callable[[], None]]
-
-
-@contextmanager
-def scoring(film: Film, *options: str) -> Iterator[Scoring]:
-    """`acuity score` with a client at descriptors 3 and 4, which can leave."""
-    theirs_in, write = os.pipe()
-    read, theirs_out = os.pipe()
-    line = [sys.executable, "-m", "acuity.cli.main", "score", *map(str, film.paths), "--enable-mcp-stdio"]
-    process = Program(
-        [*line, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        descriptors=(theirs_in, theirs_out),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    os.close(theirs_in)
-    os.close(theirs_out)
-    ours = [read, write]
-
-    def leave() -> None:
-        while ours:
-            os.close(ours.pop())
-
-    try:
-        yield process, LineClient(read, write), leave
-    finally:
-        film.close()
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        leave()
-
-
-def test_a_command_whose_only_client_paused_and_left_goes_on(tmp_path: Path) -> None:
-    film = Film(tmp_path, 8)
-    report = tmp_path / "report.json"
-    with scoring(film, "-o", str(report), "--threads", "1") as (process, client, leave):
-        film.more(2)
-        assert client.call("vmaf.pause")["paused"]
-        leave()
-        film.more(3)
-        film.close()
-        out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-    assert b"5 frames in" in out
-    assert "steering" not in json.loads(report.read_text())["acuity"]
-
-
-def test_a_command_whose_input_stalls_is_stopped_and_writes_its_report(tmp_path: Path) -> None:
-    film = Film(tmp_path, 8)
-    report = tmp_path / "report.json"
-    with scoring(film, "-o", str(report), "--threads", "1") as (process, client, _):
-        film.more(3)
-        while (status := client.call("vmaf.status"))["state"] != "waiting_for_input":
-            assert status["state"] in ("waiting", "measuring")
-        assert status["frames_read"] == status["frames_scored"] == 3
-        assert status["waiting_seconds"] >= 1.0
-        # All commands are carried out meanwhile: it is between two frames.
-        swapped = client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
-        assert swapped["next_frame"] == 3
-        assert client.call("vmaf.pause")["paused"]
-        assert client.call("vmaf.resume")["lifted"]
-        assert client.call("vmaf.stop") == {"stopped": True, "frames_read": 3}
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-    written = json.loads(report.read_text())
-    assert len(written["frames"]) == 3
-    assert written["acuity"]["steering"]["stopped_after"] == 2
-
-
-def test_a_command_that_was_stopped_before_its_first_frame_says_so(tmp_path: Path) -> None:
-    film = Film(tmp_path, 8)
-    report = tmp_path / "report.json"
-    with scoring(film, "-o", str(report)) as (process, client, _):
-        film.begin()
-        assert client.call("vmaf.status")["state"] == "waiting"
-        assert client.call("vmaf.stop") == {"stopped": True, "frames_read": 0}
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 101  # no frames, as the table of exit codes has it
-    assert err.splitlines()[-1].endswith(b"was stopped before its first frame: it has no results")
-    assert not report.exists()
