@@ -33,7 +33,7 @@ if _typing.TYPE_CHECKING:
         StrictError,
         TruncatedError,
     )
-    from acuity.frames.write_page import write_page
+    from acuity.frames.page_pictures import write_page
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
@@ -75,7 +75,7 @@ _HOMES: _typing.Final = {
         "StrictError",
         "TruncatedError",
     ),
-    "acuity.frames.write_page": ("write_page",),
+    "acuity.frames.page_pictures": ("write_page",),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.measure.feed": ("feed",),

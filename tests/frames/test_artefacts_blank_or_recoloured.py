@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import damage as d
-from acuity.frames.artefacts import Examination, Pair, Typical, describe, examine
+from acuity.features.extractor import Pair
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Examination, Typical, describe
 
 
 def _filled(luma: float, u: float = 128, v: float = 128) -> d.Damage:

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import damage as d
-from acuity.frames.artefacts import Box, Examination, ExaminedFrame, Pair, Typical, describe, examine
+from acuity.features.extractor import Pair
+from acuity.frames.artefacts.cells import Box
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Examination, Typical, describe
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from coded import coded
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import damage as d
-from acuity.frames.artefacts import Typical, describe, examine
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Typical, describe
 
 
 def _with_bars(period: int, wide: int) -> d.Content:

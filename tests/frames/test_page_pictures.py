@@ -17,12 +17,10 @@ import pytest
 from numpy.typing import NDArray
 
 from acuity.errors import InputError
-from acuity.frames.compressed import compressed
-from acuity.frames.folder_pictures import folder_pictures
-from acuity.frames.page_pictures import page_pictures
-from acuity.frames.pictures import GAIN, difference_picture
-from acuity.frames.progress import WorstProgress
-from acuity.frames.request import WorstRequest
+from acuity.frames.heat_map import GAIN, difference_picture
+from acuity.frames.page_pictures import folder_pictures, page_pictures
+from acuity.frames.previews import compressed
+from acuity.frames.request import WorstProgress, WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.report.page.page_document import Picture
 from acuity.scoring.report import ScoreReport

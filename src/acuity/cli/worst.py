@@ -32,8 +32,8 @@ from acuity.scoring.request import TINY
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.frames.progress import WorstProgress
     from acuity.frames.report import WorstReport
+    from acuity.frames.request import WorstProgress
 
 USAGE: Final = "REF DIS -o DIR [options]"
 SURPLUS: Final = "a call shows the frames of one encode, so show this one's in a call of its own"

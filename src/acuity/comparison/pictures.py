@@ -15,7 +15,7 @@ from acuity.frames.page_pictures import BUDGET, page_pictures
 
 if TYPE_CHECKING:
     from acuity.comparison.report import CompareReport, CompareRow
-    from acuity.frames.progress import Listener
+    from acuity.frames.request import Listener
     from acuity.report.page.page_document import Picture
     from acuity.scoring.request import Request
 

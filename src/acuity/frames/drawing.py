@@ -3,22 +3,72 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from acuity.frames.artefacts.box import WHOLE, Box
+from acuity.frames.artefacts.cells import WHOLE, Box
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Examination, Typical, artefacts, describe
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.frames.colours import PairColours, colours_of
 from acuity.frames.compared import ComparedPair, compared_pairs, reopen
-from acuity.frames.examining import Described, Examiner
+from acuity.frames.heat_map import Drawn, draw
 from acuity.frames.pick import Pick, spread
-from acuity.frames.pictures import Drawn, draw
-from acuity.frames.progress import Listener, WorstProgress
+from acuity.frames.request import Listener, WorstProgress
 from acuity.measure import available_threads
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.notes import Note
+
+# How CAMBI weighs steps; it knows no curve of HLG, whose lower half is much like SDR's.
+_CURVES: Final = {"smpte2084": "pq"}
+
+
+_FEW: Final = 4  # frames that say nothing about a clip
+
+
+class Described(NamedTuple):
+    """What is wrong with a frame, as a sentence and as figures."""
+
+    description: str
+    artefacts: list[dict[str, Any]]
+
+
+class Examiner:
+    """Examines frames as they pass; when all have passed, describes those that were picked.
+
+    `typical` are the numbers of the frames, spread over the clip, that stand for all of it.
+    """
+
+    def __init__(self, typical: Collection[int]) -> None:
+        self._numbers = typical
+        self._found: dict[int, Examination] = {}
+
+    def look(self, pair: ComparedPair, colours: PairColours, score: float | None) -> None:
+        """Measure the artefacts of a frame; `score` is that of VMAF, if it has one."""
+        found = examine(
+            ExaminedFrame(
+                pair.ref,
+                pair.dis,
+                pair.before,
+                pair.number,
+                pair.frozen_since,
+                pair.neighbours,
+                full_range=colours.full_range,
+                eotf=_CURVES.get(str(colours.transfer), "bt1886"),
+            )
+        )
+        self._found[pair.number] = found if score is None else found.in_keeping(score)
+
+    def described(self, number: int) -> Described:
+        """What is wrong with a frame that was looked at."""
+        sampled = [self._found[typical] for typical in self._numbers if typical in self._found]
+        typical = Typical.of(sampled if len(sampled) >= _FEW else ())
+        found = self._found[number]
+        return Described(describe(found, typical), artefacts(found, typical))
+
 
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
 # ones take long.

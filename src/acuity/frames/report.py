@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from acuity.frames.artefacts.box import Box
+from acuity.frames.artefacts.cells import Box
 from acuity.report.plain import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note

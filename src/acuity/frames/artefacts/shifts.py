@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from acuity.frames.artefacts.grid import Plane, smoothed
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured
-from acuity.frames.artefacts.severity import Anchors, worst
-from acuity.frames.artefacts.strip import Strip
+from acuity.frames.artefacts.cells import Plane, smoothed
+from acuity.frames.artefacts.findings import Anchors, worst
+from acuity.frames.artefacts.measure import Figures, Gathered, Measured, Strip
 from acuity.video.picture import LAYOUTS
 
 _SMALL: Final = 0.01  # share of cells: an object of another colour

@@ -13,8 +13,7 @@ from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
 
 if TYPE_CHECKING:
-    from acuity.frames.progress import WorstProgress
-    from acuity.frames.request import WorstRequest
+    from acuity.frames.request import WorstProgress, WorstRequest
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
 
@@ -67,7 +66,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 def score_previews(request: Request, scored: ScoreReport, folder: str) -> dict[str, Any]:
     """The worst frames of a comparison that was just scored, as small copies; or why there are none."""
-    from acuity.frames.picked import FEWER_FRAMES
+    from acuity.frames.pick import FEWER_FRAMES
     from acuity.frames.request import WorstRequest
     from acuity.frames.worst import find_worst
 
