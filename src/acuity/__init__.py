@@ -13,7 +13,8 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from acuity.api import score, score_async
     from acuity.comparison.call import compare
-    from acuity.comparison.report import CompareReport, CompareRow
+    from acuity.comparison.report import CompareReport
+    from acuity.comparison.row import CompareRow
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -55,7 +56,8 @@ __version__ = "0.1.0"
 _HOMES: _typing.Final = {
     "acuity.api": ("score", "score_async"),
     "acuity.comparison.call": ("compare",),
-    "acuity.comparison.report": ("CompareReport", "CompareRow"),
+    "acuity.comparison.report": ("CompareReport",),
+    "acuity.comparison.row": ("CompareRow",),
     "acuity.errors": (
         "AcuityError",
         "BackendError",

@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.report import CompareReport
+from acuity.comparison.row import CompareRow
 from acuity.measure.results import Results
 from acuity.scoring.metrics import find_metrics, headlines
 from acuity.scoring.report import ScoreReport

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from acuity.comparison.group import MOST_PAIRS, most_pairs
-from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.row import CompareRow
 from acuity.comparison.run import compare_videos
 from acuity.errors import AcuityError
 from acuity.scoring.report import ScoreReport

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.comparison.list_files import ListEntry, is_list, read_list
+from acuity.comparison.encodes import ListEntry, is_list, read_list
 from acuity.errors import InputError, MissingExtra
 
 

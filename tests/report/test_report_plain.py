@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.report.plain import plain
+from acuity.report.document import plain
 
 
 def test_what_json_cannot_say_becomes_null_or_a_question_mark() -> None:

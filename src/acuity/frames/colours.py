@@ -36,7 +36,11 @@ _LUMA: Final = (0.2627, 0.6780, 0.0593)
 
 
 def tone_mapped(rgb: Floats, transfer: str, primaries: str | None) -> Floats:
-    """Red, green and blue of an HDR signal, 0 to 1, as those of sRGB."""
+    """Red, green and blue of an HDR signal, 0 to 1, as those of sRGB, the same for every picture.
+
+    White of graphics (203 cd/m2, ITU-R BT.2408) stays somewhat below SDR's white, so that brighter parts have
+    room up to 1,000 cd/m2. Brighter light is white.
+    """
     light = _pq_light(rgb) if transfer == "smpte2084" else _hlg_light(rgb)
     light = _narrowed(light, primaries if primaries in CHROMATICITIES else "bt2020")
     # One factor for the three, so that hues stay; it goes by the brightest of them, so that none is cut off.

@@ -38,7 +38,11 @@ def question(hint: str) -> str:
 
 
 def cleaned(said: str) -> str:
-    """The first sentences of an answer, on one line and without control characters; may be empty."""
+    """The first sentences of an answer, on one line and without control characters; may be empty.
+
+    The answer is untrusted: it may repeat text that is in the picture. Reports keep it apart from what was
+    measured.
+    """
     text = _spaced(_MARKS.sub(" ", said))
     pieces = _ENDS.split(text)
     text = " ".join(pieces[:_SENTENCES])

@@ -93,7 +93,10 @@ _ROWS: Final = 256  # of a plane at once
 
 
 def needs_differences(picks: list[Pick], tied: bool) -> bool:
-    """Whether scores don't say which frames are the worst: they tie, or are those of identical pictures."""
+    """Whether scores don't say which frames are the worst: they tie, or are those of identical pictures.
+
+    A model clips its scores at its highest, and gives identical pictures less than that where nothing moves.
+    """
     return tied or any(found.score >= _MAY_BE_IDENTICAL for found in picks)
 
 

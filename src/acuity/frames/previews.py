@@ -131,8 +131,9 @@ class FrameFiles(NamedTuple):
 def compressed(pictures: Mapping[str, Rgb8], budget: int, aspect: Fraction | None = None) -> FrameFiles:
     """The pictures, which have one size, as files that take at most `budget` bytes together.
 
-    They are about as large as that allows, but no larger than the pictures, in square samples; `aspect` is
-    that of the samples. If not even the smallest files fit, they are returned.
+    All get the same size and quality, so that compression adds the same to each. They are about as
+    large as the budget allows, but no larger than the pictures, in square samples; `aspect` is that of the
+    samples. If not even the smallest files fit, they are returned.
     """
     rows, columns, _ = next(iter(pictures.values())).shape
     found: FrameFiles | None = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.frames.artefacts.cells import Box
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note
 

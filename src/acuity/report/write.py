@@ -14,26 +14,23 @@ from typing import Final, TextIO
 
 from acuity import __version__
 from acuity.errors import OutputError, to_give
-from acuity.report.csv_writer import write_csv
-from acuity.report.json_writer import write_json
 from acuity.report.precision import Precision, parse_precision
 from acuity.report.source import ReportSource
-from acuity.report.sub_writer import write_sub
-from acuity.report.xml_writer import write_xml
+from acuity.report.writers import write_csv, write_json, write_sub, write_xml
 
 Piece = str | bytes
 Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator[Piece]]
 
 
 def _lazy(name: str) -> Writer:
-    """A writer of html_writer.py, which is imported when it is first used: few runs need it."""
+    """A writer of score_page.py, which is imported when it is first used: few runs need it."""
 
     def write(
         source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
     ) -> Iterator[Piece]:
-        from acuity.report import html_writer
+        from acuity.report.page import score_page
 
-        writer: Writer = getattr(html_writer, name)
+        writer: Writer = getattr(score_page, name)
         return writer(source, precision, version, extra)
 
     return write

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from acuity.report.plots.plot_series import PlotSeries, column_spans, spans
+from acuity.report.plots.axes import PlotSeries, column_spans, frame_axis, spans, time_axis, value_axis
 from acuity.report.plots.svg_plot import svg_plot
-from acuity.report.plots.ticks import frame_axis, time_axis, value_axis
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from acuity.report.page.bundle import bundled, static_text
 from acuity.report.page.page_document import DATA_BUDGET, Page
-from acuity.report.plots.plot_series import PlotSeries
+from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.rate_plot import rate_plot
 from acuity.report.plots.svg_plot import svg_plot
 from acuity.text import one_line

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from acuity.report.plots.axes import Floats, PlotSeries
 from acuity.report.plots.figure import PAPER, Area, Figure, Line, Words, figure
-from acuity.report.plots.plot_series import Floats, PlotSeries
 
 # Columns of all curves together, so that a plot in a page takes less than 15 KB, and values that need none.
 _COLUMNS: Final = 420
