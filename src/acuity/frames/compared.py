@@ -104,16 +104,10 @@ class ComparedPair(NamedTuple):
     neighbours: Mapping[int, Samples]  # luma of the references around, by number
 
 
-class Identity(NamedTuple):
-    """The files of a request, as far as they are files here, when they were looked at."""
-
-    files: tuple[FileIdentity, ...]
-
-    @classmethod
-    def of(cls, request: Request, report: ScoreReport | None = None) -> Identity:
-        """What they are now, or were when they were scored; InputError for what can't be read twice."""
-        now = cls(tuple(map(_identity, request.pair)))
-        return now if report is None or report.files is None else cls(report.files)
+def identities(request: Request, report: ScoreReport | None = None) -> tuple[FileIdentity, ...]:
+    """The files of a request now, or when they were scored; InputError for what can't be read twice."""
+    now = tuple(map(_identity, request.pair))
+    return now if report is None or report.files is None else report.files
 
 
 def _identity(video: Video) -> FileIdentity:
@@ -190,9 +184,9 @@ def compared_pairs(
     yield from map(complete, waiting)
 
 
-def check_unchanged(request: Request, before: Identity) -> None:
+def check_unchanged(request: Request, before: tuple[FileIdentity, ...]) -> None:
     """Raise InputError if a file is not the one that was scored."""
-    for video, was, now in zip(request.pair, before.files, Identity.of(request).files, strict=True):
+    for video, was, now in zip(request.pair, before, identities(request), strict=True):
         if was != now:
             raise InputError(
                 f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,50 +24,7 @@ from acuity.video.notes import Note
 
 # How CAMBI weighs steps; it knows no curve of HLG, whose lower half is much like SDR's.
 _CURVES: Final = {"smpte2084": "pq"}
-
-
 _FEW: Final = 4  # frames that say nothing about a clip
-
-
-class Described(NamedTuple):
-    """What is wrong with a frame, as a sentence and as figures."""
-
-    description: str
-    artefacts: list[dict[str, Any]]
-
-
-class Examiner:
-    """Examines frames as they pass; when all have passed, describes those that were picked.
-
-    `typical` are the numbers of the frames, spread over the clip, that stand for all of it.
-    """
-
-    def __init__(self, typical: Collection[int]) -> None:
-        self._numbers = typical
-        self._found: dict[int, Examination] = {}
-
-    def look(self, pair: ComparedPair, colours: PairColours, score: float | None) -> None:
-        """Measure the artefacts of a frame; `score` is that of VMAF, if it has one."""
-        found = examine(
-            ExaminedFrame(
-                pair.ref,
-                pair.dis,
-                pair.before,
-                pair.number,
-                pair.frozen_since,
-                pair.neighbours,
-                full_range=colours.full_range,
-                eotf=_CURVES.get(str(colours.transfer), "bt1886"),
-            )
-        )
-        self._found[pair.number] = found if score is None else found.in_keeping(score)
-
-    def described(self, number: int) -> Described:
-        """What is wrong with a frame that was looked at."""
-        sampled = [self._found[typical] for typical in self._numbers if typical in self._found]
-        typical = Typical.of(sampled if len(sampled) >= _FEW else ())
-        found = self._found[number]
-        return Described(describe(found, typical), artefacts(found, typical))
 
 
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
@@ -78,6 +35,13 @@ _LOCAL: Final = 2  # times the picture's loss: a region with as much has a flaw 
 _THREADS: Final = 8
 _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unless one takes more
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
+
+
+class Described(NamedTuple):
+    """What is wrong with a frame, as a sentence and as figures."""
+
+    description: str
+    artefacts: list[dict[str, Any]]
 
 
 class Where(NamedTuple):
@@ -122,7 +86,7 @@ class Drawing:
         self._scores = {
             int(frame): float(score) for frame, score in zip(results.frames, scores, strict=False)
         }
-        self._examiner = Examiner(self._typical)
+        self._examined: dict[int, Examination] = {}  # by the numbers of frames
         self.where: dict[int, Where] = {}  # by the numbers of frames that were drawn
         self.colours = PairColours("bt709", False)
         self.notes: list[Note] = []
@@ -164,7 +128,20 @@ class Drawing:
 
     def _work(self, pair: ComparedPair, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
-        self._examiner.look(pair, self.colours, self._scores.get(pair.number))
+        examined = examine(
+            ExaminedFrame(
+                pair.ref,
+                pair.dis,
+                pair.before,
+                pair.number,
+                pair.frozen_since,
+                pair.neighbours,
+                full_range=self.colours.full_range,
+                eotf=_CURVES.get(str(self.colours.transfer), "bt1886"),
+            )
+        )
+        score = self._scores.get(pair.number)
+        self._examined[pair.number] = examined if score is None else examined.in_keeping(score)
         if found is None:
             return
         drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)
@@ -173,15 +150,18 @@ class Drawing:
 
     def described(self, frame: int) -> Described:
         """What is wrong with a frame that was drawn, and where, if nothing else says where."""
-        what, where = self._examiner.described(frame), self.where[frame]
-        return what._replace(description=f"{what.description}{self._unnamed(where, what)}")
+        sampled = [self._examined[number] for number in self._typical if number in self._examined]
+        typical = Typical.of(sampled if len(sampled) >= _FEW else ())
+        found = self._examined[frame]
+        named = artefacts(found, typical)
+        return Described(f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named)
 
-    def _unnamed(self, where: Where, what: Described) -> str:
+    def _unnamed(self, where: Where, artefacts: list[dict[str, Any]]) -> str:
         """A sentence that says where the loss is greatest, if no artefact that is named is there."""
         even = where.region_loss < _LOCAL * where.loss  # then what is everywhere is there too
         named = any(
             Box(**artefact["region"]).meets(where.region)
-            for artefact in what.artefacts
+            for artefact in artefacts
             if even or artefact["where"] != WHOLE
         )
         if named or where.region_loss < _SHOWN:

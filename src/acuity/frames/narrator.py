@@ -13,8 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from acuity.child_process import ChildProcess, document
 from acuity.errors import MissingExtra, NarratorError
@@ -98,16 +97,6 @@ _STARTS: Final = 2  # of the process in one call: once more after a crash
 INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity[vlm]'"
 
 
-class Narrator(Protocol):
-    """Describes pictures in words."""
-
-    model_id: str | None  # None until a model is loaded
-
-    def narrate(self, png: Path, hint: str) -> str:
-        """A sentence or two about the picture; `hint` says what was measured. Raises NarratorError."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class NarratorLimits:
     """What a narrator may take; beyond that its process is killed."""
@@ -119,11 +108,6 @@ class NarratorLimits:
     memory: int | None = None  # bytes of data; None: what the machine has
 
 
-def open_narrator(folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> ModelNarrator:
-    """The narrator with the model in a folder. Nothing is loaded before the first picture."""
-    return ModelNarrator(Path(folder).expanduser(), limits or NarratorLimits())
-
-
 def check_narrator(folder: str | os.PathLike[str]) -> None:
     """Refuse a folder that can't be used, before long work; raises MissingExtra or NarratorError."""
     if importlib.util.find_spec("onnxruntime_genai") is None:
@@ -131,24 +115,25 @@ def check_narrator(folder: str | os.PathLike[str]) -> None:
     check_model_folder(Path(folder).expanduser())
 
 
-class ModelNarrator:
-    """A narrator with a model of ONNX Runtime GenAI. It is used by one thread, and closed at the end."""
+class Narrator:
+    """Describes pictures with a model of ONNX Runtime GenAI. It is used by one thread, and closed at the end.
 
-    def __init__(self, folder: Path, limits: NarratorLimits) -> None:
-        self.model_id: str | None = None
-        self._folder = folder.absolute()
-        self._limits = limits
+    Nothing is loaded before the first picture.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> None:
+        self.model_id: str | None = None  # None until the model is loaded
+        self._folder = Path(folder).expanduser().absolute()
+        self._limits = limits or NarratorLimits()
         self._process: ChildProcess | None = None
         self._starts = 0
         self._end: float | None = None  # on the monotonic clock, from the first picture on
         self._given_up: str | None = None  # why no picture will be described any more
 
-    def __enter__(self) -> ModelNarrator:
+    def __enter__(self) -> Narrator:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -157,7 +142,7 @@ class ModelNarrator:
         return None if self._process is None else self._process.child.pid
 
     def narrate(self, png: Path, hint: str) -> str:
-        """A sentence or two about the picture; raises NarratorError."""
+        """A sentence or two about the picture; `hint` says what was measured. Raises NarratorError."""
         if self._given_up is not None:
             raise NarratorError(self._given_up)
         if self._end is None:

@@ -19,13 +19,13 @@ from acuity.errors import AcuityError, InputError, OutputError
 from acuity.foreign_json import parse_json
 from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import PairColours, Rgb8
-from acuity.frames.compared import Identity, check_unchanged
+from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn, difference_picture
 from acuity.frames.pick import Pick, picked_frames
 from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
 from acuity.frames.report import SCHEMA
-from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress
+from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
 from acuity.report.page.page_document import Picture
 from acuity.report.write import WRITERS, check_output
 from acuity.scoring.report import ScoreReport
@@ -60,13 +60,9 @@ def page_pictures(
     if reason is not None:
         return [], reason
     try:
-        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or _nobody)
+        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or nobody)
     except AcuityError as error:
         return [], f"there are no pictures: {error}"
-
-
-def _nobody(_: WorstProgress) -> None:
-    """Listens to progress where nobody does."""
 
 
 def _without(report: ScoreReport) -> str | None:
@@ -83,7 +79,7 @@ def _without(report: ScoreReport) -> str | None:
 def _drawn(
     request: Request, report: ScoreReport, count: int, also: Sequence[int], budget: int, tell: Listener
 ) -> tuple[list[Picture], str | None]:
-    before = Identity.of(request, report)
+    before = identities(request, report)
     check_unchanged(request, before)  # before both are read in vain
     picks, reason = _picks(request, report, count, tell)
     picks += _named(report, also)

@@ -104,3 +104,7 @@ class WorstProgress:
 
 # Called often; what it raises ends the work, and leaves no file.
 Listener: TypeAlias = Callable[[WorstProgress], None]
+
+
+def nobody(_: WorstProgress) -> None:
+    """Listens to progress where nobody does."""

@@ -14,14 +14,14 @@ from typing import Final, Self
 
 from acuity.errors import AcuityError, InputError, OutputError, to_set
 from acuity.frames.colours import PairColours
-from acuity.frames.compared import Identity, check_unchanged
+from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn
 from acuity.frames.narrator import Narrator
 from acuity.frames.pick import Pick, picked_frames
 from acuity.frames.report import WorstFrame, WorstReport
-from acuity.frames.request import Listener, WorstProgress, WorstRequest
+from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
 from acuity.png import rgb_png
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
@@ -198,8 +198,8 @@ def find_worst(
     scoring = request.scoring
     if not scoring.predict:
         raise InputError("without a score no frame is the worst: leave out ", to_set("predict", False))
-    before = Identity.of(scoring, scored)
-    tell = progress or _nobody
+    before = identities(scoring, scored)
+    tell = progress or nobody
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell)
         picked, about = picked_frames(
@@ -223,10 +223,6 @@ def find_worst(
         folder.write("worst.json", f"{text}\n".encode())
         folder.publish()
     return answer
-
-
-def _nobody(_: WorstProgress) -> None:
-    """Listens to progress where nobody does."""
 
 
 def _scored(request: Request, tell: Listener) -> ScoreReport:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.cells import Plane, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured, Strip
+from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured, Strip
 
 _CELLS_OF_PATTERN: Final = 5  # cells that a pattern is looked for in, the one in the middle being judged
 _LEAST_OWN_LINES: Final = 6
@@ -74,12 +74,12 @@ class Lines(NamedTuple):
     certainty: float
 
 
-class Blocking:
+class Blocking(Measure):
     name = "blocking"
     anchors = Anchors(0.35, 1.0, 3.2, 10.0)  # levels that steps on the grid are larger than others
 
     def gather(self, strip: Strip) -> Figures | None:
-        if min(strip.grid.width, strip.grid.height) < 16:
+        if strip.grid.small:
             return None
         luma, inner = strip.luma, strip.inner
         ref_across, across = (_means_down(_peaks(plane[inner], 1), strip.row_starts) for plane in luma)

@@ -130,6 +130,11 @@ class Grid:
         self.rows = _starts(height, side)
 
     @property
+    def small(self) -> bool:
+        """Whether the picture is too small to be measured."""
+        return min(self.width, self.height) < 2 * TILE
+
+    @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), len(self.columns)
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from acuity.frames.artefacts.cells import TILE, Plane, smoothed
 from acuity.frames.artefacts.findings import WORST, Anchors, worst
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured, Strip
+from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured, Strip
 
 _FAINT: Final = 1.0  # levels of detail, in all octaves together, that would hardly be missed
 
 
-class Blur:
+class Blur(Measure):
     name = "blur"
     anchors = Anchors(0.06, 0.16, 0.40, 0.80)  # share of the detail that is lost
 
@@ -41,12 +41,12 @@ _FLAT: Final = 0.25  # share of a cell away from edges that is enough to measure
 _ENOUGH: Final = 0.1  # share of cells with flat areas that is enough to leave out the others
 
 
-class Noise:
+class Noise(Measure):
     name = "noise"
     anchors = Anchors(0.35, 1.1, 3.4, 12.0)  # mean levels of added fine detail
 
     def gather(self, strip: Strip) -> Figures | None:
-        if not strip.details or min(strip.grid.width, strip.grid.height) < 2 * TILE:
+        if not strip.details or strip.grid.small:
             return None
         weights = 1 - strip.around.edges
         away = strip.means(weights)
@@ -92,12 +92,12 @@ _LEAST_AWAY: Final = 0.01  # of an area: less is too little to know the noise by
 _FEWEST: Final = 0.05  # share of the picture's cells that a figure is the mean of, at least
 
 
-class Ringing:
+class Ringing(Measure):
     name = "ringing"
     anchors = Anchors(0.4, 1.2, 3.6, 12.0)  # levels beyond the reference beside edges, root mean square
 
     def gather(self, strip: Strip) -> Figures | None:
-        if min(strip.grid.width, strip.grid.height) < 16:
+        if strip.grid.small:
             return None
         luma, around = strip.luma, strip.around
         swung = luma.dis - strip.offsets  # a brighter area doesn't ring

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +189,7 @@ class Strip:
             if min(both.ref.shape) < 4:
                 break
             found.append(Both(np.abs(_detail(both.ref)), np.abs(_detail(both.dis))))
-            both = Both(_halved(both.ref), _halved(both.dis))
+            both = Both(halved(both.ref), halved(both.dis))
         return found
 
     def means(self, plane: Plane, octave: int = 0) -> Plane:
@@ -206,7 +206,7 @@ def strips(frame: ExaminedFrame, tone: Tone, grid: Grid) -> Iterator[Strip]:
         yield Strip(frame, tone, grid, rows)
 
 
-def _halved(plane: Plane) -> Plane:
+def halved(plane: Plane) -> Plane:
     """Means of two by two; an odd last row or column is left out."""
     height, width = plane.shape[0] & ~1, plane.shape[1] & ~1
     rows = plane[0:height:2] + plane[1:height:2]
@@ -242,7 +242,7 @@ class Measured(NamedTuple):
     cells: Plane
 
 
-class Measure(Protocol):
+class Measure:
     """Measures one artefact: figures of strips first, then a judgement of all of them."""
 
     name: str
@@ -250,8 +250,8 @@ class Measure(Protocol):
 
     def gather(self, strip: Strip) -> Figures | None:
         """Figures of a strip; None if the picture is too small or something else is missing."""
-        ...
+        return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         """How bad it is; None if this can't be measured here."""
-        ...
+        raise NotImplementedError

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.cells import Grid, Plane, cell_means, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measured, Strip
+from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Strip, halved
 from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
 from acuity.video.picture import Samples
 
@@ -52,12 +52,12 @@ _UNEVEN: Final = (
 _ROUNDING: Final = 0.1  # squared levels that don't count
 
 
-class Combing:
+class Combing(Measure):
     name = "combing"
     anchors = Anchors(1.5, 4.0, 10.0, 30.0)  # levels that one half of the rows is off more than the other
 
     def gather(self, strip: Strip) -> Figures | None:
-        if min(strip.grid.width, strip.grid.height) < 16:
+        if strip.grid.small:
             return None
         off = np.square(strip.luma.dis - strip.luma.ref)
         upper, lower = off.copy(), off
@@ -105,14 +105,14 @@ class Freeze(NamedTuple):
 def find_freeze(frame: ExaminedFrame, grid: Grid) -> Freeze | None:
     """The freeze of a frame, with a figure of 0 if there is none; None if that can't be known."""
     before = frame.before
-    if before is None or min(grid.width, grid.height) < _SMALLEST:
+    if before is None or grid.small:
         return None
     level = np.float32(frame.level)
     ref, dis = _levels(frame.ref.luma, level), _levels(frame.dis.luma, level)
     last_ref, last_dis = _levels(before.ref.luma, level), _levels(before.dis.luma, level)
     changed, stayed = _distances(ref - last_ref, grid), _distances(dis - last_dis, grid)
     moving = _moving(
-        changed, _distances(_halved(ref - last_ref), grid, 2 * _SHRINK), _distances(dis - ref, grid)
+        changed, _distances(halved(ref - last_ref), grid, 2 * _SHRINK), _distances(dis - ref, grid)
     )
     if moving.mean() < _LEAST_MOVING or stayed[moving].sum() > _STILL * changed[moving].sum():
         return Freeze(Measured(0.0, np.zeros_like(changed)), False)
@@ -143,12 +143,6 @@ def _levels(luma: Samples, level: np.float32) -> Plane:
     for column in range(1, _SHRINK):
         columns += rows[:, column::_SHRINK]
     return np.asarray(columns / (level * _SHRINK**2), np.float32)
-
-
-def _halved(plane: Plane) -> Plane:
-    height, width = plane.shape[0] & ~1, plane.shape[1] & ~1
-    rows = plane[0:height:2, :width] + plane[1:height:2, :width]
-    return np.asarray((rows[:, ::2] + rows[:, 1::2]) / 4, np.float32)
 
 
 def _distances(difference: Plane, grid: Grid, shrink: int = _SHRINK) -> Plane:

@@ -46,7 +46,7 @@ def worst_payload(request: WorstRequest, images: Sequence[str], vlm: Vlm | None)
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Find the worst frames, and return their document with the entry `previews`."""
-    from acuity.frames.narrator import NarratorLimits, open_narrator
+    from acuity.frames.narrator import Narrator, NarratorLimits
     from acuity.frames.request import WorstRequest
     from acuity.frames.worst import find_worst
 
@@ -59,7 +59,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         narrator = None
         if (vlm := payload["vlm"]) is not None:
             limits = NarratorLimits(total=vlm["seconds"])
-            narrator = stack.enter_context(open_narrator(vlm["folder"], limits))
+            narrator = stack.enter_context(Narrator(vlm["folder"], limits))
         document = find_worst(request, narrator=narrator, progress=tell).to_document()
     return {**document, PREVIEWS: _previews(document, payload["images"], Path(request.output))}
 

@@ -33,12 +33,6 @@ class Spans(NamedTuple):
     frames: int  # of the longest column; 1: every value has a column of its own
 
 
-def spans(values: Floats, columns: int) -> tuple[Floats, Floats]:
-    """The lowest and the highest of at most so many equal shares of the values; NaN: a share has none."""
-    found = column_spans(values, columns)
-    return found.low, found.high
-
-
 def column_spans(values: Floats, columns: int) -> Spans:
     """The values in at most so many columns; values that aren't finite, or absurdly large, are left out."""
     values = np.asarray(values, np.float64)

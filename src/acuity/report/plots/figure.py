@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,14 +125,25 @@ class _Scales(NamedTuple):
         return np.asarray(self.room.bottom - self.up.share(values) * self.room.high)
 
 
+class Look(TypedDict, total=False):
+    """How a plot looks, as figure() takes it."""
+
+    width: int
+    height: int
+    title: str
+    seconds: float | None
+    label: str
+    columns: int | None
+
+
 def figure(
     series: Sequence[PlotSeries],
     *,
-    width: int,
-    height: int,
-    title: str,
-    seconds: float | None,
-    label: str,
+    width: int = 1200,
+    height: int = 480,
+    title: str = "",
+    seconds: float | None = None,
+    label: str = "VMAF",
     columns: int | None = None,
 ) -> Figure:
     """The plot; `seconds` is how long the frames last, None shows their numbers instead.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.png import rgb_png
 from acuity.report.plots.axes import PlotSeries
-from acuity.report.plots.figure import PAPER, Area, Line, Words, figure
+from acuity.report.plots.figure import PAPER, Area, Line, Look, Words, figure
 from acuity.report.plots.letters import soft_text
 
 Floats = NDArray[np.float64]
@@ -124,48 +124,16 @@ def _dashes(points: Floats, dash: Sequence[float], radius: float) -> Iterator[Fl
             yield np.column_stack([np.interp(places, along, points[:, axis]) for axis in (0, 1)])
 
 
-def png_plot(
-    series: Sequence[PlotSeries],
-    *,
-    width: int = 1200,
-    height: int = 480,
-    title: str = "",
-    seconds: float | None = None,
-    label: str = "VMAF",
-    columns: int | None = None,
-) -> bytes:
-    """The plot as a PNG file of so many pixels; letters are as large as the plot allows.
-
-    `seconds` is how long the frames last; None shows their numbers. `columns` is how many of them a curve may
-    have; unless given, as many as the pixels show.
-    """
-    return rgb_png(
-        plot_pixels(
-            series, width=width, height=height, title=title, seconds=seconds, label=label, columns=columns
-        )
-    )
+def png_plot(series: Sequence[PlotSeries], **look: Unpack[Look]) -> bytes:
+    """The plot as a PNG file; letters are as large as the plot allows."""
+    return rgb_png(plot_pixels(series, **look))
 
 
-def plot_pixels(
-    series: Sequence[PlotSeries],
-    *,
-    width: int,
-    height: int,
-    title: str,
-    seconds: float | None,
-    label: str,
-    columns: int | None = None,
-) -> NDArray[np.uint8]:
+def plot_pixels(series: Sequence[PlotSeries], **look: Unpack[Look]) -> NDArray[np.uint8]:
     """The plot as (height, width, 3) in sRGB."""
-    drawn = figure(
-        series, width=width, height=height, title=title, seconds=seconds, label=label, columns=columns
-    )
-    raster = Raster(width, height, PAPER)
+    drawn = figure(series, **look)
+    raster = Raster(drawn.width, drawn.height, PAPER)
+    draw: dict[type, Callable[[Any], None]] = {Line: raster.line, Area: raster.area, Words: raster.words}
     for part in drawn.parts:
-        if isinstance(part, Line):
-            raster.line(part)
-        elif isinstance(part, Area):
-            raster.area(part)
-        else:
-            raster.words(part)
+        draw[type(part)](part)
     return raster.pixels()
