@@ -22,7 +22,7 @@ from acuity.frames.colours import PairColours, Rgb8
 from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn, difference_picture
-from acuity.frames.pick import Pick, picked_frames
+from acuity.frames.pick import Pick, pick_worst
 from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
 from acuity.frames.report import SCHEMA
 from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
@@ -117,8 +117,8 @@ def _picks(
     """The worst frames, and why there are none, if so."""
     if not count:
         return [], None
-    picked, about = picked_frames(request, report, count, _apart(report, count), tell)
-    return list(picked.picks), None if picked.picks else about[0].text
+    picks, about = pick_worst(request, report, count, _apart(report, count), tell)
+    return picks, None if picks else about[0].text
 
 
 def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:

@@ -32,13 +32,6 @@ class Pick(NamedTuple):
     score: float
 
 
-class Picked(NamedTuple):
-    """The frames that were picked, the worst first, and whether their distance is one in seconds."""
-
-    picks: list[Pick]
-    timed: bool
-
-
 def pick(
     frames: Sequence[int],
     scores: NDArray[np.float64],
@@ -46,7 +39,7 @@ def pick(
     apart: float,
     time_of: Callable[[int], float | None],
     differences: Mapping[int, float] | None = None,
-) -> Picked:
+) -> list[Pick]:
     """The `n` lowest frames, each at least `apart` seconds from all that are worse.
 
     Frames without a finite score are left out. Of equal scores the frame with the greater difference from its
@@ -55,8 +48,9 @@ def pick(
     taken for FRAMES_A_SECOND frames.
     """
     times = [time_of(frame) for frame in frames]
-    timed = None not in times
-    places = np.asarray(times if timed else np.asarray(frames, np.float64) / FRAMES_A_SECOND, np.float64)
+    places = np.asarray(
+        times if None not in times else np.asarray(frames, np.float64) / FRAMES_A_SECOND, np.float64
+    )
     left = np.isfinite(scores)
     order = np.argsort(np.where(left, scores, np.inf), kind="stable")
     if differences is not None:
@@ -71,7 +65,7 @@ def pick(
             picks.append(Pick(int(frames[at]), times[at], float(scores[at])))
             left[at] = False
             left[np.abs(places - places[at]) < apart - _SLACK] = False
-    return Picked(picks, timed)
+    return picks
 
 
 def tied(scores: NDArray[np.float64], picks: Sequence[Pick]) -> int:
@@ -87,17 +81,9 @@ def spread(count: int, most: int) -> list[int]:
     return [(2 * part + 1) * count // (2 * parts) for part in range(parts)]
 
 
-# Identical pictures may score less than the highest, but no less than this.
+# Identical pictures may score less than the highest where nothing moves, but no less than this.
 _MAY_BE_IDENTICAL: Final = 90.0
 _ROWS: Final = 256  # of a plane at once
-
-
-def needs_differences(picks: list[Pick], tied: bool) -> bool:
-    """Whether scores don't say which frames are the worst: they tie, or are those of identical pictures.
-
-    A model clips its scores at its highest, and gives identical pictures less than that where nothing moves.
-    """
-    return tied or any(found.score >= _MAY_BE_IDENTICAL for found in picks)
 
 
 def differences(
@@ -139,14 +125,14 @@ FEWER_FRAMES: Final = "fewer-frames"  # the code of the note that says so
 IDENTICAL: Final = "every scored frame is identical to its reference, so none is the worst and none is shown"
 
 
-def picked_frames(
+def pick_worst(
     request: Request,
     report: ScoreReport,
     n: int,
     apart: float,
     tell: Listener,
     between: tuple[float | None, float | None] = (None, None),
-) -> tuple[Picked, list[Note]]:
+) -> tuple[list[Pick], list[Note]]:
     """The worst frames `between` these seconds, and notes about how they were found; raises AcuityError.
 
     Both videos are read once more if scores tie, or may be those of identical pictures.
@@ -154,29 +140,26 @@ def picked_frames(
     results = report.results
     scores = _within(report, results.columns[results.models[0]], *between)
 
-    def picked(off: dict[int, float] | None = None) -> Picked:
-        return pick(results.frames, scores, n, apart, report.time_of, off)
-
-    found = picked()
-    if not found.picks:
+    picks = pick(results.frames, scores, n, apart, report.time_of)
+    if not picks:
         where = "" if between == (None, None) else " there"
         raise ScoreError(f"no frame{where} has a finite score of {report.model}, so none is the worst")
-    if not needs_differences(found.picks, tied(scores, found.picks) > 0):
-        return found, [*_about_picks(found, n, apart, 0)]
+    if not tied(scores, picks) and all(found.score < _MAY_BE_IDENTICAL for found in picks):
+        return picks, [*_about_picks(report, len(picks), n, apart, 0)]
     tell(WorstProgress("comparing", 0, report.pairs))
 
     def passed(index: int) -> None:
         tell(WorstProgress("comparing", index + 1, report.pairs))
 
     off = differences(request, report, passed)
-    found = picked(off)
+    picks = pick(results.frames, scores, n, apart, report.time_of, off)
     identical = sum(not value for value in off.values())
-    if not found.picks:
-        return found, [notes.info("identical-frames", IDENTICAL)]
+    if not picks:
+        return [], [notes.info("identical-frames", IDENTICAL)]
     differing = np.array([off[int(frame)] > 0 for frame in results.frames])
-    equal = tied(scores[differing], found.picks)
+    equal = tied(scores[differing], picks)
     ties = [] if not equal else [notes.info("equal-scores", _EQUAL.format(equal))]
-    return found, [*ties, *_about_picks(found, n, apart, identical)]
+    return picks, [*ties, *_about_picks(report, len(picks), n, apart, identical)]
 
 
 def _within(
@@ -195,16 +178,16 @@ def _within(
     return np.where(inside, scores, np.nan)
 
 
-def _about_picks(picked: Picked, n: int, apart: float, identical: int) -> Iterator[Note]:
-    if len(picked.picks) < n:
+def _about_picks(report: ScoreReport, found: int, n: int, apart: float, identical: int) -> Iterator[Note]:
+    if found < n:
         distance = f" {apart:g} s apart" if apart else ""
         same = f"; {identical} are identical to their reference" if identical else ""
         yield notes.info(
             FEWER_FRAMES,
-            f"{len(picked.picks)} of {n} frames are shown: the clip has no more{distance} with a score"
+            f"{found} of {n} frames are shown: the clip has no more{distance} with a score"
             f"{' and a difference' if identical else ''}{same}",
         )
-    if apart and not picked.timed:
+    if apart and None in map(report.time_of, report.results.frames):
         yield notes.info(
             "no-rate",
             f"no frame rate is known, so a second between the frames is taken for {FRAMES_A_SECOND} frames",

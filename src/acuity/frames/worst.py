@@ -19,7 +19,7 @@ from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn
 from acuity.frames.narrator import Narrator
-from acuity.frames.pick import Pick, picked_frames
+from acuity.frames.pick import Pick, pick_worst
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
 from acuity.png import rgb_png
@@ -202,11 +202,11 @@ def find_worst(
     tell = progress or nobody
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell)
-        picked, about = picked_frames(
+        picks, about = pick_worst(
             scoring, report, request.n, request.apart, tell, (request.start, request.end)
         )
-        files = PictureFiles(request, report, picked.picks, folder)
-        drawing = Drawing(scoring, report, picked.picks, files.take, tell, crop=request.region)
+        files = PictureFiles(request, report, picks, folder)
+        drawing = Drawing(scoring, report, picks, files.take, tell, crop=request.region)
         drawing.run()
         check_unchanged(scoring, before)
         frames, narrated = _narrated(files.frames(drawing), narrator, folder, tell)

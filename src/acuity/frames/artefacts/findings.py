@@ -54,9 +54,7 @@ def worst(cells: NDArray[np.float32], share: float = WORST) -> float:
     return float(np.partition(cells, cells.size - count, axis=None)[-count:].mean())
 
 
-SCORED: Final = frozenset(
-    ("blocking", "blur", "ringing", "noise", "combing")
-)  # artefacts whose harm VMAF measures
+SCORED: Final = ("blocking", "blur", "ringing", "noise", "combing")  # artefacts whose harm VMAF measures
 _FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the score
 
 

@@ -25,9 +25,8 @@ class ExaminedFrame:
     before: Pair | None = None  # without it a freeze can't be found
     index: int | None = None  # number of the frame, for sentences
     frozen_since: int | None = None  # number of the frame that this and those between repeat, if known
-    neighbours: Mapping[int, Samples] = field(
-        default_factory=dict
-    )  # luma of the references around, by number
+    # Luma of the references around, by number.
+    neighbours: Mapping[int, Samples] = field(default_factory=dict)
     full_range: bool = False
     eotf: str = "bt1886"  # how CAMBI weighs steps; "pq" for HDR10
 

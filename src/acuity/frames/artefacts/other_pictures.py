@@ -46,9 +46,8 @@ def _is_black(frame: ExaminedFrame) -> bool:
     )
 
 
-_UNEVEN: Final = (
-    2.5  # times the squared error of the other rows: encoders, scalers and noise treat rows alike
-)
+# Times the squared error of the other rows: encoders, scalers and noise treat rows alike.
+_UNEVEN: Final = 2.5
 _ROUNDING: Final = 0.1  # squared levels that don't count
 
 
