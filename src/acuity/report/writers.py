@@ -15,7 +15,7 @@ import numpy as np
 
 from acuity.report.document import plain
 from acuity.report.precision import Precision, is_small_fraction
-from acuity.report.source import KnowsUndefined, ReportSource
+from acuity.report.source import Extra, KnowsUndefined, ReportSource
 
 _CHUNK_ROWS = 4096
 
@@ -87,9 +87,7 @@ def _literal(text: str) -> str:
 _CSV = RowStyle(cell="{value},", absent="")
 
 
-def write_csv(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_csv(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
     """The report in pieces; the format has no place for version and extra.
 
     A comma follows every field, also the last. A missing figure is an empty field; libvmaf leaves the field
@@ -103,9 +101,7 @@ def write_csv(
 _SUB = RowStyle(cell="{name}: {value}|")
 
 
-def write_sub(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_sub(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
     """MicroDVD subtitles that show each frame's figures over the video; version and extra have no place."""
     for number, figures in format_rows(source, precision, _SUB):
         yield f"{{{number}}}{{{number + 1}}}frame: {number}|{figures}\n"
@@ -114,9 +110,7 @@ def write_sub(
 _JSON = RowStyle(cell='        "{name}": {value}', separator=",\n", not_finite="null")
 
 
-def write_json(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_json(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
     """The report in libvmaf's layout, but valid also where libvmaf's is not; extra follows libvmaf's keys."""
     yield f'{{\n  "version": {_quote(version)},\n'
     yield f'  "fps": {f"{source.fps:.2f}" if math.isfinite(source.fps) else "null"},\n'
@@ -165,9 +159,7 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"
 _XML = RowStyle(cell='{name}="{value}" ')
 
 
-def write_xml(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_xml(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
     """The report in pieces; the entry `acuity` of extra is the last element, which libvmaf doesn't have."""
     yield f'<VMAF version="{_escape(version)}">\n'
     yield f'  <params qualityWidth="{source.width}" qualityHeight="{source.height}" />\n'

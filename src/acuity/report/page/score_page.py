@@ -18,8 +18,7 @@ from acuity.report.page.page_document import Card, Column, Page, PageNote, Pictu
 from acuity.report.page.score_facts import entries, frame_times, mapping, score_events, score_facts
 from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.svg_plot import svg_plot
-from acuity.report.precision import Precision
-from acuity.report.source import KnowsModels, ReportSource
+from acuity.report.source import Extra, KnowsModels, ReportSource
 from acuity.text import clock, one_line, shortened
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
@@ -330,25 +329,19 @@ def _missing(
         )
 
 
-def write_html(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_html(source: ReportSource, extra: Extra) -> Iterator[str]:
     """The page in pieces. Its pictures are the entry `pictures` of extra, or `no_pictures` says why not."""
     pictures: Any = extra.get("pictures", ())
     why: Any = extra.get("no_pictures")
     yield from html_page(score_page(source, extra, pictures, why))
 
 
-def write_svg(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[str]:
+def write_svg(source: ReportSource, extra: Extra) -> Iterator[str]:
     """The plot of the scores as SVG."""
     yield svg_plot(**_plotted(score_page(source, extra)))
 
 
-def write_png(
-    source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-) -> Iterator[bytes]:
+def write_png(source: ReportSource, extra: Extra) -> Iterator[bytes]:
     """The plot of the scores as PNG."""
     from acuity.report.plots.png_plot import png_plot
 
