@@ -13,7 +13,8 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from acuity.api import score, score_async
     from acuity.comparison.call import compare
-    from acuity.comparison.report import CompareReport, CompareRow
+    from acuity.comparison.report import CompareReport
+    from acuity.comparison.row import CompareRow
     from acuity.errors import (
         AcuityError,
         BackendError,
@@ -33,7 +34,7 @@ if _typing.TYPE_CHECKING:
         StrictError,
         TruncatedError,
     )
-    from acuity.frames.write_page import write_page
+    from acuity.frames.page_pictures import write_page
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
@@ -55,7 +56,8 @@ __version__ = "0.1.0"
 _HOMES: _typing.Final = {
     "acuity.api": ("score", "score_async"),
     "acuity.comparison.call": ("compare",),
-    "acuity.comparison.report": ("CompareReport", "CompareRow"),
+    "acuity.comparison.report": ("CompareReport",),
+    "acuity.comparison.row": ("CompareRow",),
     "acuity.errors": (
         "AcuityError",
         "BackendError",
@@ -75,7 +77,7 @@ _HOMES: _typing.Final = {
         "StrictError",
         "TruncatedError",
     ),
-    "acuity.frames.write_page": ("write_page",),
+    "acuity.frames.page_pictures": ("write_page",),
     "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.measure.feed": ("feed",),

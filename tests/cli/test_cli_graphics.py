@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.cli.graphics import terminal_of
-from acuity.cli.kitty import QUERY, kitty
-from acuity.cli.sixel import sixel
+from acuity.cli.graphics import QUERY, kitty, terminal_of
+from acuity.cli.score_plot import sixel
 
 OK = b"\033_Gi=31;OK\033\\"
 PLAIN, SIXEL = b"\033[?62;22c", b"\033[?62;4;22c"

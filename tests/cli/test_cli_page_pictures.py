@@ -10,7 +10,7 @@ import pytest
 
 from acuity.cli import vmaf
 from acuity.cli.main import main
-from acuity.frames.progress import WorstProgress
+from acuity.frames.request import WorstProgress
 
 
 def clips(folder: Path) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from acuity.cli.score_options import GROUPS
 from acuity.cli.worst import configure
-from acuity.frames.progress import WorstProgress
+from acuity.frames.request import WorstProgress
 from cli_helpers import Ran, encode, environment, moving, run_acuity, y4m
 
 SIZE = {"width": 96, "height": 64}

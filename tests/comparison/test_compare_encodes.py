@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from acuity.comparison.encodes import distinct, find_encodes
+from acuity.comparison.encodes import ListEntry, distinct, find_encodes, is_list, read_list
 from acuity.comparison.request import ComparePair
-from acuity.errors import InputError
+from acuity.errors import InputError, MissingExtra
 
 
 @pytest.fixture
@@ -119,3 +120,119 @@ def test_lists_and_files_together(folder: Path) -> None:
     ]
     assert found.kbps == [None, 100.0, None]
     assert found.notes == ["2 encodes have the name 'same': all but the first have a number"]
+
+
+def written(folder: Path, name: str, text: str | bytes) -> str:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_with_any_separator_mark_and_line_end(
+    tmp_path: Path, separator: str, mark: str, end: str
+) -> None:
+    lines = [
+        ["reference", "distorted", "name", "encoder", "bitrate", "crf"],
+        ["a.mkv", "b.mp4", "first", "x264", "2500k", "23"],
+        ["", "", "", "", "", ""],
+        ["a.mkv", "/else/c.mp4", "", "", "2.5M", ""],
+    ]
+    text = mark + end.join(separator.join(cells) for cells in lines) + end
+    path = written(tmp_path, "list.csv", text)
+    assert read_list(path) == [
+        ListEntry(f"line 2 of '{path}'", f"{tmp_path}/b.mp4", f"{tmp_path}/a.mkv", "first", "x264", 2500.0),
+        ListEntry(f"line 4 of '{path}'", "/else/c.mp4", f"{tmp_path}/a.mkv", None, None, 2500.0),
+    ]
+
+
+def test_titles_that_others_use(tmp_path: Path) -> None:
+    path = written(tmp_path, "list.csv", "Ref,File,Codec,kbps\na,b,av1,1200\n")
+    (entry,) = read_list(path)
+    assert (entry.encoder, entry.kbps) == ("av1", 1200.0)
+
+
+def test_a_quoted_path_may_have_the_separator(tmp_path: Path) -> None:
+    path = written(tmp_path, "list.csv", 'distorted,name\n"a, b.mp4",<script>alert(1)</script>\n')
+    (entry,) = read_list(path)
+    assert entry.distorted == f"{tmp_path}/a, b.mp4"
+    assert entry.name == "<script>alert(1)</script>"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names no encode"),
+        ("distorted\n", "names no encode"),
+        ("reference,name\na,b\n", "no column 'distorted'.*reference, distorted, name"),
+        ("distorted,encodr\na,b\n", "'encodr', which is probably 'encoder'"),
+        ("distorted,file\na,b\n", "two columns for the distorted"),
+        ("distorted,name\n,b\n", "line 2 .* names no distorted video"),
+        ("distorted,name\na,b,c\n", "line 2 .* 3 cells and the first line 2"),
+        ("distorted,bitrate\na,fast\n", "line 2 .* the bitrate 'fast': write kbit/s"),
+        ("distorted,bitrate\na,0\n", "the bitrate '0'"),
+        ('distorted\n"a\n', "no CSV"),
+        (b"distorted\n\xff\xfe\n", "no text in UTF-8"),
+        ("distorted\na\0b\n", "NUL"),
+    ],
+)
+def test_a_csv_that_can_not_be_used(tmp_path: Path, text: str | bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_list(written(tmp_path, "list.csv", text))
+
+
+def test_yaml_scalars_stay_text(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    path = written(
+        tmp_path,
+        "list.yaml",
+        "reference: a.mkv\nencodes:\n- {distorted: b.mp4, name: no, encoder: 1e3, bitrate: 800}\n- c.mp4\n",
+    )
+    assert [entry[1:] for entry in read_list(path)] == [
+        (f"{tmp_path}/b.mp4", f"{tmp_path}/a.mkv", "no", "1e3", 800.0),
+        (f"{tmp_path}/c.mp4", f"{tmp_path}/a.mkv", None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no list"),
+        ("just text", "no list"),
+        ("distorted: a", "no list: begin each encode with '- distorted: FILE'"),
+        ("[]", "names no encode"),
+        ("- [a, b]", "entry 1 .* neither a path nor a mapping"),
+        ("- {name: a}", "entry 1 .* names no distorted video"),
+        ("- {distorted: [a, b]}", "several values as its distorted"),
+        ("- {distorted: a", "no YAML"),
+        ("- !!python/object/apply:os.system [id]", "entry 1|no YAML"),
+        ("[" * 3000, "nested too deeply|no YAML"),
+    ],
+)
+def test_a_yaml_that_can_not_be_used(tmp_path: Path, text: str, said: str) -> None:
+    pytest.importorskip("yaml")
+    with pytest.raises(InputError, match=said):
+        read_list(written(tmp_path, "list.yml", text))
+
+
+def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtra, match=r"acuity\[yaml\].* or write the list as CSV"):
+        read_list(written(tmp_path, "list.yaml", "- a"))
+
+
+def test_a_list_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="can't be opened: No such file"):
+        read_list(str(tmp_path / "gone.csv"))
+    with pytest.raises(InputError, match="can't be opened"):
+        (tmp_path / "folder.csv").mkdir()
+        read_list(str(tmp_path / "folder.csv"))
+
+
+def test_what_a_list_is_called() -> None:
+    assert [is_list(name) for name in ("a.csv", "a.TSV", "a.yaml", "a.yml", "a.mp4", "csv")] == [
+        *[True] * 4,
+        *[False] * 2,
+    ]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from acuity.comparison.group import MOST_PAIRS, most_pairs
-from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.row import CompareRow
 from acuity.comparison.run import compare_videos
-from acuity.errors import AcuityError
+from acuity.errors import AcuityError, InputError
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
@@ -204,3 +205,45 @@ def test_fewer_pairs_at_once_for_large_pictures(tmp_path, width, height, depth, 
     assert most_pairs(request, str(ref), 3) == min(pairs, 3)
     assert most_pairs(request, str(ref), 1) == 1
     assert most_pairs(request, str(tmp_path / "none.mkv"), 20) == MOST_PAIRS
+
+
+def _names(*given: ComparePair) -> list[str]:
+    return [pair.name for pair in CompareRequest(given).pairs]
+
+
+def test_a_pair_is_named_for_its_file():
+    assert _names(ComparePair("ref.mkv", "out/a.mp4"), ComparePair("ref.mkv", "b.mp4", "best")) == [
+        "a.mp4",
+        "best",
+    ]
+
+
+def test_files_of_one_name_get_their_folders():
+    pairs = [
+        ComparePair("ref.mkv", path) for path in ("x/low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "x/b.mp4")
+    ]
+    assert _names(*pairs) == ["low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "b.mp4"]
+
+
+def test_a_file_that_comes_twice_is_numbered():
+    assert _names(*[ComparePair("ref.mkv", "a.mp4")] * 3) == ["a.mp4", "a.mp4 (2)", "a.mp4 (3)"]
+    given = [ComparePair("r", "a", "one"), ComparePair("r", "b", "one"), ComparePair("r", "c", "one (2)")]
+    assert len(set(_names(*given))) == 3
+
+
+@pytest.mark.parametrize(
+    ("pairs", "scoring", "why"),
+    [
+        ([], Request("", ""), "nothing to compare"),
+        ([ComparePair("-", "a.mp4")], Request("", ""), "standard input"),
+        ([ComparePair("ref.mkv", "a.mp4")], Request("", "", resume="part.json"), "resume"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(pairs, scoring, why):
+    with pytest.raises(InputError, match=why):
+        CompareRequest(pairs, scoring)
+
+
+def test_each_pair_is_scored_as_the_template_says():
+    request = CompareRequest([ComparePair("ref.mkv", "a.mp4")], Request("", "", subsample=3, align="warn"))
+    assert request.of(request.pairs[0]) == Request("ref.mkv", "a.mp4", subsample=3, align="warn")

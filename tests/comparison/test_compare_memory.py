@@ -13,8 +13,9 @@ import numpy as np
 import acuity
 from acuity.cache_file import engine_build
 from acuity.comparison import memory
-from acuity.comparison.report import CompareReport, CompareRow
+from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.row import CompareRow
 from acuity.comparison.run import compare_videos
 from acuity.scoring.request import Request
 from scoring_clips import container

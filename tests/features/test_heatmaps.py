@@ -27,9 +27,9 @@ def read_png(data: bytes) -> Any:
         (length,) = struct.unpack(">I", data[at : at + 4])
         kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
         assert struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0] == zlib.crc32(kind + body)
-        chunks[kind] = body
+        chunks[kind] = chunks.get(kind, b"") + body
         at += 12 + length
-    assert list(chunks) == [b"IHDR", b"IDAT", b"IEND"]
+    assert list(chunks) == [b"IHDR", b"pHYs", b"IDAT", b"IEND"]
     width, height, *form = struct.unpack(">II5B", chunks[b"IHDR"])
     assert form == [16, 0, 0, 0, 0]
     rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, 1 + 2 * width)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.frames.artefacts import ExaminedFrame, Pair
+from acuity.features.extractor import Pair
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 
 Planes = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]

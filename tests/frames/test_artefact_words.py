@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from acuity.frames.artefacts import Box, Examination, Finding, Typical, artefacts, describe
+from acuity.frames.artefacts.cells import Box
+from acuity.frames.artefacts.findings import Examination, Finding, Typical, artefacts, describe
 
 
 def _found(*findings: tuple[str, float], where: str = "whole picture", note: str = "") -> Examination:

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import damage as d
-from acuity.frames.artefacts import Box, Examination, ExaminedFrame, Pair, Typical, describe, examine
+from acuity.features.extractor import Pair
+from acuity.frames.artefacts.cells import Box
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Examination, Typical, describe
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from coded import coded
 
@@ -283,3 +287,99 @@ def test_a_very_good_encode() -> None:
     options = {"crf": "8", "preset": "veryfast", "x264-params": "log-level=none"}
     for kind in ("city", "texture", "cartoon"):
         assert _after("libx264", options, kind) == "No visible artefact measured."
+
+
+def _filled(luma: float, u: float = 128, v: float = 128) -> d.Damage:
+    def change(planes: d.Planes) -> d.Planes:
+        y, b, r = (np.full(p.shape, level) for p, level in zip(planes, (luma, u, v), strict=True))
+        return y, b, r
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "word"),
+    [(_filled(16), "black"), (_filled(128), "of one colour"), (_filled(60, 90, 90), "of one colour")],
+)
+@pytest.mark.parametrize("depth", [8, 10])
+def test_a_blank_picture_is_all_that_is_said(damage: d.Damage, word: str, depth: int) -> None:
+    found = examine(d.made(d.synthetic("city", 256, 224, 2), damage, depth=depth))
+    assert describe(found, Typical()) == f"Blank: the picture is {word}, the reference isn't."
+
+
+def test_black_of_the_full_range() -> None:
+    found = examine(d.made(d.synthetic("city", 256, 224, 2), _filled(0), full_range=True))
+    assert "is black" in describe(found, Typical())
+
+
+def test_a_black_reference_has_no_blank_picture() -> None:
+    frame = d.made(d.synthetic("city", 256, 224, 2), _filled(16))
+    both = replace(frame, ref=frame.dis, before=Pair(frame.dis, frame.dis))
+    assert examine(both).severity("blank") == 0
+    assert examine(d.made(d.synthetic("city", 256, 224, 2), d.blurred(4))).severity("blank") == 0
+
+
+def test_one_blank_picture_is_unusual_in_a_clip() -> None:
+    content = d.synthetic("city", 256, 224, 2)
+    blank, good = (examine(d.made(content, damage)) for damage in (_filled(16), d.blurred(0.3)))
+    several: list[Examination] = [good, good, blank]
+    assert "(none in most of the clip)" in describe(blank, Typical.of(several))
+
+
+def test_a_small_object_of_another_colour() -> None:
+    frame = d.made(d.synthetic("city", 640, 360, 2), d.only_in((400, 200, 64, 64), d.cast(-14, -20)))
+    found = examine(frame).findings["colour shift"]
+    assert found.severity >= 0.3
+    assert found.region.width <= 128
+    assert found.region.height <= 128
+    assert 368 <= found.region.x <= 416
+    assert 168 <= found.region.y <= 216
+    assert describe(examine(frame), Typical()).startswith("Colour shift")
+
+
+def _with_bars(period: int, wide: int) -> d.Content:
+    """Texture with a row of bars near its lower border."""
+    content = d.synthetic("texture", 480, 320, 3)
+
+    def at(index: int) -> d.Planes:
+        luma, u, v = (plane.copy() for plane in content(index))
+        luma[270:300, np.arange(480) % period < wide] = 220
+        return luma, u, v
+
+    return at
+
+
+def _moved(planes: d.Planes) -> d.Planes:
+    luma, u, v = (np.roll(plane, 2, 1) for plane in planes)
+    return luma, u, v
+
+
+@pytest.mark.parametrize(("period", "wide"), [(4, 1), (8, 3), (12, 4), (16, 8)])
+@pytest.mark.parametrize(
+    "damage", [_moved, d.blurred(1.5), d.scaled_down(3)], ids=["moved", "blurred", "scaled"]
+)
+def test_bars_of_the_content_are_not_blocks(period: int, wide: int, damage: d.Damage) -> None:
+    found = examine(d.made(_with_bars(period, wide), damage))
+    assert found.severity("blocking") < 0.1
+    assert not describe(found, Typical()).startswith("Blocking")
+
+
+def test_blocks_beside_bars_are_found() -> None:
+    frame = d.made(_with_bars(4, 1), d.only_in((0, 0, 480, 240), d.block_offsets(8, 10)))
+    assert describe(examine(frame), Typical()).startswith("Blocking")
+
+
+@pytest.mark.parametrize("kind", ["texture", "foliage"])
+def test_what_a_scaler_leaves_is_no_grid_of_blocks(kind: str) -> None:
+    found = examine(d.made(d.synthetic(kind, 480, 270, 1), d.rescaled(3)))
+    assert found.severity("blocking") < 0.1
+    assert found.severity("blur") > 0.3
+
+
+def test_a_single_added_edge_is_not_a_grid() -> None:
+    def line(planes: d.Planes) -> d.Planes:
+        luma = planes[0].copy()
+        luma[:, :64] += 60
+        return luma, planes[1], planes[2]
+
+    assert examine(d.made(d.synthetic("gradient", 480, 320, 3), line)).severity("blocking") < 0.1

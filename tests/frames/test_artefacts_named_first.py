@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 import damage as d
-from acuity.frames.artefacts import NAMES, Examination, ExaminedFrame, Pair, Typical, describe, examine
+from acuity.features.extractor import Pair
+from acuity.frames.artefacts.examine import NAMES, examine
+from acuity.frames.artefacts.findings import Examination, Typical, describe
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.video.picture import Picture, PixelFormat
 from golden_figures import GOLDEN, needs_golden
 

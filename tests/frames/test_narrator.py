@@ -15,7 +15,7 @@ import pytest
 
 import acuity
 from acuity.errors import MissingExtra, NarratorError
-from acuity.frames.narrator import NarratorLimits, check_narrator, open_narrator
+from acuity.frames.narrator import Narrator, NarratorLimits, check_narrator
 from small_vlm import write_small_vlm
 
 Spoil: TypeAlias = Callable[[Path], None]
@@ -42,7 +42,7 @@ def picture(folder: Path, level: int) -> Path:
 
 @pytest.mark.parametrize(("level", "sentence"), [(10, "Dark and blocky."), (240, "Bright with ringing.")])
 def test_a_model_says_what_it_sees(tmp_path: Path, model: Path, level: int, sentence: str) -> None:
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         assert narrator.model_id is None
         assert narrator.narrate(picture(tmp_path, level), "blocking 0.4 at the left") == sentence
         assert narrator.model_id == "small-vlm"
@@ -50,13 +50,13 @@ def test_a_model_says_what_it_sees(tmp_path: Path, model: Path, level: int, sent
 
 def test_a_model_whose_questions_name_their_picture_in_the_text(tmp_path: Path) -> None:
     phi = write_small_vlm(tmp_path / "phi", type="phi3v")
-    with open_narrator(phi) as narrator:
+    with Narrator(phi) as narrator:
         assert narrator.narrate(picture(tmp_path, 240), "noise 0.2") == "Bright with ringing."
         assert narrator.narrate(picture(tmp_path, 10), "noise 0.2") == "Dark and blocky."
 
 
 def test_one_process_describes_all_pictures_and_ends_with_the_narrator(tmp_path: Path, model: Path) -> None:
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         narrator.narrate(picture(tmp_path, 10), "")
         pid = narrator.pid
         assert narrator.narrate(picture(tmp_path, 240), "") == "Bright with ringing."
@@ -68,13 +68,13 @@ def test_one_process_describes_all_pictures_and_ends_with_the_narrator(tmp_path:
 
 def test_what_it_says_is_made_safe_to_show(tmp_path: Path) -> None:
     words = ("Blocks\x1b[31m", "\n\n\ton", " the\x00 face.", " And ringing.", " A third sentence.")
-    with open_narrator(write_small_vlm(tmp_path / "loud", words)) as narrator:
+    with Narrator(write_small_vlm(tmp_path / "loud", words)) as narrator:
         assert narrator.narrate(picture(tmp_path, 10), "") == "Blocks [31m on the face. And ringing."
 
 
 def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
     endless = write_small_vlm(tmp_path / "endless", ("Blocks", " everywhere"), endless=True)
-    with open_narrator(endless) as narrator:
+    with Narrator(endless) as narrator:
         said = narrator.narrate(picture(tmp_path, 10), "")
     assert said.startswith("Blocks everywhere everywhere")
     assert len(said) <= 400
@@ -84,7 +84,7 @@ def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
 def test_a_picture_that_is_none_leaves_the_others(tmp_path: Path, model: Path) -> None:
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"\x89PNG\r\n\x1a\n and nothing else")
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         with pytest.raises(NarratorError, match="can't describe the picture: "):
             narrator.narrate(broken, "")
         with pytest.raises(NarratorError, match="can't describe the picture: "):
@@ -149,7 +149,7 @@ def _unknown_type(folder: Path) -> None:
 def test_a_folder_that_is_no_model_is_one_sentence(tmp_path: Path, spoil: Spoil, sentence: str) -> None:
     folder = write_small_vlm(tmp_path / "model")
     spoil(folder)
-    with open_narrator(folder) as narrator:
+    with Narrator(folder) as narrator:
         for _ in range(2):  # the second picture gets the same sentence at once
             with pytest.raises(NarratorError, match=sentence) as raised:
                 narrator.narrate(picture(tmp_path, 10), "")
@@ -161,7 +161,7 @@ def test_a_folder_that_is_no_model_is_one_sentence(tmp_path: Path, spoil: Spoil,
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NarratorError, match="is no folder: name the folder of a model"):
         check_narrator(tmp_path / "absent")
-    with open_narrator(tmp_path / "absent") as narrator, pytest.raises(NarratorError, match="is no folder"):
+    with Narrator(tmp_path / "absent") as narrator, pytest.raises(NarratorError, match="is no folder"):
         narrator.narrate(picture(tmp_path, 10), "")
 
 
@@ -210,7 +210,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
 
 def test_a_model_that_is_slow_on_a_picture_is_ended(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(describe="time.sleep(600)")
-    with open_narrator(model, NarratorLimits(frame=0.3)) as narrator:
+    with Narrator(model, NarratorLimits(frame=0.3)) as narrator:
         with pytest.raises(NarratorError, match=r"was ended because it took more than 0\.3 s to describe"):
             narrator.narrate(picture(tmp_path, 10), "")
         assert narrator.pid is None
@@ -220,7 +220,7 @@ def test_a_model_that_is_slow_on_a_picture_is_ended(tmp_path: Path, model: Path,
 
 def test_a_model_that_is_slow_to_load_is_ended(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(load="time.sleep(600)")
-    with open_narrator(model, NarratorLimits(load=0.3)) as narrator:
+    with Narrator(model, NarratorLimits(load=0.3)) as narrator:
         with pytest.raises(NarratorError, match=r"took more than 0\.3 s to load"):
             narrator.narrate(picture(tmp_path, 10), "")
         assert narrator.model_id is None
@@ -229,7 +229,7 @@ def test_a_model_that_is_slow_to_load_is_ended(tmp_path: Path, model: Path, runt
 def test_all_pictures_together_have_a_limit(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(describe="time.sleep(600)")
     with (
-        open_narrator(model, NarratorLimits(total=1.0)) as narrator,
+        Narrator(model, NarratorLimits(total=1.0)) as narrator,
         pytest.raises(NarratorError, match="because the 1 s for all pictures are over"),
     ):
         narrator.narrate(picture(tmp_path, 10), "")
@@ -237,7 +237,7 @@ def test_all_pictures_together_have_a_limit(tmp_path: Path, model: Path, runtime
 
 def test_a_model_that_crashes_is_started_once_more(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(describe="os.kill(os.getpid(), signal.SIGSEGV)")
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         for _ in range(3):
             with pytest.raises(NarratorError, match=r"crashed: .*signal 11 \(SIGSEGV\)"):
                 narrator.narrate(picture(tmp_path, 10), "")
@@ -246,7 +246,7 @@ def test_a_model_that_crashes_is_started_once_more(tmp_path: Path, model: Path, 
 
 def test_a_model_that_crashes_while_it_loads(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(load="os._exit(3)")
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         with pytest.raises(NarratorError, match="crashed: its process ended with status 3"):
             narrator.narrate(picture(tmp_path, 10), "")
         assert narrator.model_id is None
@@ -256,7 +256,7 @@ def test_a_model_that_fails_on_each_picture_stays_loaded(
     tmp_path: Path, model: Path, runtime: Runtime
 ) -> None:
     runtime(describe="raise RuntimeError('out of ideas\\x1b[2J')")
-    with open_narrator(model) as narrator:
+    with Narrator(model) as narrator:
         for _ in range(2):
             with pytest.raises(NarratorError, match=r"can't describe the picture: out of ideas\\x1b\[2J$"):
                 narrator.narrate(picture(tmp_path, 10), "")
@@ -267,7 +267,7 @@ def test_without_the_package_the_sentence_has_the_install_line(
     tmp_path: Path, model: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime(source="raise ImportError('No module named onnxruntime_genai')")
-    with open_narrator(model) as narrator, pytest.raises(NarratorError, match=r"pip install 'acuity\[vlm\]'"):
+    with Narrator(model) as narrator, pytest.raises(NarratorError, match=r"pip install 'acuity\[vlm\]'"):
         narrator.narrate(picture(tmp_path, 10), "")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'acuity\[vlm\]'"):
@@ -279,14 +279,14 @@ def test_usage_data_is_turned_off_before_the_runtime_is_loaded(
 ) -> None:
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     runtime(source="import os\nraise ImportError(os.environ['ORT_DISABLE_TELEMETRY'])")
-    with open_narrator(model) as narrator, pytest.raises(NarratorError, match=r"\(1\)"):
+    with Narrator(model) as narrator, pytest.raises(NarratorError, match=r"\(1\)"):
         narrator.narrate(picture(tmp_path, 10), "")
 
 
 def test_memory_has_a_limit(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(load="self.much = bytearray(1 << 30)")
     with (
-        open_narrator(model, NarratorLimits(memory=512 << 20)) as narrator,
+        Narrator(model, NarratorLimits(memory=512 << 20)) as narrator,
         pytest.raises(NarratorError, match="can't be loaded: MemoryError"),
     ):
         narrator.narrate(picture(tmp_path, 10), "")

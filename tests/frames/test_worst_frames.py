@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import AcuityError, InputError, NarratorError, OutputError
-from acuity.frames.progress import WorstProgress
-from acuity.frames.request import WorstRequest
+from acuity.frames.request import WorstProgress, WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.scoring.request import Request
 from acuity.video.readers.open import open_video

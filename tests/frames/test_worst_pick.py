@@ -30,9 +30,8 @@ def timed(frame: int) -> float:
 def test_picks_are_the_lowest_that_are_apart(scores: list[float], n: int, apart: float, step: int) -> None:
     frames = [step * index for index in range(len(scores))]
     found = pick(frames, np.array(scores, float), n, apart, timed)
-    assert found.timed
     by_frame = dict(zip(frames, scores, strict=True))
-    picks = [(entry.frame, entry.score) for entry in found.picks]
+    picks = [(entry.frame, entry.score) for entry in found]
     assert len(picks) <= n
     assert all(by_frame[frame] == score for frame, score in picks)
     # What a plain reading of the rule gives, frame by frame.
@@ -45,16 +44,15 @@ def test_picks_are_the_lowest_that_are_apart(scores: list[float], n: int, apart:
 
 def test_neighbours_are_allowed_if_asked_for() -> None:
     scores = np.array([90, 10, 11, 12, 80], float)
-    assert [entry.frame for entry in pick(range(5), scores, 3, 0, timed).picks] == [1, 2, 3]
-    assert [entry.frame for entry in pick(range(5), scores, 3, 0.12, timed).picks] == [1, 4]
+    assert [entry.frame for entry in pick(range(5), scores, 3, 0, timed)] == [1, 2, 3]
+    assert [entry.frame for entry in pick(range(5), scores, 3, 0.12, timed)] == [1, 4]
 
 
 def test_a_second_without_a_rate() -> None:
     scores = np.arange(100, dtype=float)
     found = pick(range(100), scores, 3, 1.0, lambda _: None)
-    assert not found.timed
-    assert [entry.frame for entry in found.picks] == [0, FRAMES_A_SECOND, 2 * FRAMES_A_SECOND]
-    assert found.picks[0].time is None
+    assert [entry.frame for entry in found] == [0, FRAMES_A_SECOND, 2 * FRAMES_A_SECOND]
+    assert found[0].time is None
 
 
 @pytest.mark.parametrize(("start", "end"), [(5.0, None), (None, 2.0)])
@@ -66,8 +64,8 @@ def test_an_end_before_its_start(start: float | None, end: float | None) -> None
 
 
 def test_nothing_to_pick() -> None:
-    assert pick([], np.array([]), 5, 1.0, timed).picks == []
-    assert pick([0, 1], np.array([math.nan, math.inf]), 5, 1.0, timed).picks == []
+    assert pick([], np.array([]), 5, 1.0, timed) == []
+    assert pick([0, 1], np.array([math.nan, math.inf]), 5, 1.0, timed) == []
 
 
 @pytest.mark.parametrize(

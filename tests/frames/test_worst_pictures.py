@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acuity.frames.artefacts.box import Box
-from acuity.frames.colours import PairColours, colours_of
+from acuity.frames.artefacts.cells import Box
+from acuity.frames.colours import PairColours, colours_of, tone_mapped
 from acuity.frames.contact_sheet import MOST, ContactSheet, layout, resized
-from acuity.frames.pictures import Drawn, draw, heat_colours
-from acuity.frames.tone_map import tone_mapped
+from acuity.frames.heat_map import Drawn, draw, heat_colours
 from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import pair_videos

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from acuity.report import ReportSource, render_report
-from acuity.report.document import as_document
+from acuity.report.document import as_document, plain
 
 PRECISIONS = ("legacy", "max", "full", "1", "5", "16", "17")
 FIGURES = st.floats() | st.sampled_from([0.0, -0.0, 100.0, 1e-7, 1.0000004, 2.0**31 + 1e-7, 1e17, 1e22, 0.5])
@@ -64,3 +64,27 @@ def test_sources_that_know_less(figures: ReportSource, ragged: ReportSource, pre
     same(figures, precision)
     same(ragged, precision)
     same(Source({}), precision)
+
+
+def test_what_json_cannot_say_becomes_null_or_a_question_mark() -> None:
+    value = {
+        "a": (float("nan"), 1.0),
+        3: float("-inf"),
+        "b": np.float64("inf"),
+        "c": "caf\udce9",
+        "d": np.int64(8),
+    }
+    assert plain(value) == {"a": [None, 1.0], "3": None, "b": None, "c": "caf?", "d": 8}
+
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+
+
+@given(
+    st.recursive(_LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+)
+def test_whatever_comes_can_be_written_and_read_again(value: object) -> None:
+    found = plain(value)
+    text = json.dumps(found, allow_nan=False, ensure_ascii=False)
+    text.encode()
+    assert json.loads(text) == found

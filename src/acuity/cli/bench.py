@@ -21,7 +21,7 @@ from acuity.cli.exits import BACKEND, FAILED, OK, interruptible
 from acuity.cli.score_options import size
 from acuity.cli.style import Style
 from acuity.errors import BackendError, UnfitPictureError
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.scoring.fronts import sentence
 
 if TYPE_CHECKING:

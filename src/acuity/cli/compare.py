@@ -38,12 +38,11 @@ from acuity.cli.score_options import (
 from acuity.cli.scoring import check_target
 from acuity.cli.style import Style, count
 from acuity.comparison.encoder_names import AUTO, SOURCES
-from acuity.comparison.report import CompareReport
+from acuity.comparison.report import FORMATS, CompareReport, Extras, comparison_format, write_comparison
 from acuity.comparison.tables import csv_text
-from acuity.comparison.write import FORMATS, Extras, comparison_format, write_comparison
 from acuity.errors import OutputError
 from acuity.report import check_output
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.scoring.fronts import ACUITY, sentence
 from acuity.text import one_line
 
@@ -104,8 +103,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from acuity.comparison.call import run_comparison
     from acuity.comparison.encodes import find_encodes
-    from acuity.comparison.front import run_comparison
 
     check_pools(arguments.pools)
     _check_combinations(arguments)
@@ -198,7 +197,7 @@ def _format(arguments: argparse.Namespace) -> str:
 
 
 def _spare_lists(output: str, words: list[str]) -> None:
-    from acuity.comparison.list_files import is_list
+    from acuity.comparison.encodes import is_list
 
     for path in filter(is_list, words):
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):

@@ -1,8 +1,9 @@
-"""Finds out whether a terminal shows pictures, by asking it, and how large it is in pixels."""
+"""Asks a terminal whether it shows pictures and how large it is in pixels; pictures by kitty's protocol."""
 
 from __future__ import annotations
 
 import argparse
+import base64
 import os
 import re
 import select
@@ -12,7 +13,25 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TextIO, TypeAlias, cast, get_args
 
 from acuity.cli.getopt import BARE
-from acuity.cli.kitty import ANSWER, QUERY
+
+_CHUNK: Final = 4096  # characters of a piece
+
+# Asks whether a picture of one pixel could be shown; a terminal without the protocol says nothing.
+QUERY: Final = "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\"
+ANSWER: Final = b"\033_Gi=31;OK\033\\"
+
+
+def kitty(png: bytes, columns: int) -> str:
+    """A PNG file as escape sequences, as wide as so many columns; the terminal doesn't answer."""
+    data = base64.b64encode(png).decode()
+    pieces = [data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK)]
+    found = []
+    for number, piece in enumerate(pieces):
+        first = f"a=T,f=100,q=2,c={columns}," if number == 0 else ""
+        more = int(number + 1 < len(pieces))
+        found.append(f"\033_G{first}m={more};{piece}\033\\")
+    return "".join(found)
+
 
 Way: TypeAlias = Literal["text", "sixel", "kitty"]
 

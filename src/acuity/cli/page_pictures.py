@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from acuity.cli.exits import Interruptible
     from acuity.cli.progress import ProgressDisplay
     from acuity.comparison.report import CompareReport
-    from acuity.frames.progress import Listener, WorstProgress
+    from acuity.frames.request import Listener, WorstProgress
     from acuity.report.page.page_document import Picture
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request

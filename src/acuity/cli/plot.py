@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from acuity.cli.style import clock
 from acuity.report.page.packing import storable
-from acuity.report.plots.plot_series import column_spans
-from acuity.report.plots.ticks import Axis, value_axis
+from acuity.report.plots.axes import Axis, column_spans, value_axis
 
 _BRAILLE: Final = 0x2800
 # The bit of each dot of a character, by its row and column.

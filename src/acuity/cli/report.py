@@ -91,7 +91,7 @@ def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format
 
 def _pictures(source: ReportSource, folder: str) -> list[Picture]:
     """The pictures of a folder of `acuity worst`, whose scores have to be those of a column of the report."""
-    from acuity.frames.folder_pictures import folder_pictures
+    from acuity.frames.page_pictures import folder_pictures
     from acuity.report.page.column_names import is_score
 
     why: InputError | None = None

@@ -24,7 +24,7 @@ from acuity.cli.bench import printer, progress_line, silent
 from acuity.cli.exits import BACKEND, FAILED, OK
 from acuity.cli.style import Style, count, wrapped_columns
 from acuity.errors import BackendError
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.scoring.fronts import sentence
 from acuity.scoring.libvmaf import Libvmaf, find_libvmaf
 from acuity.scoring.selftest import (

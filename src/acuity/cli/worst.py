@@ -32,8 +32,8 @@ from acuity.scoring.request import TINY
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.frames.progress import WorstProgress
     from acuity.frames.report import WorstReport
+    from acuity.frames.request import WorstProgress
 
 USAGE: Final = "REF DIS -o DIR [options]"
 SURPLUS: Final = "a call shows the frames of one encode, so show this one's in a call of its own"
@@ -112,10 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         narrator = None
         if arguments.vlm is not None:
-            from acuity.frames.narrator import check_narrator, open_narrator
+            from acuity.frames.narrator import Narrator, check_narrator
 
             check_narrator(arguments.vlm)
-            narrator = stack.enter_context(open_narrator(arguments.vlm))
+            narrator = stack.enter_context(Narrator(arguments.vlm))
         stack.enter_context(_terminable())
         shown = stack.enter_context(_Shown(quiet))
         report = find_worst(wanted, narrator=narrator, progress=shown)

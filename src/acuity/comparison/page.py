@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
-from acuity.comparison.row_status import FAILED, NOT_FINISHED, PARTIAL
+from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL
 from acuity.comparison.tables import (
     Figure,
     all_figures,
@@ -24,7 +24,8 @@ from acuity.errors import Remedy
 from acuity.report.page.page_document import Card, Column, Page, PageNote, RatePoint, Rates, Series
 
 if TYPE_CHECKING:
-    from acuity.comparison.report import CompareReport, CompareRow
+    from acuity.comparison.analysis import ComparedRows
+    from acuity.comparison.row import CompareRow
     from acuity.report.page.page_document import Picture
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport
@@ -43,7 +44,7 @@ _FIGURES: Final = (
 
 
 def compare_page(
-    report: CompareReport,
+    report: ComparedRows,
     *,
     pools: Sequence[str] = (),
     command: str | None = None,
@@ -75,12 +76,12 @@ def compare_page(
     )
 
 
-def drawn_rows(report: CompareReport) -> list[CompareRow]:
+def drawn_rows(report: ComparedRows) -> list[CompareRow]:
     """The rows with curves, in their order on the page: as they are ranked."""
     return [row for row in report.ranking if row.report is not None]
 
 
-def _cards(report: CompareReport) -> Iterator[Card]:
+def _cards(report: ComparedRows) -> Iterator[Card]:
     score = score_figure(report)
     ranked = [standing for standing in report.analysis.standings if standing.place is not None]
     several = len(report.references) > 1
@@ -158,7 +159,7 @@ def _times(
     return made
 
 
-def _rates(report: CompareReport) -> list[Rates]:
+def _rates(report: ComparedRows) -> list[Rates]:
     """A curve for each encoder and reference; encodes without a known encoder are points by themselves."""
     several = len(report.references) > 1
     curves: dict[str, list[RatePoint]] = {}
@@ -173,7 +174,7 @@ def _rates(report: CompareReport) -> list[Rates]:
     return [Rates(name, sorted(points, key=lambda point: point.kbps)) for name, points in curves.items()]
 
 
-def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
+def _tables(report: ComparedRows, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
     for reference in report.references:
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
         basis = report.analysis.basis(reference)
@@ -187,7 +188,7 @@ def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, 
         yield "Differences, frame by frame", differences_table(report)
 
 
-def _notes(report: CompareReport, spell: Spell) -> Iterator[PageNote]:
+def _notes(report: ComparedRows, spell: Spell) -> Iterator[PageNote]:
     for row in report.rows:
         if (said := row.spelled(spell)) is not None:
             yield PageNote("warning", f"{row.name} failed: {said}")
@@ -205,7 +206,7 @@ def _notes(report: CompareReport, spell: Spell) -> Iterator[PageNote]:
         yield PageNote("info", text)
 
 
-def _facts(report: CompareReport, command: str | None) -> Iterator[tuple[str, str]]:
+def _facts(report: ComparedRows, command: str | None) -> Iterator[tuple[str, str]]:
     for reference in report.references:
         yield "reference", reference
     for row in report.rows:

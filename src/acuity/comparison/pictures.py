@@ -14,8 +14,9 @@ from acuity.comparison.tables import score_figure
 from acuity.frames.page_pictures import BUDGET, page_pictures
 
 if TYPE_CHECKING:
-    from acuity.comparison.report import CompareReport, CompareRow
-    from acuity.frames.progress import Listener
+    from acuity.comparison.analysis import ComparedRows
+    from acuity.comparison.row import CompareRow
+    from acuity.frames.request import Listener
     from acuity.report.page.page_document import Picture
     from acuity.scoring.request import Request
 
@@ -32,7 +33,7 @@ class _Contrast(NamedTuple):
 
 
 def compare_pictures(
-    report: CompareReport, scoring: Request, count: int, progress: Listener | None = None
+    report: ComparedRows, scoring: Request, count: int, progress: Listener | None = None
 ) -> tuple[list[Picture], str | None]:
     """At most `count` pictures for compare_page(), and why there are none, if so.
 
@@ -73,7 +74,7 @@ def compare_pictures(
     return shown, None if shown else next(iter(reasons), None)
 
 
-def _contrasts(report: CompareReport, count: int) -> Iterator[_Contrast]:
+def _contrasts(report: ComparedRows, count: int) -> Iterator[_Contrast]:
     """The frames with the greatest differences of two encodes, each frame of a reference once."""
     by_name = {row.name: row for row in report.rows}
     found = [
@@ -91,7 +92,7 @@ def _contrasts(report: CompareReport, count: int) -> Iterator[_Contrast]:
 
 
 def _in_contrast(
-    report: CompareReport, contrasts: list[_Contrast], drawn: dict[str, list[Picture]]
+    report: ComparedRows, contrasts: list[_Contrast], drawn: dict[str, list[Picture]]
 ) -> Iterator[Picture]:
     """The frames that differ, each of the better encode first."""
     figure = score_figure(report)

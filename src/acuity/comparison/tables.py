@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from acuity.report.tables import Table, to_csv
 
 if TYPE_CHECKING:
-    from acuity.comparison.analysis import Standing
+    from acuity.comparison.analysis import ComparedRows, Standing
     from acuity.comparison.differences import Difference
-    from acuity.comparison.report import CompareReport, CompareRow
+    from acuity.comparison.row import CompareRow
     from acuity.scoring.report import ScoreReport
 
 TIE: Final = "tie"
@@ -39,7 +39,7 @@ class Figure(NamedTuple):
         return list(dict.fromkeys([*(_POOLS if self.harmonic else _PLAIN_POOLS), *pools]))
 
 
-def score_figure(report: CompareReport) -> Figure:
+def score_figure(report: ComparedRows) -> Figure:
     """What rows are ranked by; without a single score, VMAF."""
     found = next((row.report for row in report.rows if row.report is not None), None)
     figures = [] if found is None else _figures(found)
@@ -58,7 +58,7 @@ def _figures(report: ScoreReport) -> list[Figure]:
     return list(found.values())
 
 
-def all_figures(report: CompareReport) -> list[Figure]:
+def all_figures(report: ComparedRows) -> list[Figure]:
     """The figures that some row has."""
     found = {
         figure.key: figure for row in report.rows if row.report is not None for figure in _figures(row.report)
@@ -75,7 +75,7 @@ def figure_of(row: CompareRow, figure: Figure, method: str = "mean") -> float | 
     return row.report.pool(figure.key, method)
 
 
-def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
+def ranking_table(report: ComparedRows, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
@@ -151,7 +151,7 @@ def interval(found: Difference | None, decimals: int) -> str:
     return " to ".join(f"{bound:+z.{decimals}f}" for bound in found.ci95)
 
 
-def differences_table(report: CompareReport) -> Table:
+def differences_table(report: ComparedRows) -> Table:
     """One line for each two encodes of a reference; the first is the better one."""
     score = score_figure(report)
     rows = []
@@ -176,7 +176,7 @@ def differences_table(report: CompareReport) -> Table:
     return Table(titles, rows, [False, False, True, True, False, *[True] * 4], spare)
 
 
-def rates_table(report: CompareReport) -> Table:
+def rates_table(report: ComparedRows) -> Table:
     """One line for each BD-rate."""
     score = score_figure(report)
     several = len(report.references) > 1
@@ -205,7 +205,7 @@ _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
 
 
-def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
+def csv_text(report: ComparedRows, pools: Sequence[str] = ()) -> str:
     """All figures as CSV, one line for each encode, the best first; digits are not cut."""
     columns = [(figure, method) for figure in all_figures(report) for method in figure.methods(pools)]
     titles = [*_CSV, *(f"{figure.key}_{method}" for figure, method in columns)]

@@ -14,9 +14,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.errors import InputError
 from acuity.features.extractor import Pair
-from acuity.frames.freeze_run import FreezeRun
 from acuity.scoring.file_identity import FileIdentity, file_identity
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
@@ -24,6 +26,52 @@ from acuity.video.pairs.open_pair import Video, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import Picture, Samples
 from acuity.video.source import STDIN
+
+_STEP: Final = 8  # samples from one mean to the next, each of every second sample both ways
+_MOVES: Final = 0.5  # levels of 8-bit video that a reference changes by if it moves
+_HELD: Final = 0.05  # levels that a picture changes by at most if it is the same one, shown again
+_STILL: Final = 0.12  # share of the reference's change that a frozen picture may have
+
+Means = NDArray[np.float32]
+
+
+class FreezeRun:
+    """Follows the pairs of a clip; cheap, because it looks at coarse means alone.
+
+    A reference may hold its pictures, too. So a freeze is measured from the last frame at which both videos
+    had stayed or moved together.
+    """
+
+    def __init__(self) -> None:
+        self._since = 0
+        self._start: tuple[Means, Means] | None = None  # the two pictures of that frame
+
+    def follow(self, number: int, ref: Picture, dis: Picture) -> int | None:
+        """The number of the frame that this one repeats, maybe through others; None: it repeats none."""
+        now = _means(ref), _means(dis)
+        if self._start is not None:
+            moved, changed = (
+                float(np.abs(new - old).mean()) for new, old in zip(now, self._start, strict=True)
+            )
+            if moved >= _MOVES and changed <= _STILL * moved:
+                return self._since
+            if moved > _HELD >= changed:
+                return None  # too little to say so yet
+        self._since, self._start = number, now
+        return None
+
+
+def _means(picture: Picture) -> Means:
+    luma = picture.luma
+    height, width = (max(length // _STEP, 1) * _STEP for length in luma.shape)
+    parts = [
+        luma[row:height:_STEP, column:width:_STEP].astype(np.float32)
+        for row in range(0, min(_STEP, luma.shape[0]), 2)
+        for column in range(0, min(_STEP, luma.shape[1]), 2)
+    ]
+    total = np.sum(parts, 0, np.float32) if len({part.shape for part in parts}) == 1 else parts[0]
+    return np.asarray(total / np.float32(len(parts) * (1 << (picture.format.depth - 8))), np.float32)
+
 
 # Entries of a report's `input` that say how its pictures were made.
 _DECIDED: Final = (
@@ -56,16 +104,10 @@ class ComparedPair(NamedTuple):
     neighbours: Mapping[int, Samples]  # luma of the references around, by number
 
 
-class Identity(NamedTuple):
-    """The files of a request, as far as they are files here, when they were looked at."""
-
-    files: tuple[FileIdentity, ...]
-
-    @classmethod
-    def of(cls, request: Request, report: ScoreReport | None = None) -> Identity:
-        """What they are now, or were when they were scored; InputError for what can't be read twice."""
-        now = cls(tuple(map(_identity, request.pair)))
-        return now if report is None or report.files is None else cls(report.files)
+def identities(request: Request, report: ScoreReport | None = None) -> tuple[FileIdentity, ...]:
+    """The files of a request now, or when they were scored; InputError for what can't be read twice."""
+    now = tuple(map(_identity, request.pair))
+    return now if report is None or report.files is None else report.files
 
 
 def _identity(video: Video) -> FileIdentity:
@@ -142,9 +184,9 @@ def compared_pairs(
     yield from map(complete, waiting)
 
 
-def check_unchanged(request: Request, before: Identity) -> None:
+def check_unchanged(request: Request, before: tuple[FileIdentity, ...]) -> None:
     """Raise InputError if a file is not the one that was scored."""
-    for video, was, now in zip(request.pair, before.files, Identity.of(request).files, strict=True):
+    for video, was, now in zip(request.pair, before, identities(request), strict=True):
         if was != now:
             raise InputError(
                 f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.frames.artefacts.box import Box
-from acuity.frames.pictures import Drawn, heat_colours
+from acuity.frames.artefacts.cells import Box
+from acuity.frames.heat_map import Drawn, heat_colours
 from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
 
 Image = NDArray[np.uint8]

@@ -6,19 +6,26 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from acuity.frames.artefacts.box import WHOLE, Box
+from acuity.frames.artefacts.cells import WHOLE, Box
+from acuity.frames.artefacts.examine import examine
+from acuity.frames.artefacts.findings import Examination, Typical, artefacts, describe
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.frames.colours import PairColours, colours_of
 from acuity.frames.compared import ComparedPair, compared_pairs, reopen
-from acuity.frames.examining import Described, Examiner
+from acuity.frames.heat_map import Drawn, draw
 from acuity.frames.pick import Pick, spread
-from acuity.frames.pictures import Drawn, draw
-from acuity.frames.progress import Listener, WorstProgress
+from acuity.frames.request import Listener, WorstProgress
 from acuity.measure import available_threads
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video.notes import Note
+
+# How CAMBI weighs steps; it knows no curve of HLG, whose lower half is much like SDR's.
+_CURVES: Final = {"smpte2084": "pq"}
+_FEW: Final = 4  # frames that say nothing about a clip
+
 
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
 # ones take long.
@@ -28,6 +35,13 @@ _LOCAL: Final = 2  # times the picture's loss: a region with as much has a flaw 
 _THREADS: Final = 8
 _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unless one takes more
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
+
+
+class Described(NamedTuple):
+    """What is wrong with a frame, as a sentence and as figures."""
+
+    description: str
+    artefacts: list[dict[str, Any]]
 
 
 class Where(NamedTuple):
@@ -72,7 +86,7 @@ class Drawing:
         self._scores = {
             int(frame): float(score) for frame, score in zip(results.frames, scores, strict=False)
         }
-        self._examiner = Examiner(self._typical)
+        self._examined: dict[int, Examination] = {}  # by the numbers of frames
         self.where: dict[int, Where] = {}  # by the numbers of frames that were drawn
         self.colours = PairColours("bt709", False)
         self.notes: list[Note] = []
@@ -114,7 +128,20 @@ class Drawing:
 
     def _work(self, pair: ComparedPair, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
-        self._examiner.look(pair, self.colours, self._scores.get(pair.number))
+        examined = examine(
+            ExaminedFrame(
+                pair.ref,
+                pair.dis,
+                pair.before,
+                pair.number,
+                pair.frozen_since,
+                pair.neighbours,
+                full_range=self.colours.full_range,
+                eotf=_CURVES.get(str(self.colours.transfer), "bt1886"),
+            )
+        )
+        score = self._scores.get(pair.number)
+        self._examined[pair.number] = examined if score is None else examined.in_keeping(score)
         if found is None:
             return
         drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)
@@ -123,15 +150,18 @@ class Drawing:
 
     def described(self, frame: int) -> Described:
         """What is wrong with a frame that was drawn, and where, if nothing else says where."""
-        what, where = self._examiner.described(frame), self.where[frame]
-        return what._replace(description=f"{what.description}{self._unnamed(where, what)}")
+        sampled = [self._examined[number] for number in self._typical if number in self._examined]
+        typical = Typical.of(sampled if len(sampled) >= _FEW else ())
+        found = self._examined[frame]
+        named = artefacts(found, typical)
+        return Described(f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named)
 
-    def _unnamed(self, where: Where, what: Described) -> str:
+    def _unnamed(self, where: Where, artefacts: list[dict[str, Any]]) -> str:
         """A sentence that says where the loss is greatest, if no artefact that is named is there."""
         even = where.region_loss < _LOCAL * where.loss  # then what is everywhere is there too
         named = any(
             Box(**artefact["region"]).meets(where.region)
-            for artefact in what.artefacts
+            for artefact in artefacts
             if even or artefact["where"] != WHOLE
         )
         if named or where.region_loss < _SHOWN:

@@ -10,21 +10,24 @@ same size and quality, until they fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, TypeAlias
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
-from acuity.errors import AcuityError
-from acuity.frames.artefacts.box import Box
+from acuity.errors import AcuityError, InputError, OutputError
+from acuity.foreign_json import parse_json
+from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import PairColours, Rgb8
-from acuity.frames.compared import Identity, check_unchanged
-from acuity.frames.compressed import FrameFiles, compressed
+from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.drawing import Drawing
-from acuity.frames.pick import Pick
-from acuity.frames.picked import picked_frames
-from acuity.frames.pictures import Drawn, difference_picture
-from acuity.frames.progress import Listener, WorstProgress
-from acuity.frames.request import DEFAULT_APART, MAX_FRAMES
+from acuity.frames.heat_map import Drawn, difference_picture
+from acuity.frames.pick import Pick, pick_worst
+from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
+from acuity.frames.report import SCHEMA
+from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
 from acuity.report.page.page_document import Picture
+from acuity.report.write import WRITERS, check_output
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 
@@ -57,13 +60,9 @@ def page_pictures(
     if reason is not None:
         return [], reason
     try:
-        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or _nobody)
+        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or nobody)
     except AcuityError as error:
         return [], f"there are no pictures: {error}"
-
-
-def _nobody(_: WorstProgress) -> None:
-    """Listens to progress where nobody does."""
 
 
 def _without(report: ScoreReport) -> str | None:
@@ -80,7 +79,7 @@ def _without(report: ScoreReport) -> str | None:
 def _drawn(
     request: Request, report: ScoreReport, count: int, also: Sequence[int], budget: int, tell: Listener
 ) -> tuple[list[Picture], str | None]:
-    before = Identity.of(request, report)
+    before = identities(request, report)
     check_unchanged(request, before)  # before both are read in vain
     picks, reason = _picks(request, report, count, tell)
     picks += _named(report, also)
@@ -118,8 +117,8 @@ def _picks(
     """The worst frames, and why there are none, if so."""
     if not count:
         return [], None
-    picked, about = picked_frames(request, report, count, _apart(report, count), tell)
-    return list(picked.picks), None if picked.picks else about[0].text
+    picks, about = pick_worst(request, report, count, _apart(report, count), tell)
+    return picks, None if picks else about[0].text
 
 
 def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:
@@ -170,3 +169,134 @@ def share_of(budget: int, frames: int) -> int:
 def shares(region: Box, width: int, height: int) -> Shares:
     """A part of a picture, as shares of its width and height: left, top, width, height."""
     return region.x / width, region.y / height, region.width / width, region.height / height
+
+
+_LIST: Final = "worst.json"
+_LARGEST_LIST: Final = 16 << 20  # bytes
+_FILES: Final = {"reference": "reference_png", "distorted": "png", "heat": "heat_png"}
+_SLACK: Final = 0.005  # of scores, which reports round
+
+
+def folder_pictures(
+    folder: str | os.PathLike[str],
+    scores: Mapping[int, float] | None = None,
+    *,
+    count: int = MAX_FRAMES,
+    budget: int = BUDGET,
+) -> list[Picture]:
+    """The pictures of at most so many frames, the worst first; raises InputError.
+
+    `scores` are those of the report by frame: pictures of another clip's frames are refused.
+    """
+    place = Path(folder)
+    document = _document(place)
+    entries = document["frames"][:count]
+    if scores is not None:
+        for entry in entries:
+            frame, score = entry["frame_index"], entry["vmaf"]
+            if frame not in scores or abs(scores[frame] - score) > _SLACK:
+                has = f"scores {scores[frame]:.2f}" if frame in scores else "has no score"
+                raise InputError(
+                    f"the pictures in '{place}' are of other videos than the report: frame {frame} scores "
+                    f"{score:.2f} there and {has} in the report; name the folder that shows this pair"
+                )
+    return [_picture(place, document, entry, share_of(budget, len(entries))) for entry in entries]
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    path = folder / _LIST
+    needed = f"name a folder that `acuity worst` wrote: it has the file {_LIST}"
+    try:
+        if path.stat().st_size > _LARGEST_LIST:
+            raise InputError(f"'{path}' is too large to be a list of frames: {needed}")
+        document = parse_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"'{path}' can't be read ({error.strerror or error}): {needed}") from error
+    except ValueError as error:
+        raise InputError(f"'{path}' is no JSON: {needed}") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise InputError(f"'{path}' is no document {SCHEMA}: {needed}")
+    try:
+        document["frames"] = [_entry(entry) for entry in document["frames"]]
+        return {**document, "width": int(document["width"]), "height": int(document["height"])}
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"'{path}' is no complete document {SCHEMA} ({error!r}): {needed}") from error
+
+
+def _entry(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the document, with the kinds of values it should have; raises KeyError and the like."""
+    return {
+        "frame_index": int(entry["frame_index"]),
+        "time": None if entry["time"] is None else float(entry["time"]),
+        "vmaf": float(entry["vmaf"]),
+        "region": Box(**{name: int(value) for name, value in entry["region"].items()}),
+        "description": str(entry["description"]),
+        "narration": entry.get("narration"),
+        # Names, because the folder may have been moved since.
+        **{name: os.path.basename(str(entry[name])) for name in _FILES.values()},
+    }
+
+
+def _picture(folder: Path, document: dict[str, Any], entry: dict[str, Any], budget: int) -> Picture:
+    files = {kind: folder / entry[name] for kind, name in _FILES.items()}
+    samples = {kind: rgb_samples(path) for kind, path in files.items()}
+    if len({picture.shape for picture in samples.values()}) > 1:
+        raise InputError(
+            f"the pictures of frame {entry['frame_index']} in '{folder}' have several sizes: "
+            "write them once more with `acuity worst`"
+        )
+    made = compressed(frame_pictures(**samples), budget, sample_aspect(files["reference"]))
+    size = document["width"], document["height"]
+    region = None if document.get("cropped") else shares(entry["region"], *size)
+    said = entry["description"]
+    if isinstance(entry["narration"], str):
+        said = f"{said} {entry['narration']}"
+    return page_picture(Pick(entry["frame_index"], entry["time"], entry["vmaf"]), made, said, region)
+
+
+_KEPT = "there are no pictures: the report was read from where it was kept, without its videos"
+
+
+def write_page(
+    report: ScoreReport,
+    path: str | os.PathLike[str],
+    pictures: int = DEFAULT_PICTURES,
+    *,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> None:
+    """Write a report as one HTML file, as `acuity score -o report.html` does.
+
+        acuity.write_page(acuity.score("original.mp4", "encoded.mp4"), "report.html")
+
+    It shows so many of the worst frames, at most 32, for which both videos are read once more; 0 reads
+    nothing. If they can't be read again, or are other files by now, the page is written without pictures and
+    says why. `progress` is called with the frames read so far and how many there are; what it raises ends the
+    work, and leaves no file. Raises AcuityError.
+    """
+    if not isinstance(report, ScoreReport):
+        raise InputError(
+            f"a {type(report).__name__} is no report of acuity.score(): others write their pages themselves"
+        )
+    if isinstance(pictures, bool) or not isinstance(pictures, int) or not 0 <= pictures <= MAX_FRAMES:
+        raise InputError(f"pictures={pictures!r} is no number of frames: give 0 to {MAX_FRAMES}")
+    _check_name(path)
+    check_output(path, "page")
+
+    def passed(found: WorstProgress) -> None:
+        if progress is not None:
+            progress(found.done, found.total)
+
+    if report.request is None:
+        report.write(path, "html", no_pictures=_KEPT)
+        return
+    shown, why = page_pictures(report.request, report, pictures, progress=passed)
+    report.write(path, "html", pictures=shown, no_pictures=why)
+
+
+def _check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that says another format."""
+    ending = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
+    if ending in WRITERS and ending != "html":
+        raise OutputError(
+            f"'{os.fspath(path)}' is no name of a page: end it with .html, or call report.write()"
+        )

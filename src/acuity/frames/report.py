@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from acuity.frames.artefacts.box import Box
-from acuity.report.plain import plain
+from acuity.frames.artefacts.cells import Box
+from acuity.report.document import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note
 

@@ -2,25 +2,181 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
+import tempfile
+import threading
 from dataclasses import replace
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
-from acuity.errors import AcuityError, InputError, to_set
-from acuity.frames.compared import Identity, check_unchanged
+from acuity.errors import AcuityError, InputError, OutputError, to_set
+from acuity.frames.colours import PairColours
+from acuity.frames.compared import check_unchanged, identities
+from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.drawing import Drawing
-from acuity.frames.folder import PictureFolder
+from acuity.frames.heat_map import Drawn
 from acuity.frames.narrator import Narrator
-from acuity.frames.picked import picked_frames
-from acuity.frames.picture_files import SHEET, PictureFiles
-from acuity.frames.progress import Listener, WorstProgress
+from acuity.frames.pick import Pick, pick_worst
 from acuity.frames.report import WorstFrame, WorstReport
-from acuity.frames.request import WorstRequest
+from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
+from acuity.png import rgb_png
 from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import Source, run_request
+from acuity.text import clock
 from acuity.video import notes
 from acuity.video.notes import Note
+
+
+class PictureFolder:
+    """A folder, created if missing, whose new files appear when publish() is called.
+
+    Until then they are in a hidden folder inside it. At the end of the `with` block what was not published is
+    removed, and so is a folder that was created for nothing. Files of other names are left alone.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.abspath(path))
+        self._made: list[Path] = []  # the folders that were created, the outermost first
+        self._hidden: Path | None = None
+        self._names: list[str] = []
+
+    def __enter__(self) -> Self:
+        try:
+            missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._made = missing[::-1]
+            self._hidden = Path(tempfile.mkdtemp(prefix=".acuity-", suffix=".tmp", dir=self.path))
+        except OSError as error:
+            self.__exit__()
+            raise self._error(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._hidden is not None:
+            shutil.rmtree(self._hidden, ignore_errors=True)
+            self._hidden = None
+        for folder in reversed(self._made):
+            with contextlib.suppress(OSError):  # it isn't empty: the pictures are there
+                folder.rmdir()
+
+    def final(self, name: str) -> Path:
+        """The path that a file will have."""
+        return self.path / name
+
+    def present(self, name: str) -> Path:
+        """The path that a file has until then."""
+        assert self._hidden is not None
+        return self._hidden / name
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, which publish() gives its place; raises OutputError."""
+        try:
+            self.present(name).write_bytes(data)
+        except OSError as error:
+            raise self._error(error) from error
+        self._names.append(name)
+
+    def publish(self) -> None:
+        """Give the files their places, in the order in which they were written; raises OutputError."""
+        try:
+            for name in self._names:
+                if self.final(name).is_dir():
+                    raise IsADirectoryError(f"{name!r} in it is a folder, so move that away")
+            for name in self._names:
+                os.replace(self.present(name), self.final(name))
+        except OSError as error:
+            raise self._error(error) from error
+
+    def _error(self, error: OSError) -> OutputError:
+        reason = error.strerror or str(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = "it, or a part of its path, is a file, so name a folder"
+        return OutputError(f"pictures could not be written to the folder {str(self.path)!r}: {reason}")
+
+
+SHEET: Final = "contact_sheet.png"
+
+
+class PictureFiles:
+    """Writes the pictures of frames to a folder as they are drawn."""
+
+    def __init__(
+        self, request: WorstRequest, report: ScoreReport, picks: list[Pick], folder: PictureFolder
+    ) -> None:
+        self._request = request
+        self._report = report
+        self._picks = picks
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._sheet: ContactSheet | None = None  # made when the first picture says how large they are
+
+    def take(self, found: Pick, drawn: Drawn, colours: PairColours) -> None:
+        """Write the pictures of a frame; runs in several threads at once."""
+        for kind, name in _names(found.frame).items():
+            self._folder.write(name, rgb_png(getattr(drawn, kind), colours.aspect))
+        with self._lock:
+            self._sheet = self._sheet or self._new_sheet(drawn)
+            self._sheet.place(self._picks.index(found), drawn, None if self._request.region else drawn.region)
+
+    def frames(self, drawing: Drawing) -> list[WorstFrame]:
+        """The frames with their descriptions, the worst first; writes the contact sheet."""
+        if self._sheet is None:
+            return []
+        found = []
+        for rank, picked in enumerate(self._picks):
+            what, where = drawing.described(picked.frame), drawing.where[picked.frame]
+            files = {kind: self._folder.final(name) for kind, name in _names(picked.frame).items()}
+            frame = WorstFrame(
+                index=picked.frame,
+                time=picked.time,
+                score=picked.score,
+                distorted=files["distorted"],
+                reference=files["reference"],
+                heat=files["heat"],
+                region=where.region,
+                loss=where.loss,
+                description=what.description,
+                artefacts=what.artefacts,
+            )
+            self._sheet.caption(rank, _line(frame, self._request), frame.description)
+            found.append(frame)
+        self._folder.write(SHEET, rgb_png(self._sheet.image))
+        return found
+
+    def _new_sheet(self, drawn: Drawn) -> ContactSheet:
+        height, width, _ = drawn.reference.shape
+        report, count = self._report, len(self._picks)
+        ref, dis = (os.path.basename(report.input[side]["path"]) for side in ("reference", "distorted"))
+        size = f"{report.results.width}x{report.results.height}"
+        shown = f"{width}x{height} of {size}, where the loss is greatest" if self._request.region else size
+        return ContactSheet(
+            count,
+            width,
+            height,
+            f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}",
+            f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}",
+        )
+
+
+def _names(frame: int) -> dict[str, str]:
+    """The names of a frame's files, by what they show."""
+    return {kind: f"frame_{frame:06d}_{kind}.png" for kind in ("distorted", "reference", "heat")}
+
+
+def _line(frame: WorstFrame, request: WorstRequest) -> str:
+    """`frame 123   0:04.920   score 38.40`, and the place of the region if that is all that is shown."""
+    parts = [f"frame {frame.index}"]
+    if frame.time is not None:
+        parts.append(clock(frame.time, 3))
+    parts.append(f"score {frame.score:.2f}")
+    if request.region:
+        parts.append(f"at {frame.region.x},{frame.region.y}")
+    return "   ".join(parts)
+
 
 _EVERY: Final = 0.1  # seconds between two reports of progress while scoring
 
@@ -42,15 +198,15 @@ def find_worst(
     scoring = request.scoring
     if not scoring.predict:
         raise InputError("without a score no frame is the worst: leave out ", to_set("predict", False))
-    before = Identity.of(scoring, scored)
-    tell = progress or _nobody
+    before = identities(scoring, scored)
+    tell = progress or nobody
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell)
-        picked, about = picked_frames(
+        picks, about = pick_worst(
             scoring, report, request.n, request.apart, tell, (request.start, request.end)
         )
-        files = PictureFiles(request, report, picked.picks, folder)
-        drawing = Drawing(scoring, report, picked.picks, files.take, tell, crop=request.region)
+        files = PictureFiles(request, report, picks, folder)
+        drawing = Drawing(scoring, report, picks, files.take, tell, crop=request.region)
         drawing.run()
         check_unchanged(scoring, before)
         frames, narrated = _narrated(files.frames(drawing), narrator, folder, tell)
@@ -67,10 +223,6 @@ def find_worst(
         folder.write("worst.json", f"{text}\n".encode())
         folder.publish()
     return answer
-
-
-def _nobody(_: WorstProgress) -> None:
-    """Listens to progress where nobody does."""
 
 
 def _scored(request: Request, tell: Listener) -> ScoreReport:

@@ -103,7 +103,7 @@ def _worst(document: Mapping[str, Any], room: int) -> _Made:
 def _plot(document: Mapping[str, Any], room: int) -> _Made:
     import numpy as np  # a server should listen before it loads this
 
-    from acuity.report.plots.plot_series import PlotSeries
+    from acuity.report.plots.axes import PlotSeries
     from acuity.report.plots.png_plot import png_plot
 
     rows = document["frames"]

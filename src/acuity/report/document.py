@@ -1,6 +1,6 @@
 """libvmaf's JSON report as a document: the numbers that its text would have, without the text.
 
-For whoever passes a report on inside a program; `json_writer` is for files. Both have the same digits.
+For whoever passes a report on inside a program; `writers.py` is for files. Both have the same digits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,23 @@ from typing import Any
 import numpy as np
 
 from acuity import __version__
-from acuity.report.plain import plain
 from acuity.report.precision import Precision, parse_precision
 from acuity.report.source import KnowsUndefined, ReportSource
+
+
+def plain(value: object) -> Any:
+    """The value in Python's own types: None for numbers that aren't finite, text without invalid bytes."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # file names may hold any bytes
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value
 
 
 def as_document(

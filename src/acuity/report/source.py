@@ -6,6 +6,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+Extra = Mapping[str, object]  # what a report has besides libvmaf's entries
+
 
 class ReportSource(Protocol):
     """The figures of a measurement; NaN in a column means that the frame has no such figure."""

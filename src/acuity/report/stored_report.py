@@ -29,9 +29,8 @@ class StoredReport:
     width: int = 0
     height: int = 0
     fps: float = math.nan
-    said: Mapping[str, Mapping[str, float]] = field(
-        default_factory=dict
-    )  # pooled figures, as the report has them
+    # Pooled figures, as the report has them.
+    said: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)  # the columns that are scores, if the report names them
     model_labels: Mapping[str, str] = field(default_factory=dict)
 

@@ -16,9 +16,7 @@ class Table(NamedTuple):
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
     numeric: Sequence[bool]
-    spare: Sequence[
-        str
-    ] = ()  # titles of columns that are left out where there is no room, the first one first
+    spare: Sequence[str] = ()  # columns that are left out where there is no room, the first one first
 
     def text(self, indent: str = "  ", width: int | None = None) -> list[str]:
         """Aligned lines, of at most that width as far as columns may be left out."""

@@ -7,34 +7,29 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedWriter
 from pathlib import Path
 from typing import Final, TextIO
 
 from acuity import __version__
 from acuity.errors import OutputError, to_give
-from acuity.report.csv_writer import write_csv
-from acuity.report.json_writer import write_json
 from acuity.report.precision import Precision, parse_precision
-from acuity.report.source import ReportSource
-from acuity.report.sub_writer import write_sub
-from acuity.report.xml_writer import write_xml
+from acuity.report.source import Extra, ReportSource
+from acuity.report.writers import write_csv, write_json, write_sub, write_xml
 
 Piece = str | bytes
-Writer = Callable[[ReportSource, Precision, str, Mapping[str, object]], Iterator[Piece]]
+Writer = Callable[[ReportSource, Precision, str, Extra], Iterator[Piece]]
 
 
 def _lazy(name: str) -> Writer:
-    """A writer of html_writer.py, which is imported when it is first used: few runs need it."""
+    """A writer of score_page.py, which is imported when it is first used: few runs need it."""
 
-    def write(
-        source: ReportSource, precision: Precision, version: str, extra: Mapping[str, object]
-    ) -> Iterator[Piece]:
-        from acuity.report import html_writer
+    def write(source: ReportSource, _: Precision, __: str, extra: Extra) -> Iterator[Piece]:
+        from acuity.report.page import score_page
 
-        writer: Writer = getattr(html_writer, name)
-        return writer(source, precision, version, extra)
+        writer: Callable[[ReportSource, Extra], Iterator[Piece]] = getattr(score_page, name)
+        return writer(source, extra)
 
     return write
 
@@ -61,7 +56,7 @@ def render_report(
     format: str,
     precision: str | int = "legacy",
     *,
-    extra: Mapping[str, object] | None = None,
+    extra: Extra | None = None,
     version: str | None = None,
 ) -> Iterator[str]:
     """A report in pieces of text; extra entries are written if the format has a place for them.
@@ -81,7 +76,7 @@ def _pieces(
     results: ReportSource,
     format: str,
     precision: str | int,
-    extra: Mapping[str, object] | None,
+    extra: Extra | None,
     version: str | None,
 ) -> Iterator[Piece]:
     if format not in WRITERS:
@@ -95,7 +90,7 @@ def write_report(
     format: str = "json",
     precision: str | int = "legacy",
     *,
-    extra: Mapping[str, object] | None = None,
+    extra: Extra | None = None,
     version: str | None = None,
 ) -> None:
     """Write a report to a file, or to standard output for '-'; raises OutputError."""

@@ -21,7 +21,7 @@ from acuity.models.bootstrap import ModelCollection
 from acuity.models.choose import Choice
 from acuity.models.inputs import AnyModel as AnyModel
 from acuity.models.model import Model
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline
 

@@ -24,9 +24,8 @@ from acuity.frames.worst import find_worst
 from acuity.jobs.job import JobSpec
 from acuity.mcp.resources.report_csv import report_csv
 from acuity.mcp.tasks.listen import publish_changes
-from acuity.report.csv_writer import write_csv
-from acuity.report.json_writer import write_json
 from acuity.report.precision import parse_precision
+from acuity.report.writers import write_csv, write_json
 from acuity.scoring.request import Request
 from fake_jobs import REPORT, FakeJobs, serve
 from numbered_clips import pair

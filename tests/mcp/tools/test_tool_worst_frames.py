@@ -325,7 +325,7 @@ def narrators() -> list[psutil.Process]:
     found = []
     for child in psutil.Process(os.getpid()).children(recursive=True):
         with suppress(psutil.Error):
-            if "acuity.frames.narrator.process" in " ".join(child.cmdline()):
+            if "acuity.frames.narrator_process" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 

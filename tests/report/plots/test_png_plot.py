@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.figure import Area, Line, Words
 from acuity.report.plots.letters import plain_letters, soft_text
-from acuity.report.plots.plot_series import PlotSeries
-from acuity.report.plots.png_plot import plot_pixels, png_plot
-from acuity.report.plots.raster import Raster
+from acuity.report.plots.png_plot import Raster, plot_pixels, png_plot
 
 BLUE = (0x00, 0x72, 0xB2)
 _SMALL: dict[str, Any] = {"width": 420, "height": 200, "title": "", "label": "VMAF"}

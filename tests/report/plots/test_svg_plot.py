@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from acuity.report.plots.plot_series import PlotSeries, column_spans, spans
+from acuity.report.plots.axes import PlotSeries, column_spans, frame_axis, time_axis, value_axis
 from acuity.report.plots.svg_plot import svg_plot
-from acuity.report.plots.ticks import frame_axis, time_axis, value_axis
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -32,7 +31,7 @@ def words(text: str) -> list[str]:
 def test_spans_are_the_lowest_and_the_highest_of_each_share() -> None:
     values = noise(1000)
     values[333] = 1.0
-    low, high = spans(values, 7)
+    low, high, *_ = column_spans(values, 7)
     edges = [*(np.arange(7) * 1000 // 7), 1000]
     shares = [values[a:b] for a, b in itertools.pairwise(edges)]
     assert low.tolist() == [share.min() for share in shares]
@@ -42,15 +41,15 @@ def test_spans_are_the_lowest_and_the_highest_of_each_share() -> None:
 
 
 def test_spans_leave_out_what_is_not_finite() -> None:
-    low, high = spans(np.array([np.nan, np.inf, 3.0, 5.0, np.nan, -np.inf]), 3)
+    low, high, *_ = column_spans(np.array([np.nan, np.inf, 3.0, 5.0, np.nan, -np.inf]), 3)
     assert low[1:2].tolist() == [3.0]
     assert high[1:2].tolist() == [5.0]
     assert np.isnan(low[[0, 2]]).all()
     assert np.isnan(high[[0, 2]]).all()
     few = np.array([1.0, np.inf])
-    assert spans(few, 8)[0].tolist()[0] == 1.0
-    assert np.isnan(spans(few, 8)[1][1])
-    assert [len(one) for one in spans(np.empty(0), 8)] == [0, 0]
+    assert column_spans(few, 8).low.tolist()[0] == 1.0
+    assert np.isnan(column_spans(few, 8).high[1])
+    assert [len(one) for one in column_spans(np.empty(0), 8)[:2]] == [0, 0]
 
 
 @pytest.mark.parametrize(

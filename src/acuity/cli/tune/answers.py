@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from acuity.errors import OutputError
 from acuity.report import check_output
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.report.write import write_document
 from acuity.text import one_line
 from acuity.tune.request import TuneRequest

@@ -12,10 +12,9 @@ from acuity.errors import UnfitPictureError
 from acuity.features.cambi import Cambi
 from acuity.features.extractor import Geometry
 from acuity.features.visible_steps import visible_steps
-from acuity.frames.artefacts.grid import Grid, Plane, cell_means
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured
-from acuity.frames.artefacts.severity import Anchors
-from acuity.frames.artefacts.strip import Strip
+from acuity.frames.artefacts.cells import Grid, Plane, cell_means
+from acuity.frames.artefacts.findings import Anchors
+from acuity.frames.artefacts.measure import Gathered, Measure, Measured
 from acuity.video.picture import Samples
 
 _LARGEST_STEP: Final = 32  # at 10 bits; CAMBI's own 4 leave out all but the finest bands
@@ -24,12 +23,9 @@ _COARSE_DEPTH: Final = 10
 _MIDDLE: Final = 384  # puts 256 levels in the middle of 10 bits
 
 
-class Banding:
+class Banding(Measure):
     name = "banding"
     anchors = Anchors(3.0, 10.0, 32.0, 60.0)  # points of CAMBI, of fine and coarse steps together
-
-    def gather(self, strip: Strip) -> Figures | None:
-        return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         frame, grid = gathered.frame, gathered.grid

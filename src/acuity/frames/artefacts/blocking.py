@@ -7,11 +7,48 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.frames.artefacts.grid import Plane, smoothed
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured
-from acuity.frames.artefacts.own_lines import own_lines
-from acuity.frames.artefacts.severity import Anchors, worst
-from acuity.frames.artefacts.strip import Strip
+from acuity.frames.artefacts.cells import Plane, smoothed
+from acuity.frames.artefacts.findings import Anchors, worst
+from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured, Strip
+
+_CELLS_OF_PATTERN: Final = 5  # cells that a pattern is looked for in, the one in the middle being judged
+_LEAST_OWN_LINES: Final = 6
+_LINES_A_PERIOD: Final = (1, 2, 3)  # lines of the grid in one period of the pattern
+_LACKING: Final = 0.1  # of the lines may lack an edge; in texture, many more do
+
+
+def own_lines(profiles: Plane, first: int, period: float, starts: list[int]) -> Plane:
+    """How far the reference's steps stand out at the distance of a grid's lines, at any phase, in each cell.
+
+    The first axis of the profiles is the one of the lines. A pattern that was moved or blurred has its steps
+    at other phases than the reference, so all of them are tried; and a grid can have several lines in each
+    of its periods.
+    """
+    found = np.zeros((len(starts), profiles.shape[1]), np.float32)
+    for times in _LINES_A_PERIOD:
+        for phase in range(int(np.ceil(times * period))):
+            regular = _regular(profiles, first + phase, times * period, starts)
+            if regular is not None:
+                np.maximum(found, regular / np.float32(times), out=found)
+    # A pattern may reach into the cells beside it, too little to be seen there.
+    beside = np.pad(found, ((0, 0), (1, 1)))
+    return np.maximum(found, np.maximum(beside[:, :-2], beside[:, 2:]))
+
+
+def _regular(profiles: Plane, first: int, period: float, starts: list[int]) -> Plane | None:
+    """What most lines around each cell have at least; None if there are too few lines."""
+    count = int((profiles.shape[0] - 1 - first) / period) + 1
+    if count < _LEAST_OWN_LINES:
+        return None
+    lines = profiles[np.rint(first + period * np.arange(count)).astype(np.intp)]
+    ends = [*starts[1:], profiles.shape[0]]
+    window = min(count, max(_LEAST_OWN_LINES, round(_CELLS_OF_PATTERN * (ends[0] - starts[0]) / period)))
+    middles = (np.asarray(starts) + np.asarray(ends)) / 2
+    begins = np.rint((middles - first) / period - window / 2).astype(np.intp)
+    around = lines[np.clip(begins, 0, count - window)[:, None] + np.arange(window)]
+    place = int(_LACKING * (window - 1))
+    return np.asarray(np.partition(around, place, axis=1)[:, place], np.float32)
+
 
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
@@ -37,12 +74,12 @@ class Lines(NamedTuple):
     certainty: float
 
 
-class Blocking:
+class Blocking(Measure):
     name = "blocking"
     anchors = Anchors(0.35, 1.0, 3.2, 10.0)  # levels that steps on the grid are larger than others
 
     def gather(self, strip: Strip) -> Figures | None:
-        if min(strip.grid.width, strip.grid.height) < 16:
+        if strip.grid.small:
             return None
         luma, inner = strip.luma, strip.inner
         ref_across, across = (_means_down(_peaks(plane[inner], 1), strip.row_starts) for plane in luma)

@@ -3,29 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from acuity.frames.artefacts.banding import Banding
-from acuity.frames.artefacts.blank import BLANK, find_blank
 from acuity.frames.artefacts.blocking import Blocking
-from acuity.frames.artefacts.blur import Blur
-from acuity.frames.artefacts.box import WHOLE, Box, place_of
-from acuity.frames.artefacts.combing import Combing
-from acuity.frames.artefacts.examination import Examination, Finding
-from acuity.frames.artefacts.explained import explained
-from acuity.frames.artefacts.frame import ExaminedFrame
-from acuity.frames.artefacts.freeze import FREEZE, FREEZE_ANCHORS, find_freeze
-from acuity.frames.artefacts.grid import Grid
-from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured
-from acuity.frames.artefacts.misaligned import MISALIGNED, find_misaligned
-from acuity.frames.artefacts.noise import Noise
-from acuity.frames.artefacts.ringing import Ringing
-from acuity.frames.artefacts.severity import Anchors
+from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smoothed
+from acuity.frames.artefacts.detail import Blur, Noise, Ringing
+from acuity.frames.artefacts.findings import Anchors, Examination, Finding
+from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Tone, strips
+from acuity.frames.artefacts.other_pictures import (
+    BLANK,
+    FREEZE,
+    FREEZE_ANCHORS,
+    MISALIGNED,
+    Combing,
+    find_blank,
+    find_freeze,
+    find_misaligned,
+)
 from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift, ContrastChange
-from acuity.frames.artefacts.strip import strips
-from acuity.frames.artefacts.tone import Tone
+
+
+class Explanation(NamedTuple):
+    """A cause takes a share of an effect away, where its figure is large enough, and less elsewhere."""
+
+    cause: str
+    effect: str
+    enough: float
+    share: float
+
+
+EXPLANATIONS: Final = (
+    *(
+        Explanation("combing", effect, Combing.anchors.just_visible, 1.0)  # rows of another moment
+        for effect in ("blocking", "blur", "ringing", "banding", "noise", "colour shift", "brightness shift")
+    ),
+    Explanation("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
+    Explanation("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
+    Explanation("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside
+    Explanation("banding", "blur", Banding.anchors.visible, 0.8),  # and so are bands
+    Explanation("noise", "ringing", Noise.anchors.visible, 0.6),  # noise beside edges
+)
+
+
+def explained(results: dict[str, Measured]) -> dict[str, Measured]:
+    """The results without what others explain."""
+    left = dict(results)
+    for cause, effect, enough, share in EXPLANATIONS:
+        if cause in left and effect in left:
+            taken = np.minimum(smoothed(left[cause].cells) / np.float32(enough), 1) * np.float32(share)
+            left[effect] = _reduced(left[effect], 1 - taken)
+    return left
+
+
+def _reduced(measured: Measured, kept: Plane) -> Measured:
+    cells = measured.cells * kept
+    total = float(measured.cells.sum())
+    return Measured(measured.figure * float(cells.sum()) / total if total > 0 else 0.0, cells)
+
 
 MEASURES: Final[tuple[Measure, ...]] = (
     Blocking(),

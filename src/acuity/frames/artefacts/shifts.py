@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from acuity.frames.artefacts.grid import Plane, smoothed
-from acuity.frames.artefacts.measure import Figures, Gathered, Measured
-from acuity.frames.artefacts.severity import Anchors, worst
-from acuity.frames.artefacts.strip import Strip
+from acuity.frames.artefacts.cells import Plane, smoothed
+from acuity.frames.artefacts.findings import Anchors, worst
+from acuity.frames.artefacts.measure import Gathered, Measure, Measured
 from acuity.video.picture import LAYOUTS
 
 _SMALL: Final = 0.01  # share of cells: an object of another colour
@@ -20,12 +19,9 @@ _LEFT: Final = 0.15  # of a change of contrast: what may differ from a straight 
 _LESS: Final = 0.5  # weight of a shift of an object, beside one of a large area
 
 
-class ColourShift:
+class ColourShift(Measure):
     name = "colour shift"
     anchors = Anchors(1.5, 4.0, 10.0, 30.0)  # levels of chroma
-
-    def gather(self, strip: Strip) -> Figures | None:
-        return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         frame, grid = gathered.frame, gathered.grid
@@ -45,24 +41,18 @@ class ColourShift:
         return Measured(figure, cells)
 
 
-class ContrastChange:
+class ContrastChange(Measure):
     name = "contrast change"
     anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma, by which tones are nearer to a middle one
-
-    def gather(self, strip: Strip) -> Figures | None:
-        return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         cells = np.abs(_spread_change(gathered.ref_means, gathered.dis_means))
         return Measured(worst(cells), cells)
 
 
-class BrightnessShift:
+class BrightnessShift(Measure):
     name = "brightness shift"
     anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma
-
-    def gather(self, strip: Strip) -> Figures | None:
-        return ()
 
     def judge(self, gathered: Gathered) -> Measured | None:
         moved = gathered.dis_means - gathered.ref_means

@@ -23,7 +23,7 @@ from acuity.errors import AcuityError, OutputError
 from acuity.jobs.job import Progress
 from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine, Run
 from acuity.jobs.tasks.fixtures import Clip
-from acuity.report.plain import plain
+from acuity.report.document import plain
 from acuity.report.write import write_document
 
 

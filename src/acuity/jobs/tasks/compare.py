@@ -40,8 +40,8 @@ def compare_payload(
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Compare, and return the document; what goes wrong with one encode is in its entry."""
+    from acuity.comparison.call import run_comparison
     from acuity.comparison.encodes import distinct
-    from acuity.comparison.front import run_comparison
     from acuity.comparison.request import ComparePair
     from acuity.measure import available_threads
 
@@ -70,8 +70,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 
 def _document(scoring: Request, found: CompareReport) -> dict[str, Any]:
+    from acuity.comparison.report import Extras, as_csv, as_html
     from acuity.comparison.tables import all_figures
-    from acuity.comparison.write import Extras, as_csv, as_html
     from acuity.jobs.tasks.score import mismatch
     from acuity.scoring.fronts import FRONTS
 

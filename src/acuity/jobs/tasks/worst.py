@@ -13,8 +13,7 @@ from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
 
 if TYPE_CHECKING:
-    from acuity.frames.progress import WorstProgress
-    from acuity.frames.request import WorstRequest
+    from acuity.frames.request import WorstProgress, WorstRequest
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
 
@@ -47,7 +46,7 @@ def worst_payload(request: WorstRequest, images: Sequence[str], vlm: Vlm | None)
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Find the worst frames, and return their document with the entry `previews`."""
-    from acuity.frames.narrator import NarratorLimits, open_narrator
+    from acuity.frames.narrator import Narrator, NarratorLimits
     from acuity.frames.request import WorstRequest
     from acuity.frames.worst import find_worst
 
@@ -60,14 +59,14 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         narrator = None
         if (vlm := payload["vlm"]) is not None:
             limits = NarratorLimits(total=vlm["seconds"])
-            narrator = stack.enter_context(open_narrator(vlm["folder"], limits))
+            narrator = stack.enter_context(Narrator(vlm["folder"], limits))
         document = find_worst(request, narrator=narrator, progress=tell).to_document()
     return {**document, PREVIEWS: _previews(document, payload["images"], Path(request.output))}
 
 
 def score_previews(request: Request, scored: ScoreReport, folder: str) -> dict[str, Any]:
     """The worst frames of a comparison that was just scored, as small copies; or why there are none."""
-    from acuity.frames.picked import FEWER_FRAMES
+    from acuity.frames.pick import FEWER_FRAMES
     from acuity.frames.request import WorstRequest
     from acuity.frames.worst import find_worst
 

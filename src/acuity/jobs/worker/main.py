@@ -123,7 +123,7 @@ def _encode(document: dict[str, Any]) -> bytes:
     try:
         return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except (TypeError, ValueError):  # numbers that aren't finite, numpy's types, names that aren't UTF-8
-        from acuity.report.plain import plain
+        from acuity.report.document import plain
 
         text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
         return text.encode()

@@ -68,6 +68,6 @@ def _frame(progress: Progress) -> bytes:
         # Details that are too long for a message are dropped; the progress itself matters more.
         return encode(Kind.PROGRESS, asdict(replace(progress, details={})))
     except (TypeError, ValueError):  # numpy's types, numbers that aren't finite
-        from acuity.report.plain import plain
+        from acuity.report.document import plain
 
         return encode(Kind.PROGRESS, plain(asdict(progress)))

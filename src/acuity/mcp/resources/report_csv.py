@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acuity.report.csv_writer import write_csv
 from acuity.report.stored_report import StoredReport
+from acuity.report.writers import write_csv
 
 
 def report_csv(document: Mapping[str, Any]) -> str:

@@ -55,7 +55,7 @@ def report_page(document: dict[str, Any]) -> str:
 
 def _pictures(document: Mapping[str, Any], room: int) -> list[Picture]:
     """The pictures of the frames whose figures the document has; raises InputError if they aren't kept."""
-    from acuity.frames.folder_pictures import folder_pictures
+    from acuity.frames.page_pictures import folder_pictures
 
     folder = Path(document[PREVIEWS][0]["file"]).parent.parent
     frames = {row["frameNum"] for row in document["frames"]}

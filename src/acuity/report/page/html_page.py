@@ -12,11 +12,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from acuity.report.page.bundle import bundled, static_text
 from acuity.report.page.page_document import DATA_BUDGET, Page
-from acuity.report.plots.plot_series import PlotSeries
+from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.rate_plot import rate_plot
 from acuity.report.plots.svg_plot import svg_plot
 from acuity.text import one_line
@@ -35,21 +35,16 @@ _NO_SCRIPT: Final = (
 def html_page(page: Page) -> Iterator[str]:
     """The file in pieces."""
     script, style = f"\n{bundled(MODULES)}", f"\n{static_text(STYLE)}"
-    yield from framed(page, script, style)
-
-
-def framed(page: Page, script: str, style: str) -> Iterator[str]:
-    """The page with this script and style."""
     for text, end in ((script, "</script"), (style, "</style"), (script, "<!--")):
         if end in text.lower():
             raise ValueError(f"{end} in the page's own files would end them")
     outline = page.outline()
-    head, plots = _head(outline, script, style), _Plots.of(page)
-    parts = (head, _body(outline, plots), script, as_script_data({**outline, "pictures": []}))
+    head, plots = _head(outline, script, style), (_over_time(page), _over_bitrate(page))
+    parts = (head, _body(outline, *plots), script, as_script_data({**outline, "pictures": []}))
     rest = sum(len(part.encode()) for part in parts)
     document = page.to_document(min(DATA_BUDGET, max(LARGEST_FILE - rest - _SPARE, _LEAST_DATA)))
     yield head
-    yield _body(document, plots)
+    yield _body(document, *plots)
     yield '<script type="application/json" id="page-data">'
     yield as_script_data(document)
     yield f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
@@ -80,17 +75,10 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-class _Plots(NamedTuple):
-    """What is drawn for readers without scripts: empty where there is nothing to draw."""
-
-    over_time: str
-    over_bitrate: str
-
-    @classmethod
-    def of(cls, page: Page) -> _Plots:
-        encodes = [one_line(one.name) for one in page.series]
-        rates = rate_plot(page.rates, score_name=page.rate_score, targets=page.targets, encodes=encodes)
-        return cls(_over_time(page), rates)
+def _over_bitrate(page: Page) -> str:
+    """The encodes as a drawing that needs no script; empty without bitrates."""
+    encodes = [one_line(one.name) for one in page.series]
+    return rate_plot(page.rates, score_name=page.rate_score, targets=page.targets, encodes=encodes)
 
 
 def _over_time(page: Page) -> str:
@@ -107,7 +95,7 @@ def _over_time(page: Page) -> str:
     return svg_plot([plotted for plotted, _ in curves[:_MOST_PLOTTED]], seconds=longest.seconds, label=label)
 
 
-def _body(document: dict[str, Any], plots: _Plots) -> str:
+def _body(document: dict[str, Any], over_time: str, over_bitrate: str) -> str:
     tables, first = document["tables"], document["first_tables"]
     parts = [
         f'<body data-kind="{_text(document["kind"])}">',
@@ -118,8 +106,8 @@ def _body(document: dict[str, Any], plots: _Plots) -> str:
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
         _section("first-tables", "Overview", "\n".join(_tables(tables[:first]))),
-        _section("rates", f"{document['rate_score']} over bitrate", _figure(plots.over_bitrate)),
-        _section("chart", "Over time", _figure(plots.over_time)),
+        _section("rates", f"{document['rate_score']} over bitrate", _figure(over_bitrate)),
+        _section("chart", "Over time", _figure(over_time)),
         '<section id="pictures" hidden></section>',
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
         _section("tables", "Tables", "\n".join(_tables(tables[first:]))),

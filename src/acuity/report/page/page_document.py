@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
+from acuity.report.document import plain
 from acuity.report.page.packing import (
     DETAILS,
     Detail,
@@ -25,7 +26,6 @@ from acuity.report.page.packing import (
     packed_size,
     storable,
 )
-from acuity.report.plain import plain
 from acuity.report.tables import Table
 from acuity.text import one_line
 

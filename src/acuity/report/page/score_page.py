@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from acuity.measure.pooling import POOLS, percentiles
 from acuity.report.page.column_names import ColumnName, column_name, is_score
+from acuity.report.page.html_page import html_page
 from acuity.report.page.packing import LARGEST
 from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, Series
-from acuity.report.page.score_events import score_events
-from acuity.report.page.score_facts import entries, frame_times, mapping, score_facts
-from acuity.report.source import KnowsModels, ReportSource
-from acuity.text import clock, shortened
+from acuity.report.page.score_facts import entries, frame_times, mapping, score_events, score_facts
+from acuity.report.plots.axes import PlotSeries
+from acuity.report.plots.svg_plot import svg_plot
+from acuity.report.source import Extra, KnowsModels, ReportSource
+from acuity.text import clock, one_line, shortened
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 _WORDS: Final = {"mean": "mean", "harmonic_mean": "harmonic mean", "min": "lowest", "max": "highest"}
@@ -325,3 +327,36 @@ def _missing(
             f"{count:,} of {len(frames):,} frames {have} no number of {name}, {first} frame "
             f"{frames[int(absent.argmax())]}: its figures are of the other {len(frames) - count:,}",
         )
+
+
+def write_html(source: ReportSource, extra: Extra) -> Iterator[str]:
+    """The page in pieces. Its pictures are the entry `pictures` of extra, or `no_pictures` says why not."""
+    pictures: Any = extra.get("pictures", ())
+    why: Any = extra.get("no_pictures")
+    yield from html_page(score_page(source, extra, pictures, why))
+
+
+def write_svg(source: ReportSource, extra: Extra) -> Iterator[str]:
+    """The plot of the scores as SVG."""
+    yield svg_plot(**_plotted(score_page(source, extra)))
+
+
+def write_png(source: ReportSource, extra: Extra) -> Iterator[bytes]:
+    """The plot of the scores as PNG."""
+    from acuity.report.plots.png_plot import png_plot
+
+    yield png_plot(**_plotted(score_page(source, extra)))
+
+
+def _plotted(page: Page) -> dict[str, Any]:
+    """The arguments of a plot: the scores of a report, without one its first column."""
+    series = page.series[0]
+    headline = series.headline
+    scores = [column for column in series.columns if column.kind == "score"]
+    columns = scores or ([headline] if headline is not None else [])
+    return {
+        "series": [PlotSeries(one_line(column.label), series.frames, column.values) for column in columns],
+        "seconds": series.seconds,
+        "label": one_line(columns[0].label if columns else ""),
+        "title": one_line(f"{page.title}, {page.subtitle}" if page.subtitle else page.title),
+    }

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.report.page.packing import storable
-from acuity.report.plots.plot_series import Floats, PlotSeries, Spans, column_spans
-from acuity.report.plots.ticks import Axis, frame_axis, time_axis, value_axis
+from acuity.report.plots.axes import (
+    Axis,
+    Floats,
+    PlotSeries,
+    Spans,
+    column_spans,
+    frame_axis,
+    time_axis,
+    value_axis,
+)
 from acuity.text import note, shortened
 
 # Okabe and Ito's colours, told apart with the usual kinds of colour blindness; the lighter ones are darkened
@@ -117,14 +125,25 @@ class _Scales(NamedTuple):
         return np.asarray(self.room.bottom - self.up.share(values) * self.room.high)
 
 
+class Look(TypedDict, total=False):
+    """How a plot looks, as figure() takes it."""
+
+    width: int
+    height: int
+    title: str
+    seconds: float | None
+    label: str
+    columns: int | None
+
+
 def figure(
     series: Sequence[PlotSeries],
     *,
-    width: int,
-    height: int,
-    title: str,
-    seconds: float | None,
-    label: str,
+    width: int = 1200,
+    height: int = 480,
+    title: str = "",
+    seconds: float | None = None,
+    label: str = "VMAF",
     columns: int | None = None,
 ) -> Figure:
     """The plot; `seconds` is how long the frames last, None shows their numbers instead.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 
-from acuity.report.plots.figure import PAPER, Area, Figure, Line, Words, figure
-from acuity.report.plots.plot_series import Floats, PlotSeries
+from acuity.report.plots.axes import Floats, PlotSeries
+from acuity.report.plots.figure import PAPER, Area, Figure, Line, Look, Words, figure
 
 # Columns of all curves together, so that a plot in a page takes less than 15 KB, and values that need none.
 _COLUMNS: Final = 420
@@ -19,27 +19,15 @@ _POINTS: Final = 800
 _FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
 
 
-def svg_plot(
-    series: Sequence[PlotSeries],
-    *,
-    width: int = 1200,
-    height: int = 480,
-    title: str = "",
-    seconds: float | None = None,
-    label: str = "VMAF",
-    columns: int | None = None,
-) -> str:
+def svg_plot(series: Sequence[PlotSeries], **look: Unpack[Look]) -> str:
     """The plot as an SVG element, which is also a whole file.
 
-    `seconds` is how long the frames last; None shows their numbers. `columns` is how many of them a curve may
-    have; unless given, as many as keep the text below 15 KB for a few curves.
+    Unless columns are given, there are as many as keep the text below 15 KB for a few curves.
     """
     curves, values = max(len(series), 1), max((len(one.values) for one in series), default=0)
     fitting = values if values * curves <= _POINTS else _COLUMNS // curves - _NAMED
-    most = columns or max(fitting, _LEAST)
-    return _svg(
-        figure(series, width=width, height=height, title=title, seconds=seconds, label=label, columns=most)
-    )
+    look["columns"] = look.get("columns") or max(fitting, _LEAST)
+    return _svg(figure(series, **look))
 
 
 def _svg(drawn: Figure) -> str:

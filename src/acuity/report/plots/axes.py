@@ -1,4 +1,4 @@
-"""Round numbers for the axes of a plot."""
+"""What a plot shows: curves in few columns without hiding a frame, and axes with round numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,50 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.report.page.packing import storable
 from acuity.text import clock
+
+Floats = NDArray[np.float64]
+
+
+class PlotSeries(NamedTuple):
+    """A curve: its name, the numbers of its frames, and their values, of which NaN means none."""
+
+    name: str
+    rows: NDArray[np.int64]
+    values: Floats
+
+
+class Spans(NamedTuple):
+    """What the columns of a plot show: the lowest, the highest and the mean of their frames."""
+
+    low: Floats
+    high: Floats
+    mean: Floats
+    starts: NDArray[np.int64]  # the place of each column's first value
+    frames: int  # of the longest column; 1: every value has a column of its own
+
+
+def column_spans(values: Floats, columns: int) -> Spans:
+    """The values in at most so many columns; values that aren't finite, or absurdly large, are left out."""
+    values = np.asarray(values, np.float64)
+    values = np.where(storable(values), values, np.nan)
+    count, columns = len(values), max(columns, 1)
+    if count <= columns:
+        return Spans(values, values, values, np.arange(count), 1)
+    # Shares begin at even steps of time; array_split would make the first ones longer.
+    starts = np.arange(columns) * count // columns
+    there = np.isfinite(values)
+    numbers = np.add.reduceat(there.astype(np.int64), starts)
+    sums = np.add.reduceat(np.where(there, values, 0.0), starts)
+    return Spans(
+        np.fmin.reduceat(values, starts),
+        np.fmax.reduceat(values, starts),
+        np.divide(sums, numbers, out=np.full(columns, np.nan), where=numbers > 0),
+        starts,
+        int(np.diff(starts, append=count).max()),
+    )
+
 
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _SECONDS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)

@@ -1,35 +1,100 @@
-"""The narrator: asks a model about pictures, within limits of time, and ends its process."""
+"""Narrators: what a vision-language model says about a picture, beside what was measured.
+
+The model is a folder on this machine in the layout of ONNX Runtime GenAI (extra `vlm`). Nothing is
+downloaded, no code of the folder is run, and the model runs in a process that is killed when it takes too
+long.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Protocol
+from typing import Any, Final
 
 from acuity.child_process import ChildProcess, document
 from acuity.errors import MissingExtra, NarratorError
-from acuity.frames.narrator import process as wire
-from acuity.frames.narrator.model_folder import check_model_folder
-from acuity.frames.narrator.wording import cleaned, question
-from acuity.text import one_line
+from acuity.foreign_json import parse_json
+from acuity.frames import narrator_process as wire
+from acuity.frames.narrator_process import cleaned, question
+from acuity.text import one_line, quoted
 
-_MODULE: Final = "acuity.frames.narrator.process"
+CONFIG: Final = "genai_config.json"
+_MOST_CONFIG: Final = 1 << 20  # bytes
+_PARTS: Final = ("vision", "embedding", "decoder", "speech")
+# Files that GenAI reads besides those that the configuration names.
+_OTHERS: Final = ("tokenizer_config.json",)
+# Settings that make the runtime load a library, which would be code of the folder.
+_CODE: Final = frozenset({"custom_ops_library", "backend_path", "library_path", "ep_library_path"})
+
+
+def check_model_folder(folder: Path) -> None:
+    """Refuse a folder that can't be a model that looks at pictures; raises NarratorError."""
+    if not folder.is_dir():
+        raise NarratorError(f"'{folder}' is no folder: name the folder of a model, which has {CONFIG}")
+    model = _configuration(folder).get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("type"), str):
+        raise NarratorError(f"'{folder / CONFIG}' names no model type: it is no model of ONNX Runtime GenAI")
+    if not isinstance(model.get("vision"), dict):
+        raise NarratorError(
+            f"'{folder}' has a model of type {quoted(model['type'])}, which doesn't look at pictures: name a"
+            " vision-language model"
+        )
+    for name in _files(model):
+        path = Path(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise NarratorError(f"'{folder / CONFIG}' names {quoted(name)}, which is outside its folder")
+        if not (folder / path).is_file():
+            raise NarratorError(f"'{folder}' is incomplete: it has no file {quoted(name)}; copy all of it")
+
+
+def _configuration(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_CONFIG + 1)
+    except FileNotFoundError:
+        raise NarratorError(f"'{folder}' is no model of ONNX Runtime GenAI: it has no {CONFIG}") from None
+    except OSError as error:
+        raise NarratorError(f"'{path}' can't be read: {error.strerror}") from error
+    try:
+        found = parse_json(text) if len(text) <= _MOST_CONFIG else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise NarratorError(f"'{path}' is no JSON object: get the model's folder again")
+    for key in _keys(found):
+        if key in _CODE:
+            raise NarratorError(f"'{path}' has {quoted(key)}, which would run code of the folder: remove it")
+    return found
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)
+
+
+def _files(model: Mapping[str, Any]) -> Iterator[str]:
+    for part in _PARTS:
+        about = model.get(part)
+        if isinstance(about, Mapping):
+            for key in ("filename", "config_filename", "adapter_filename"):
+                if isinstance(about.get(key), str) and about[key]:
+                    yield about[key]
+    yield from _OTHERS
+
+
+_MODULE: Final = "acuity.frames.narrator_process"
 _STARTS: Final = 2  # of the process in one call: once more after a crash
 INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity[vlm]'"
-
-
-class Narrator(Protocol):
-    """Describes pictures in words."""
-
-    model_id: str | None  # None until a model is loaded
-
-    def narrate(self, png: Path, hint: str) -> str:
-        """A sentence or two about the picture; `hint` says what was measured. Raises NarratorError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +108,6 @@ class NarratorLimits:
     memory: int | None = None  # bytes of data; None: what the machine has
 
 
-def open_narrator(folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> ModelNarrator:
-    """The narrator with the model in a folder. Nothing is loaded before the first picture."""
-    return ModelNarrator(Path(folder).expanduser(), limits or NarratorLimits())
-
-
 def check_narrator(folder: str | os.PathLike[str]) -> None:
     """Refuse a folder that can't be used, before long work; raises MissingExtra or NarratorError."""
     if importlib.util.find_spec("onnxruntime_genai") is None:
@@ -55,24 +115,25 @@ def check_narrator(folder: str | os.PathLike[str]) -> None:
     check_model_folder(Path(folder).expanduser())
 
 
-class ModelNarrator:
-    """A narrator with a model of ONNX Runtime GenAI. It is used by one thread, and closed at the end."""
+class Narrator:
+    """Describes pictures with a model of ONNX Runtime GenAI. It is used by one thread, and closed at the end.
 
-    def __init__(self, folder: Path, limits: NarratorLimits) -> None:
-        self.model_id: str | None = None
-        self._folder = folder.absolute()
-        self._limits = limits
+    Nothing is loaded before the first picture.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], limits: NarratorLimits | None = None) -> None:
+        self.model_id: str | None = None  # None until the model is loaded
+        self._folder = Path(folder).expanduser().absolute()
+        self._limits = limits or NarratorLimits()
         self._process: ChildProcess | None = None
         self._starts = 0
         self._end: float | None = None  # on the monotonic clock, from the first picture on
         self._given_up: str | None = None  # why no picture will be described any more
 
-    def __enter__(self) -> ModelNarrator:
+    def __enter__(self) -> Narrator:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -81,7 +142,7 @@ class ModelNarrator:
         return None if self._process is None else self._process.child.pid
 
     def narrate(self, png: Path, hint: str) -> str:
-        """A sentence or two about the picture; raises NarratorError."""
+        """A sentence or two about the picture; `hint` says what was measured. Raises NarratorError."""
         if self._given_up is not None:
             raise NarratorError(self._given_up)
         if self._end is None:

@@ -1,0 +1,242 @@
+"""Writes reports in libvmaf's four formats: JSON, XML, CSV and SUB.
+
+A complete row of ordinary figures is formatted by one % operation, other rows figure by figure. Formatting is
+most of the time for reports of a hundred thousand frames.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from acuity.report.document import plain
+from acuity.report.precision import Precision, is_small_fraction
+from acuity.report.source import Extra, KnowsUndefined, ReportSource
+
+_CHUNK_ROWS = 4096
+
+
+class RowStyle(NamedTuple):
+    """The layout of one frame's figures in a format."""
+
+    cell: str  # with {name} and {value}
+    separator: str = ""
+    absent: str | None = None  # printed for a missing figure; None leaves it out
+    not_finite: str | None = None  # printed for a figure that isn't finite; None: as C prints it
+
+    def pieces(self, name: str) -> tuple[str, str]:
+        """The text before and after the value of a column."""
+        before, after = self.cell.replace("{name}", name).split("{value}")
+        return before, after
+
+
+def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> Iterator[tuple[int, str]]:
+    """The number and the formatted figures of every frame that has any, in order."""
+    names = list(source.columns)
+    if not names:
+        return
+    table = [np.asarray(source.columns[name], np.float64) for name in names]
+    pieces = [style.pieces(name) for name in names]
+    undefined = source.undefined if isinstance(source, KnowsUndefined) else {}
+    template = style.separator.join(
+        _literal(before) + precision.usual + _literal(after) for before, after in pieces
+    )
+    for start in range(0, len(source.frames), _CHUNK_ROWS):
+        chunk = np.column_stack([column[start : start + _CHUNK_ROWS] for column in table])
+        odd = ~np.isfinite(chunk)
+        if not precision.uniform:
+            odd |= is_small_fraction(chunk)
+        numbers = source.frames[start : start + _CHUNK_ROWS]
+        odd_rows = set(np.flatnonzero(odd.any(axis=1)).tolist())
+        for row, (number, values) in enumerate(zip(numbers, chunk.tolist(), strict=True)):
+            if row not in odd_rows:
+                yield int(number), template % tuple(values)
+                continue
+            here = [name in undefined and bool(undefined[name][start + row]) for name in names]
+            if any(here) or any(value == value for value in values):
+                yield int(number), _format_odd_row(values, here, pieces, precision, style)
+
+
+def _format_odd_row(
+    values: list[float],
+    undefined: list[bool],
+    pieces: list[tuple[str, str]],
+    precision: Precision,
+    style: RowStyle,
+) -> str:
+    cells = []
+    for value, computed, (before, after) in zip(values, undefined, pieces, strict=True):
+        if value != value and not computed:
+            if style.absent is not None:
+                cells.append(before + style.absent + after)
+            continue
+        finite = math.isfinite(value)
+        text = precision.format(value) if finite or style.not_finite is None else style.not_finite
+        cells.append(before + text + after)
+    return style.separator.join(cells)
+
+
+def _literal(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+_CSV = RowStyle(cell="{value},", absent="")
+
+
+def write_csv(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
+    """The report in pieces; the format has no place for version and extra.
+
+    A comma follows every field, also the last. A missing figure is an empty field; libvmaf leaves the field
+    out, which moves the rest of the row under the wrong headings.
+    """
+    yield "".join(f"{name}," for name in ("Frame", *source.columns)) + "\n"
+    for number, figures in format_rows(source, precision, _CSV):
+        yield f"{number},{figures}\n"
+
+
+_SUB = RowStyle(cell="{name}: {value}|")
+
+
+def write_sub(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
+    """MicroDVD subtitles that show each frame's figures over the video; version and extra have no place."""
+    for number, figures in format_rows(source, precision, _SUB):
+        yield f"{{{number}}}{{{number + 1}}}frame: {number}|{figures}\n"
+
+
+_JSON = RowStyle(cell='        "{name}": {value}', separator=",\n", not_finite="null")
+
+
+def write_json(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
+    """The report in libvmaf's layout, but valid also where libvmaf's is not; extra follows libvmaf's keys."""
+    yield f'{{\n  "version": {_quote(version)},\n'
+    yield f'  "fps": {f"{source.fps:.2f}" if math.isfinite(source.fps) else "null"},\n'
+    yield '  "frames": ['
+    separator = "\n"
+    for number, figures in format_rows(source, precision, _JSON):
+        yield f'{separator}    {{\n      "frameNum": {number},\n'
+        yield f'      "metrics": {{\n{figures}\n      }}\n    }}'
+        separator = ",\n"
+    yield "\n  ],\n"
+    yield from _pooled(source, precision)
+    yield '  "aggregate_metrics": {'
+    yield ",".join(
+        f"\n    {_quote(name)}: {_number(value, precision)}" for name, value in source.aggregate.items()
+    )
+    yield "\n  }"
+    for key, value in extra.items():
+        yield f",\n  {_quote(key)}: {_extra(value)}"
+    yield "\n}\n"
+
+
+def _pooled(source: ReportSource, precision: Precision) -> Iterator[str]:
+    yield '  "pooled_metrics": {'
+    separator = "\n"
+    for name, methods in source.pooled().items():
+        lines = (f'\n      "{method}": {_number(value, precision)}' for method, value in methods.items())
+        yield f"{separator}    {_quote(name)}: {{{','.join(lines)}\n    }}"
+        separator = ",\n"
+    yield "\n  },\n"
+
+
+def _number(value: float, precision: Precision) -> str:
+    return precision.format(value) if math.isfinite(value) else "null"
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _extra(value: object) -> str:
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
+
+
+# Not xml.sax.saxutils, which imports urllib.
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_XML = RowStyle(cell='{name}="{value}" ')
+
+
+def write_xml(source: ReportSource, precision: Precision, version: str, extra: Extra) -> Iterator[str]:
+    """The report in pieces; the entry `acuity` of extra is the last element, which libvmaf doesn't have."""
+    yield f'<VMAF version="{_escape(version)}">\n'
+    yield f'  <params qualityWidth="{source.width}" qualityHeight="{source.height}" />\n'
+    yield f'  <fyi fps="{source.fps:.2f}" />\n'
+    yield "  <frames>\n"
+    for number, figures in format_rows(source, precision, _XML):
+        yield f'    <frame frameNum="{number}" {figures}/>\n'
+    yield "  </frames>\n  <pooled_metrics>\n"
+    for name, methods in source.pooled().items():
+        yield f'    <metric name="{_escape(name)}" {_attributes(methods, precision)}/>\n'
+    yield "  </pooled_metrics>\n"
+    yield f"  <aggregate_metrics {_attributes(source.aggregate, precision)}/>\n"
+    about = extra.get("acuity")
+    if isinstance(about, Mapping):
+        yield from _about(about, extra)
+    yield "</VMAF>\n"
+
+
+def _about(about: Mapping[str, object], extra: Mapping[str, object]) -> Iterator[str]:
+    """The element `acuity`: the version, notes, the tiny model, and whether it is partial or was steered."""
+    opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
+    if extra.get("no_reference"):
+        opening += ' no_reference="true"'
+    elements = [
+        *_notes(about.get("notes")),
+        *_tiny_model(extra.get("tiny_model")),
+        *_partial(about.get("partial")),
+        *_steering(about.get("steering")),
+    ]
+    if not elements:
+        yield f"{opening} />\n"
+        return
+    yield f"{opening}>\n"
+    yield from elements
+    yield "  </acuity>\n"
+
+
+def _notes(notes: object) -> Iterator[str]:
+    for note in notes if isinstance(notes, Sequence) else ():
+        marks = {name: value for name, value in note.items() if name != "text"}
+        yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
+
+
+def _tiny_model(described: object) -> Iterator[str]:
+    if isinstance(described, Mapping):
+        yield f"    <tiny_model{_plain_attributes(described)} />\n"
+
+
+def _partial(partial: object) -> Iterator[str]:
+    if isinstance(partial, Mapping):
+        yield f"    <partial{_plain_attributes(partial)} />\n"
+
+
+def _steering(steering: object) -> Iterator[str]:
+    if not isinstance(steering, Mapping):
+        return
+    yield f"    <steering{_plain_attributes(steering)}>\n"
+    for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
+        for part in parts:
+            yield f"      <{tag}{_plain_attributes(part)} />\n"
+    yield "    </steering>\n"
+
+
+def _plain_attributes(values: Mapping[str, object]) -> str:
+    """Texts and numbers as attributes; None and nested values are left out."""
+    plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
+    return "".join(f' {name}="{_escape(_plain(value))}"' for name, value in plain)
+
+
+def _plain(value: str | float) -> str:
+    """The value as XML Schema writes it: booleans in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _attributes(values: Mapping[str, float], precision: Precision) -> str:
+    return "".join(f'{name}="{precision.format(value)}" ' for name, value in values.items())
+
+
+def _escape(text: str) -> str:
+    return text.translate(_ENTITIES)
