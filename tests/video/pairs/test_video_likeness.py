@@ -12,9 +12,12 @@ import pytest
 
 import acuity
 from acuity.errors import PairingError
+from acuity.video.pairs.colours import Colours
+from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS
 
 WIDTH, HEIGHT, FRAMES = 320, 180, 60
+YUV420 = PixelFormat("420", 8)
 Planes = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -117,11 +120,11 @@ def test_moved_pictures_are_not_blamed_on_time(
             acuity.score(source, dis, align="auto")
 
 
-def turned(degrees: float) -> Callable[[Planes], Planes]:
-    angle = np.exp(1j * np.radians(degrees))
+def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes]:
+    factor = saturation * np.exp(1j * np.radians(degrees))
 
     def change(planes: Planes) -> Planes:
-        chroma = ((planes[1] - 128.0) + 1j * (planes[2] - 128.0)) * angle
+        chroma = ((planes[1] - 128.0) + 1j * (planes[2] - 128.0)) * factor
         parts = (
             np.clip(np.rint(part + 128), 16, 240).astype(np.uint8) for part in (chroma.real, chroma.imag)
         )
@@ -134,6 +137,9 @@ def turned(degrees: float) -> Callable[[Planes], Planes]:
     ("change", "code", "words"),
     [
         (turned(60), "colours", "hue turned by 60 degrees"),
+        (turned(15), "colours", "hue turned by 15 degrees"),
+        (turned(0, 0.7), "colours", "saturation 70%"),
+        (turned(0, 1.3), "colours", "saturation 129%"),
         (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
         (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
         (
@@ -160,6 +166,16 @@ def test_what_vmaf_does_not_see_is_a_warning(
     ]
     assert [(note.code, note.level) for note in notes] == [(code, "warning")]
     assert words in notes[0].text
+
+
+def test_colours_that_average_out_over_a_film_are_compared() -> None:
+    """Shots of opposite colours: the mean of all is grey in both videos."""
+    videos = Colours(full_range=False), Colours(full_range=False)
+    for number in range(200):
+        for video, saturation in zip(videos, (1.0, 0.7), strict=True):
+            chroma = np.full((18, 32), 128 + 20 * saturation * (-1) ** (number // 10), np.uint8)
+            video.see(Picture((np.repeat(chroma, 2, 1).repeat(2, 0), chroma, chroma), YUV420), number)
+    assert videos[0].difference(videos[1]) == "by 8 of 255 steps: saturation 70%"
 
 
 @pytest.mark.parametrize("crf", [20, 34, 45])

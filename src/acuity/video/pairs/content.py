@@ -78,10 +78,10 @@ class Look:
     def see(self, picture: Picture, number: int) -> None:
         """Take in the picture of this number; most are passed over, since bars don't come and go."""
         if number % EVERY == 0:
-            self.study(picture)
+            self.study(picture, number // EVERY)
 
-    def study(self, picture: Picture) -> None:
-        """Take in this picture."""
+    def study(self, picture: Picture, place: int) -> None:
+        """Take in this picture, the first, second or later that is looked at."""
         if isinstance(picture, CardPicture) and not self._exact:
             import numpy as np
 
@@ -89,7 +89,7 @@ class Look:
             self.sums.study(few, picture.format.depth, thinned=True)
         else:
             self.sums.study(picture.luma, picture.format.depth)
-            self.colours.see(picture)
+            self.colours.see(picture, place)
 
     @property
     def seen(self) -> bool:
@@ -179,7 +179,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
             picture = next(iter(reader), None)
             if picture is None:
                 break
-            look.study(picture)
+            look.study(picture, number)
     reader.seek(0)
     return look.active
 
