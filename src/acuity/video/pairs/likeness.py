@@ -1,7 +1,7 @@
 """Likeness: whether the pictures of a pair show the same part, the same way up, in the same light.
 
 `Likeness` looks at a few pairs as they are scored. `moved()` tells whether a lag is really a picture that was
-cropped, zoomed or shifted.
+cropped, zoomed or shifted, and `relit()` whether it is another light.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Plane = NDArray[Any]
 
 _LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
 _PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-_KEPT: Final = 12  # pairs whose samples are kept, which say whether a lag is a matter of geometry
+# Pairs of which samples are kept, to say whether a lag is a matter of geometry, and how many of them.
+_KEPT: Final = 12
+_KEPT_PART: Final = (216, 384)
 _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
@@ -120,7 +122,8 @@ class Likeness:
         """
         number, self._pairs = self._pairs, self._pairs + 1
         if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
-            self._kept.append((_middle(ref), _middle(dis)))
+            # Copies, because the pictures' own memory is used again.
+            self._kept.append((_middle(ref, _KEPT_PART).copy(), _middle(dis, _KEPT_PART).copy()))
         if number % _EVERY == 0 and ref.signature is not None and dis.signature is not None:
             level = np.clip((ref.signature.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
             off = (dis.signature - ref.signature).ravel()
@@ -141,7 +144,7 @@ class Likeness:
         whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
         if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
             return None if whole is None else transformation(*whole)
-        parts = self._kept[-1]
+        parts = _middle(ref, _PART), _middle(dis, _PART)
         unit = float(1 << (ref.format.depth - 8))
         if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
             return None
@@ -166,8 +169,8 @@ class Likeness:
         return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
 
 
-def _middle(picture: Picture) -> Samples:
-    """A copy of the middle of the luma: the picture's own memory is used again."""
+def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
+    """So many rows and columns of the luma."""
     luma = picture.luma
-    rows, columns = (max(0, (size - part) // 2) for size, part in zip(luma.shape, _PART, strict=True))
-    return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns].copy()
+    rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
+    return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]
