@@ -282,3 +282,11 @@ def test_equal_files_say_why_they_score_less_than_100(clips: tuple[Path, Path]) 
     assert reason in said(model="vmaf_v0.6.1")
     assert "less than 100" not in said(metrics=["psnr"])
     assert "less than 100" not in said(skip_ref=1, align="off")
+
+
+def test_nothing_confirms_the_score_of_tiny_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.yuv"
+    path.write_bytes(np.random.default_rng(2).bytes(40 * 32 * 3 // 2))
+    report = acuity.score(path, path, width=40, height=32, pixel_format="420", bitdepth=8)
+    [note] = [note for note in report.notes if note.code == "undefined-size"]
+    assert "40x32 change from run to run" in note.text

@@ -33,6 +33,11 @@ def ssimulacra2(report: acuity.ScoreReport) -> float:
     return float(report.results.columns["ssimulacra2"][0])
 
 
+SRGB_READING = (
+    "ssimulacra2 reads red, green and blue with the transfer srgb, as images have that say no other"
+)
+
+
 def readings(report: acuity.ScoreReport) -> list[str]:
     return [note.text for note in report.notes if note.code == "colour-scored"]
 
@@ -44,7 +49,8 @@ def test_png_files_score_as_with_the_reference(tmp_path: Path, width: int, heigh
         path.write_bytes(rgb_png(image))
     report = acuity.score(*paths, metrics=["ssimulacra2", "psnr"])
     assert ssimulacra2(report) == pytest.approx(score(*images(width, height)), abs=0.03)
-    assert readings(report) == ["ssimulacra2 reads red, green and blue with the transfer srgb"]
+    assert readings(report) == [SRGB_READING]
+    assert report.to_dict()["input"]["reference"]["frame_rate"] is None
 
 
 def test_rgb_video_that_says_nothing_is_read_as_images_are(tmp_path: Path) -> None:
@@ -94,7 +100,7 @@ def test_jpeg_files_score_as_what_decoders_show(
     report = acuity.score(tmp_path / f"ref.{source}", tmp_path / "dis.jpg", metrics=["ssimulacra2"])
     same = acuity.score(tmp_path / "ref.png", tmp_path / "dis.png", metrics=["ssimulacra2"])
     assert ssimulacra2(report) == ssimulacra2(same)
-    assert readings(report) == ["ssimulacra2 reads red, green and blue with the transfer srgb"]
+    assert readings(report) == [SRGB_READING]
 
 
 def test_images_that_are_scaled_are_read_as_compared(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
         return [one_line(str(report.contact_sheet))] if report.contact_sheet else []
     style = Style(sys.stdout)
     rows: list[tuple[str, ...]] = [("frame", "time", "score", "picture", "what is wrong")]
-    narrow = style.terminal and style.columns < _NARROW
+    narrow = style.fits and style.columns < _NARROW
     for frame in report.frames:
         time = "" if frame.time is None else clock(frame.time, 3)
         said = frame.description if frame.narration is None else f"{frame.description} {frame.narration}"

@@ -159,7 +159,8 @@ class Ssimulacra2(Extractor):
         found = self._read(geometry)
         if geometry.finer:
             wide = f" and the primaries {_WIDE[found.primaries]}" if found.primaries else ""
-            return f"ssimulacra2 reads red, green and blue with the transfer {found.transfer}{wide}"
+            usual = ", as images have that say no other" if found.transfer == "srgb" else ""
+            return f"ssimulacra2 reads red, green and blue with the transfer {found.transfer}{usual}{wide}"
         return f"ssimulacra2 reads the samples with {found}"
 
     def _read(self, geometry: Geometry) -> Reading:

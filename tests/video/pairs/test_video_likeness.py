@@ -12,21 +12,25 @@ import pytest
 
 import acuity
 from acuity.errors import PairingError
+from acuity.video.pairs.colours import Colours
+from acuity.video.pairs.likeness import Likeness
+from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS
 
 WIDTH, HEIGHT, FRAMES = 320, 180, 60
+YUV420, GREY = PixelFormat("420", 8), PixelFormat("400", 8)
 Planes = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def zooming() -> list[Planes]:
-    """Coloured waves that the camera moves towards: a frame is nearly the part of an earlier one."""
+def filmed(camera: Callable[[int], tuple[float, float, float]]) -> list[Planes]:
+    """Coloured waves as a camera sees them: the scale of each frame, and how far across and down it looks."""
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)
     rng = np.random.default_rng(4)
     waves = rng.uniform(-0.25, 0.25, (24, 2)), rng.uniform(0, 6, 24)
     frames = []
     for frame in range(FRAMES):
-        scale = 1.004**-frame
-        down, across = (y - HEIGHT / 2) * scale, (x - WIDTH / 2 + 40) * scale
+        scale, right, low = camera(frame)
+        down, across = (y - HEIGHT / 2) * scale + low, (x - WIDTH / 2 + 40) * scale + right
         values = [np.sin(a * down + b * across + phase) for (a, b), phase in zip(*waves, strict=True)]
         luma = 120 + 14 * np.sum(values[:16], axis=0)
         chroma = [
@@ -56,10 +60,10 @@ def each_plane(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Planes],
     return lambda planes: tuple(change(plane) for plane in planes)  # type: ignore[return-value]
 
 
-def cropped(plane: np.ndarray) -> np.ndarray:
+def cropped(plane: np.ndarray, width: float = 0.9375, height: float = 0.9444) -> np.ndarray:
     """The middle of a plane, 6 % less, scaled back."""
     rows, columns = plane.shape
-    height, width = round(rows * 0.9444), round(columns * 0.9375)
+    height, width = round(rows * height), round(columns * width)
     part = np.ascontiguousarray(plane[(rows - height) // 2 :, (columns - width) // 2 :][:height, :width])
     frame = av.VideoFrame.from_ndarray(part, "gray").reformat(
         columns, rows, "gray", interpolation=FILTERS["bicubic"]
@@ -74,7 +78,8 @@ def shifted(plane: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def frames() -> list[Planes]:
-    return zooming()
+    """The camera moves forward: a frame is nearly the part of an earlier one."""
+    return filmed(lambda frame: (1.004**-frame, 0, 0))
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +122,50 @@ def test_moved_pictures_are_not_blamed_on_time(
             acuity.score(source, dis, align="auto")
 
 
-def turned(degrees: float) -> Callable[[Planes], Planes]:
-    angle = np.exp(1j * np.radians(degrees))
+def test_pictures_that_are_shifted_in_a_pan_are_not_blamed_on_time(tmp_path: Path) -> None:
+    """The pan moves on by nearly as much from frame to frame."""
+    frames = filmed(lambda frame: (1, -2.2 * frame, 0.7 * frame))
+    source = encode(tmp_path / "pan.mkv", frames)
+    dis = encode(tmp_path / "moved.mp4", [each_plane(shifted)(planes) for planes in frames], crf=26)
+    [note] = [note for note in acuity.score(source, dis).notes if note.level == "warning"]
+    assert (note.code, "shifted by 2 pixels to the left" in note.text) == ("geometry", True)
+
+
+def test_a_crop_of_a_few_pixels_is_told_of_a_coarse_encode(frames: list[Planes]) -> None:
+    """What is left when the crop is undone is the encoder's: two looks that agree make up for that."""
+    rng, likeness = np.random.default_rng(1), Likeness()
+    luma = frames[0][0]
+    part = cropped(luma, 0.9875, 0.9889)
+    found = []
+    for _ in range(41):
+        coded = np.clip(np.rint(part + rng.normal(0, 13, luma.shape)), 0, 255).astype(np.uint8)
+        found.append(likeness.look(Picture((luma,), GREY), Picture((coded,), GREY)))
+    assert {str(what)[:11] for what in found if what} == {"zoomed by 1"}
+
+
+def test_less_contrast_in_a_fade_is_not_blamed_on_time(
+    source: Path, frames: list[Planes], tmp_path: Path
+) -> None:
+    """A frame of a fade is nearly an earlier one, in less light."""
+
+    def faded(contrast: float) -> list[Planes]:
+        light = [contrast * min(1, n / 40) for n in range(FRAMES)]
+        return [
+            (np.rint(16 + part * (planes[0] - 16.0)).astype(np.uint8), *planes[1:])
+            for part, planes in zip(light, frames, strict=True)
+        ]
+
+    dis = encode(tmp_path / "contrast.mp4", faded(0.9), crf=26)
+    notes = acuity.score(encode(tmp_path / "fade.mkv", faded(1)), dis).notes
+    [note] = [note for note in notes if note.level == "warning"]
+    assert note.code == "brightness"
+
+
+def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes]:
+    factor = saturation * np.exp(1j * np.radians(degrees))
 
     def change(planes: Planes) -> Planes:
-        chroma = ((planes[1] - 128.0) + 1j * (planes[2] - 128.0)) * angle
+        chroma = ((planes[1] - 128.0) + 1j * (planes[2] - 128.0)) * factor
         parts = (
             np.clip(np.rint(part + 128), 16, 240).astype(np.uint8) for part in (chroma.real, chroma.imag)
         )
@@ -134,6 +178,9 @@ def turned(degrees: float) -> Callable[[Planes], Planes]:
     ("change", "code", "words"),
     [
         (turned(60), "colours", "hue turned by 60 degrees"),
+        (turned(15), "colours", "hue turned by 15 degrees"),
+        (turned(0, 0.7), "colours", "saturation 70%"),
+        (turned(0, 1.3), "colours", "saturation 129%"),
         (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
         (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
         (
@@ -160,6 +207,16 @@ def test_what_vmaf_does_not_see_is_a_warning(
     ]
     assert [(note.code, note.level) for note in notes] == [(code, "warning")]
     assert words in notes[0].text
+
+
+def test_colours_that_average_out_over_a_film_are_compared() -> None:
+    """Shots of opposite colours: the mean of all is grey in both videos."""
+    videos = Colours(full_range=False), Colours(full_range=False)
+    for number in range(200):
+        for video, saturation in zip(videos, (1.0, 0.7), strict=True):
+            chroma = np.full((18, 32), 128 + 20 * saturation * (-1) ** (number // 10), np.uint8)
+            video.see(Picture((np.repeat(chroma, 2, 1).repeat(2, 0), chroma, chroma), YUV420), number)
+    assert videos[0].difference(videos[1]) == "by 8 of 255 steps: saturation 70%"
 
 
 @pytest.mark.parametrize("crf", [20, 34, 45])

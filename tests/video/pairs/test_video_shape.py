@@ -258,6 +258,17 @@ def test_ringing_around_text_on_white_is_no_range(tmp_path: Path, crf: str) -> N
     assert "range-samples" not in {note.code for note in pairing.notes}
 
 
+@pytest.mark.parametrize("lighter", [8, -15])
+def test_another_brightness_is_no_range(tmp_path: Path, lighter: int) -> None:
+    """Both ends must be where the other range has them: a few steps more or less are as likely brightness."""
+    dark = np.linspace(18 if lighter < 0 else 40, 75, WIDTH)[None].repeat(HEIGHT, axis=0)
+    pictures = [np.rint(dark + more).astype(np.uint8) for more in (0, lighter)]
+    clips = [video(tmp_path / f"{n}.mp4", [one] * 3, options={"crf": "10"}) for n, one in enumerate(pictures)]
+    pairing = pair(*clips)
+    list(pairing)
+    assert "range-samples" not in {note.code for note in pairing.notes}
+
+
 def test_superwhite_in_both_is_information(tmp_path: Path) -> None:
     bright = [np.maximum(plane, 250) for plane in SOURCE]
     clips = [video(tmp_path / f"{crf}.mp4", bright, options={"crf": crf}) for crf in ("10", "35")]

@@ -15,9 +15,7 @@ Plane = NDArray[np.float32]
 Motion = NDArray[np.floating[Any]]
 
 LEAST_GAIN: Final = 4.0  # times less squared error: undoing what encoders do gives 1.5 at most
-_FINE_GAIN: Final = (
-    6.0  # for moves of less than a sample: scalers that take the nearest one shift by half of it
-)
+_FINER: Final = 1.5  # times more for moves of less than a sample: scalers may shift by half of it
 _LEAST_MOVE: Final = 0.15  # samples that a corner of the picture moves by, at least
 _FINEST: Final = 1 << 20  # samples: larger pictures are halved first
 _COARSEST: Final = 48  # samples along the longer side, where the search begins
@@ -65,11 +63,11 @@ class Transformation(NamedTuple):
         return ", ".join(part for part in parts if part)
 
 
-def transformation(ref: NDArray[Any], dis: NDArray[Any]) -> Transformation | None:
+def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GAIN) -> Transformation | None:
     """What was done to the reference's luma, besides coding; None if that doesn't explain the difference.
 
     Both are of one size, in samples of any depth. Brightness and contrast may differ too. The difference is
-    explained if a LEAST_GAIN-th of its square or less is left once the transformation is undone.
+    explained if a `least`-th of its square or less is left once the transformation is undone.
     """
     if min(ref.shape) < _SMALLEST:
         return None
@@ -90,7 +88,7 @@ def transformation(ref: NDArray[Any], dis: NDArray[Any]) -> Transformation | Non
     gain = unmoved.error(_UNMOVED, seen) / fit.error(motion, seen)
     scale = dis.shape[1] // others[0].shape[1]  # of pictures that were halved
     move = fit.corner(motion) * scale
-    least = LEAST_GAIN if flip or move >= 1 else _FINE_GAIN
+    least *= 1 if flip or move >= 1 else _FINER
     # Where nothing fits, the gain isn't a number.
     found_one = gain >= least and (bool(flip) or move >= _LEAST_MOVE)
     return _named(motion, fit.half, scale, flip, gain) if found_one else None

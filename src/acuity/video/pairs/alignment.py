@@ -10,7 +10,7 @@ from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.notes import Note, warning
-from acuity.video.pairs.likeness import Likeness, moved, zoomed
+from acuity.video.pairs.likeness import LIKELY, Likeness, moved, relit, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
@@ -157,14 +157,18 @@ class Watch:
     def _tell(self, finding: Finding | None) -> None:
         if finding is None or self._aligner is None:
             return
-        aligner, self._aligner = self._aligner, None
+        aligner, self._aligner, lag = self._aligner, None, finding.lag
         if finding.kind in ("shift", "lost", "doubled", "other"):
-            found = moved(*aligner.recent, finding.lag)
+            found = moved(*self._likeness.recent, lag, least=LIKELY) or moved(*aligner.recent, lag)
             if found is not None:
                 self._tell_transformed(found)
                 return
+            if lag and (how := relit(*aligner.recent, lag)) is not None:
+                text = f"beside {self._plan.ref.name}, {self._plan.dis.name} has {how}"
+                self._notes.append(warning("brightness", f"{text}: models count that more or less"))
+                return
         if self._refuse:
-            perhaps = zoomed(*aligner.recent, finding.lag) if finding.lag else None
+            perhaps = (zoomed(*self._likeness.recent, lag) or zoomed(*aligner.recent, lag)) if lag else None
             raise PairingError(*_refusal(finding, self._plan, self._skips, perhaps, bars=self._bars()))
         text = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
         self._notes.append(warning(CODE, text))

@@ -78,10 +78,10 @@ class Look:
     def see(self, picture: Picture, number: int) -> None:
         """Take in the picture of this number; most are passed over, since bars don't come and go."""
         if number % EVERY == 0:
-            self.study(picture)
+            self.study(picture, number // EVERY)
 
-    def study(self, picture: Picture) -> None:
-        """Take in this picture."""
+    def study(self, picture: Picture, place: int) -> None:
+        """Take in this picture, the first, second or later that is looked at."""
         if isinstance(picture, CardPicture) and not self._exact:
             import numpy as np
 
@@ -89,7 +89,7 @@ class Look:
             self.sums.study(few, picture.format.depth, thinned=True)
         else:
             self.sums.study(picture.luma, picture.format.depth)
-            self.colours.see(picture)
+            self.colours.see(picture, place)
 
     @property
     def seen(self) -> bool:
@@ -179,7 +179,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
             picture = next(iter(reader), None)
             if picture is None:
                 break
-            look.study(picture)
+            look.study(picture, number)
     reader.seek(0)
     return look.active
 
@@ -188,7 +188,10 @@ def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     """Notes about what the pictures of the two videos show."""
     if plan.crop is None:
         yield from _about_bars(plan, looks)
-    yield from _about_range(plan, looks)
+    about_range = [*_about_range(plan, looks)]
+    yield from about_range
+    if any(note.level == "warning" for note in about_range):
+        return  # another range is another saturation
     if (how := looks[0].colours.difference(looks[1].colours)) is not None:
         text = f"the colours of {plan.dis.name} differ from those of {plan.ref.name} {how}"
         yield notes.warning("colours", f"{text}; VMAF sees luma alone, so its score doesn't show it")
@@ -228,6 +231,8 @@ def _named(bars: tuple[int, ...]) -> str:
 
 def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
     wrong = _wrong_range(plan, looks)
+    lines = _lines(plan, looks)
+    shifted = lines is not None and _same_contrast(lines)  # brighter or darker, at both ends
     # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
     limited = [side.range_known and not side.info.full_range for side in plan.sides]
     shares = [
@@ -241,16 +246,32 @@ def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
             f"{side.name} is {'taken for' if side.info.full_range is None else 'tagged as'} {names[0]} range"
         )
         outside = f"{100 * share:.2g} % of its luma leaves 16 to 235"
-        if side is wrong or (counts and share > max(_TRACE, _APART * its)):
+        more = share > max(_TRACE, _APART * its)
+        if side is wrong or (counts and more and not shifted):
             why = outside if share > _TRACE else f"its luma is that of {other.name} in {names[1]} range"
             advice = f"if it is {names[1]} range, tag it so and score it again"
             yield notes.warning("range-samples", f"{said}, but {why}: {advice}")
-        elif counts and share > _TRACE:
+        elif counts and share > _TRACE and not more:
             yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 
 def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
     """The video whose brightness equals the other's if its own range is taken for the opposite."""
+    if (lines := _lines(plan, looks)) is None or _same_contrast(lines):
+        return None
+    ref, dis = plan.sides
+    one, other = lines
+    apart = _distance(one, other)
+    for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
+        if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
+            # One of them: the one that says it is full range and isn't, or the one that doesn't and is.
+            found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
+            return found if found.range_known and not found.info.rgb else None
+    return None
+
+
+def _lines(plan: PairPlan, looks: Sequence[Look]) -> tuple[Any, Any] | None:
+    """The brightness of both videos' lines at the same places; None where it shows no range."""
     import numpy as np
 
     ref, dis = plan.sides
@@ -260,15 +281,12 @@ def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
         np.concatenate([np.interp(_PLACES, np.linspace(0, 1, len(line)), line) for line in look.lines])
         for look in looks
     )
-    if min(np.ptp(one), np.ptp(other)) < _CONTRAST:
-        return None
-    apart = _distance(one, other)
-    for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
-        if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
-            # One of them: the one that says it is full range and isn't, or the one that doesn't and is.
-            found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
-            return found if found.range_known and not found.info.rgb else None
-    return None
+    return None if min(np.ptp(one), np.ptp(other)) < _CONTRAST else (one, other)
+
+
+def _same_contrast(lines: tuple[Any, Any]) -> bool:
+    """Whether the dark and the bright end differ alike: another range would bring them together or apart."""
+    return bool(_SQUEEZED**0.5 < lines[1].std() / lines[0].std() < _SQUEEZED**-0.5)
 
 
 def _distance(one: Any, other: Any) -> float:

@@ -1,23 +1,32 @@
 """Likeness: whether the pictures of a pair show the same part, the same way up, in the same light.
 
 `Likeness` looks at a few pairs as they are scored. `moved()` tells whether a lag is really a picture that was
-cropped, zoomed or shifted.
+cropped, zoomed or shifted, and `relit()` whether it is another light.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from acuity.video.alignment.geometry import Transformation, squared_error, transformation
+from acuity.video.alignment.geometry import LEAST_GAIN, Transformation, squared_error, transformation
 from acuity.video.card_picture import CardPicture
-from acuity.video.picture import Picture, Signature
+from acuity.video.picture import Picture, Samples, Signature
 
-_LOOKS: Final = (8, 40)  # pairs whose samples are compared
+Plane = NDArray[Any]
+
+_LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
 _PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-_VISIBLE: Final = 20.0  # squared 8-bit steps of error that may come from more than coding
+# Pairs of which samples are kept, to say whether a lag is a matter of geometry, and how many of them.
+_KEPT: Final = 12
+_KEPT_PART: Final = (216, 384)
+_VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
+_SURE: Final = 6.0  # times less squared error once it is undone, of one picture
+LIKELY: Final = 2.0  # likewise, of several to which the same was done
 _FRAMES: Final = 5  # that say whether a lag is a matter of geometry
 _BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
 _AS_WELL: Final = 10.0  # because thumbnails are scaled roughly
@@ -29,24 +38,28 @@ _FEWEST: Final = 200  # cells of a level that tell something
 _LIGHTER: Final = 4.0  # 8-bit steps of brightness that encoders keep
 
 
-def zoomed(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> Transformation | None:
+def zoomed(ref: Sequence[Plane], dis: Sequence[Plane], lag: int) -> Transformation | None:
     """The zoom that explains the pictures about as well as a lag, as where the camera moves forward."""
-    found = moved(ref, dis, lag, better=_AS_WELL)
+    found = moved(ref, dis, lag, better=_AS_WELL, least=LIKELY)
     return found if found and max(abs(found.zoom_x - 1), abs(found.zoom_y - 1)) > _ZOOM else None
 
 
 def moved(
-    ref: Sequence[Signature], dis: Sequence[Signature], lag: int, better: float = _BETTER
+    ref: Sequence[Plane],
+    dis: Sequence[Plane],
+    lag: int,
+    better: float = _BETTER,
+    least: float = LEAST_GAIN,
 ) -> Transformation | None:
     """What was done to the pictures if that explains them much better than a lag; None if it doesn't.
 
-    `ref` and `dis` are signatures of the same places in both videos. `better` is the part of the lag's error
-    that may be left.
+    `ref` and `dis` are signatures, or samples, of the same places in both videos. `better` is the part of the
+    lag's error that may be left, `least` the gain that each picture needs.
     """
     places = [n for n in range(len(dis)) if n < len(ref) and 0 <= n + lag < len(ref)]
     found = []
     for n in places[:: max(1, len(places) // _FRAMES)][:_FRAMES]:
-        what = transformation(ref[n], dis[n])
+        what = transformation(ref[n], dis[n], least)
         if what is None:
             return None
         left = squared_error(ref[n], dis[n]) / what.gain
@@ -55,9 +68,36 @@ def moved(
         found.append(what)
     if not found or len(found) < min(3, len(places)):
         return None
-    # What is done to one picture is done to all; where the videos go different ways, each moves otherwise.
+    return found[len(found) // 2] if _alike(found) else None
+
+
+def _alike(found: Sequence[Transformation]) -> bool:
+    """Whether the same was done to all: where the videos go different ways, each picture moves otherwise."""
     figures = np.array([(one.dx, one.dy, 100 * one.zoom_x, 100 * one.zoom_y) for one in found])
-    return found[len(found) // 2] if float(np.ptp(figures, axis=0).max()) <= _ALIKE else None
+    return len({one.flip for one in found}) == 1 and float(np.ptp(figures, axis=0).max()) <= _ALIKE
+
+
+def relit(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> str | None:
+    """In words the change of light that explains the pictures much better than a lag; None if none does.
+
+    In a fade each frame is a later one in another light, so the light must have changed alike in all of them.
+    """
+    places = [n for n in range(len(dis)) if n < len(ref) and 0 <= n + lag < len(ref)]
+    if not places:
+        return None
+    one, other, later = (
+        np.stack([planes[n + by] for n in places]).astype(np.float64) + 112  # black is 0
+        for planes, by in ((ref, 0), (dis, 0), (ref, lag))
+    )
+    contrast = float(((one - one.mean()) * other).mean() / max(float(one.var()), 1e-9))
+    more = float(other.mean() - contrast * one.mean())
+    left, as_is, lagging = (
+        float(np.square(other - each).mean()) for each in (contrast * one + more, one, later)
+    )
+    if left > _BETTER * min(as_is, lagging):
+        return None
+    black = f", and its black is off by {more:+.0f} of 255 steps" if abs(more) >= 1 else ""
+    return f"{contrast:.0%} of the contrast{black}"
 
 
 class Likeness:
@@ -65,12 +105,25 @@ class Likeness:
 
     def __init__(self) -> None:
         self._pairs = 0
+        self._kept: deque[tuple[Samples, Samples]] = deque(maxlen=_KEPT)
+        self._found: list[Transformation] = []
         self._differences = np.zeros(_LEVELS)
         self._cells = np.zeros(_LEVELS)
 
+    @property
+    def recent(self) -> tuple[list[Samples], list[Samples]]:
+        """The middle of the last pictures, reference and distorted."""
+        return [ref for ref, _ in self._kept], [dis for _, dis in self._kept]
+
     def look(self, ref: Picture, dis: Picture) -> Transformation | None:
-        """Take in the next pair; what was done to its picture, if it is one whose samples are compared."""
+        """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
+
+        One look is sure of much, and two that agree of less.
+        """
         number, self._pairs = self._pairs, self._pairs + 1
+        if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
+            # Copies, because the pictures' own memory is used again.
+            self._kept.append((_middle(ref, _KEPT_PART).copy(), _middle(dis, _KEPT_PART).copy()))
         if number % _EVERY == 0 and ref.signature is not None and dis.signature is not None:
             level = np.clip((ref.signature.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
             off = (dis.signature - ref.signature).ravel()
@@ -78,7 +131,28 @@ class Likeness:
             self._cells += np.bincount(level, minlength=_LEVELS)
         if number not in _LOOKS:
             return None
-        return _transformed(ref, dis)
+        if (found := self._transformed(ref, dis)) is None:
+            return None
+        self._found.append(found)
+        return found if found.gain >= _SURE or (len(self._found) > 1 and _alike(self._found[-2:])) else None
+
+    def _transformed(self, ref: Picture, dis: Picture) -> Transformation | None:
+        """What was done to the middle of the picture, looked for only where the samples differ visibly.
+
+        Pictures on a card stay there: their signatures tell less.
+        """
+        whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
+        if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
+            return None if whole is None else transformation(*whole)
+        parts = _middle(ref, _PART), _middle(dis, _PART)
+        unit = float(1 << (ref.format.depth - 8))
+        if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
+            return None
+        if (found := transformation(*parts, LIKELY)) is None or not found.flip:
+            return found
+        # The middle of a symmetric picture may seem to be flipped: ask the whole.
+        flipped = found.gain >= LEAST_GAIN and (whole is None or transformation(*whole) is not None)
+        return found if flipped else None
 
     @property
     def brightness(self) -> str | None:
@@ -95,23 +169,8 @@ class Likeness:
         return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
 
 
-def _transformed(ref: Picture, dis: Picture) -> Transformation | None:
-    """What was done to the middle of the picture, looked for only where the samples differ visibly.
-
-    Pictures on a card stay there: their signatures tell less.
-    """
-    whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
-    if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
-        return None if whole is None else transformation(*whole)
-    rows, columns = (max(0, (size - part) // 2) for size, part in zip(ref.luma.shape, _PART, strict=True))
-    parts = [
-        plane[rows : plane.shape[0] - rows, columns : plane.shape[1] - columns]
-        for plane in (ref.luma, dis.luma)
-    ]
-    unit = float(1 << (ref.format.depth - 8))
-    if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
-        return None
-    if (found := transformation(*parts)) is None or not found.flip:
-        return found
-    # The middle of a symmetric picture may seem to be flipped: ask the whole.
-    return found if whole is None or transformation(*whole) is not None else None
+def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
+    """So many rows and columns of the luma."""
+    luma = picture.luma
+    rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
+    return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]

@@ -95,6 +95,7 @@ def describe(
         extra["flipped"] = "yes"
     full_range = True if planar.rgb or planar.source.startswith("yuvj") else _RANGES.get(first.color_range)
     matrix = MATRICES.get(first.colorspace) or MATRICES.get(context.colorspace)
+    still = container.format.name.endswith("_pipe")  # an image, for which FFmpeg makes up 25 a second
     return VideoInfo(
         path=path,
         kind="container",
@@ -102,7 +103,7 @@ def describe(
         height=first.height,
         format=planar.format,
         frames=_claimed_frames(container, stream, rate),
-        rate=rate,
+        rate=None if still else rate,
         variable_rate=variable,
         rotation=rotation,
         full_range=full_range,
