@@ -16,6 +16,7 @@ from acuity.video.picture import Picture, Signature
 
 CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
+_SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't have
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
 
 Sentence = tuple[str | Remedy, ...]
@@ -37,6 +38,8 @@ def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
         case "doubled":
             doubled = f"shows {frames_in_words(-lag)} too many" if lag < -1 else "shows a frame twice"
             return f"{dis} {doubled} at frame {pair} and is {apart} {ref} from there on {matches}"
+        case "detour":
+            return f"{dis} is {apart} {ref} from frame {pair} to {pair + finding.frames - 1} {matches}"
         case "swapped":
             return f"{dis} shows frames {pair} and {pair + 1} of {ref} in the other order"
         case "frozen":
@@ -74,7 +77,7 @@ def _refusal(
     auto, off = to_set("align", "auto"), to_set("align", "off")
     if finding.kind == "shift":
         return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
-    if finding.kind in ("lost", "doubled"):
+    if finding.kind in ("lost", "doubled", "detour"):
         return f"{said}: pass ", auto, " to follow it, or ", off, " to compare frame n with frame n"
     return f"{said}: pass ", off, " to compare them all the same"
 
@@ -135,7 +138,10 @@ class Watch:
     def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
-            self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
+            found = self._aligner.end(_signatures(ref), _signatures(dis))
+            # All pairs are scored: the others' scores are worth more than none.
+            self._refuse = self._refuse and not (found and found.kind in _SHORT)
+            self._tell(found)
         if self._aligner is None:
             return
         aligner, self._aligner = self._aligner, None
@@ -158,7 +164,7 @@ class Watch:
         if finding is None or self._aligner is None:
             return
         aligner, self._aligner = self._aligner, None
-        if finding.kind in ("shift", "lost", "doubled", "other"):
+        if finding.kind in ("shift", "lost", "doubled", "detour", "other"):
             found = moved(*aligner.recent, finding.lag)
             if found is not None:
                 self._tell_transformed(found)
@@ -166,8 +172,9 @@ class Watch:
         if self._refuse:
             perhaps = zoomed(*aligner.recent, finding.lag) if finding.lag else None
             raise PairingError(*_refusal(finding, self._plan, self._skips, perhaps, bars=self._bars()))
-        text = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
-        self._notes.append(warning(CODE, text))
+        said = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
+        follow = ("; pass ", to_set("align", "auto"), " to follow it") if finding.kind == "detour" else ()
+        self._notes.append(warning(CODE, said, *follow))
 
     def _tell_transformed(self, found: Transformation) -> None:
         """Say what was done to the pictures; those that are flipped or turned are refused."""
