@@ -353,6 +353,7 @@ class Solver:
         self.foreign = False  # whether any frame shows nothing of the reference
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
+        self.hides = False  # whether the last block's pictures alone can hide that a frame is late
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
 
@@ -384,8 +385,8 @@ class Solver:
         motion = usual_motion(self.ref.signatures)
         self.motion = float(motion.mean())
         fresh = fresh_errors(self.dis.signatures, self.ref.signatures, error)
-        hidden = goes_straight(self.ref.signatures)  # what speaks for earlier frames says nothing
-        cost = frame_costs(fresh, 0 * motion if hidden else motion, self.ref.signatures[0].size)
+        straight = goes_straight(self.ref.signatures)  # what speaks for earlier frames says little
+        cost = frame_costs(fresh, 0 * motion if straight else motion, self.ref.signatures[0].size)
         least = error.min(axis=1)
         foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
         cost[foreign] = _MOST
@@ -394,6 +395,7 @@ class Solver:
             by_times = self._by_times(error, cost, total)
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
+        self.hides = straight and self.by_pictures
         regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
         self.foreign = self.foreign or bool(foreign.any())
         self.straight = self.straight and self._is_straight(error)

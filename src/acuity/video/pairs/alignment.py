@@ -77,7 +77,7 @@ def _refusal(
     auto, off = to_set("align", "auto"), to_set("align", "off")
     if finding.kind == "shift":
         return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
-    if finding.kind in ("lost", "doubled", "detour"):
+    if finding.kind in ("lost", "doubled", "detour", "twice", "half"):
         return f"{said}: pass ", auto, " to follow it, or ", off, " to compare frame n with frame n"
     return f"{said}: pass ", off, " to compare them all the same"
 
@@ -139,8 +139,8 @@ class Watch:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
             found = self._aligner.end(_signatures(ref), _signatures(dis))
-            # All pairs are scored: the others' scores are worth more than none.
-            self._refuse = self._refuse and not (found and found.kind in _SHORT)
+            if found and found.kind in _SHORT and 2 * found.frames < self._aligner.pairs:
+                self._refuse = False  # all pairs are scored, and most are right
             self._tell(found)
         if self._aligner is None:
             return

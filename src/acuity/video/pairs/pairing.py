@@ -303,7 +303,8 @@ class Pairing:
             self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored{why}"))
 
     def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
-        if self.pairs and self._closer.alive and (ref is None) != (dis is None):
+        surveyed = self._survey is not None  # which has told it
+        if self.pairs and self._closer.alive and not surveyed and (ref is None) != (dis is None):
             self._ended(ref is None, self.pairs)
 
     def _ended(self, ref_first: bool, count: int) -> None:
@@ -312,7 +313,7 @@ class Pairing:
         if all(note.code != "frame-count" for note in self.notes):
             pairs = "pair is" if count == 1 else f"{count} pairs are"
             text = f"'{first}' ended before '{last}': the first {pairs} scored"
-            if self.options.align != "auto" and count > 1:
+            if count > 1:
                 text += "; if a frame is missing on the way, those after it don't match"
             self.notes.append(warning("frame-count", text))
 
