@@ -77,7 +77,7 @@ class Detours:
                 self._best = _Run(gained, lag, int(self._firsts[which]), frame + 1)
 
     def _watch_stills(self, first: int, gain: Figures) -> None:
-        """Look for frames that show the one before them, then the one before that, and so on; they have no lag."""
+        """Look for frames that all show the one before the first of them; they have no lag."""
         known = np.r_[self._last, gain]
         start = first - len(self._last)
         later = [known[k - 2 : len(known) - _STILL + k, self._reach - k] for k in range(2, _STILL + 1)]

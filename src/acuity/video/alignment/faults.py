@@ -31,8 +31,8 @@ class Finding:
     """Where two videos stop showing the same frames.
 
     kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, a 'detour' that ends
-        again, two frames 'swapped', a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); a short clip
-        'reversed'; 'other' content.
+        again, two frames 'swapped', a stretch 'frozen'; every frame shown 'twice', or only every second one
+        ('half'); a short clip 'reversed'; 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
     frames: how many frames of the distorted video, from `frame` on, say so.
     """

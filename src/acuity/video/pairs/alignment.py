@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
@@ -58,6 +59,28 @@ def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
 def frames_in_words(count: int) -> str:
     """'1 frame', '2 frames'."""
     return "1 frame" if count == 1 else f"{count} frames"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
+
+    pair: int
+    reason: str
+    leave_out_ref: int = 0
+    leave_out_dis: int = 0
+    statement: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        for count, which in ((self.leave_out_ref, "reference"), (self.leave_out_dis, "distorted video")):
+            if count:
+                left = frames_in_words(count)
+                return f"{self.statement}: {left} of the {which} left out before pair {self.pair}"
+        return f"{self.statement}: these frames are compared all the same"
 
 
 def _refusal(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import Watch
+from acuity.video.pairs.alignment import Decision, Watch
 from acuity.video.pairs.clock import Clock, Timeline
 from acuity.video.pairs.content import Look, find_bars, remarks
 from acuity.video.pairs.pair_options import AUTO, PairOptions
@@ -19,7 +19,7 @@ from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
-from acuity.video.pairs.survey import Decision, Survey
+from acuity.video.pairs.survey import Survey
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader

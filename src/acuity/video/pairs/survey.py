@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, frames_in_words, statement
+from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, statement
 from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
@@ -40,28 +39,6 @@ _HELD: Final = 4  # frames for which pictures are held
 
 Take = Callable[[], Picture | None]
 Known = Mapping[int, Signature]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
-
-    pair: int
-    reason: str
-    leave_out_ref: int = 0
-    leave_out_dis: int = 0
-    statement: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def text(self) -> str:
-        for count, which in ((self.leave_out_ref, "reference"), (self.leave_out_dis, "distorted video")):
-            if count:
-                left = frames_in_words(count)
-                return f"{self.statement}: {left} of the {which} left out before pair {self.pair}"
-        return f"{self.statement}: these frames are compared all the same"
 
 
 class _Match(NamedTuple):
@@ -127,16 +104,14 @@ class Survey:
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
 
     def _ended(self) -> Note:
-        """That one video goes on after the last pair; of one that was late from the start it is no wonder."""
+        """That one video goes on after the last pair; no wonder if the other was late by that."""
         ref_first = self._rest[0] == 0
         first, last = self._plan.sides if ref_first else self._plan.sides[::-1]
-        count = max(self._rest)
-        frames = "frame of" if count == 1 else f"{count} frames of"
-        text = f"the last {frames} {last.name} {'is' if count == 1 else 'are'} not compared"
-        began = self.decisions[0] if self.decisions and self.decisions[0].pair == 0 else Decision(0, "")
-        late = began.leave_out_ref if ref_first else began.leave_out_dis
-        tell = info if late == count else warning
-        return tell("frame-count", f"{text}: {first.name} ended before")
+        began = next((done for done in self.decisions if done.pair == 0), Decision(0, ""))
+        count, late = max(self._rest), began.leave_out_ref if ref_first else began.leave_out_dis
+        frames = "frame of {} is" if count == 1 else f"{count} frames of {{}} are"
+        text = f"the last {frames.format(last.name)} not compared: {first.name} ended before"
+        return (info if late == count else warning)("frame-count", text)
 
     def _hides(self, sharpness: float) -> bool:
         """Whether the videos move, and frames beside each other are less apart than this."""
