@@ -162,8 +162,11 @@ class Watch:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
             found = self._aligner.end(_signatures(ref), _signatures(dis))
-            if found and found.kind in _SHORT and 2 * found.frames < self._aligner.pairs:
+            short = found is not None and 2 * found.frames < self._aligner.pairs
+            if found is not None and found.kind in _SHORT and short:
                 self._refuse = False  # all pairs are scored, and most are right
+            elif found is not None and found.kind == "detour":
+                found = None  # as pictures that were moved look: a lag of all pairs is told otherwise
             self._tell(found)
         if self._aligner is None:
             return
