@@ -5,9 +5,20 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from misaligned_clips import FAULTS, FRAMES, encode_luma, found, frames_of, reference_signatures, signatures
+from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.path import Solver
+from misaligned_clips import (
+    FAULTS,
+    FRAMES,
+    encode_luma,
+    found,
+    frames_of,
+    reference_signatures,
+    signatures,
+)
 
 SHOWN = {
     "clean": [*range(FRAMES)],
@@ -67,3 +78,38 @@ def test_an_encoder_that_lags_behind_its_source_is_no_alarm(
     frames = frames_of(content, 1)
     encoded = encode_luma(tmp_path / "clean.mkv", frames, **how)  # type: ignore[arg-type]
     assert found(reference_signatures(frames), signatures(encoded)) is None
+
+
+def test_slow_motion_made_of_blends_hides_a_lag() -> None:
+    """All changes between two pictures are the same: a frame that is coded in part is one between them."""
+    rng = np.random.default_rng(1)
+    source = [
+        ((1 - part) * before + part * after).astype(np.float32)
+        for before, after in itertools.pairwise(rng.normal(0, 15, (9, 54, 96)))
+        for part in np.arange(14) / 14
+    ]
+    shown, stays = [source[0]], rng.normal(0, 4, (54, 96)).astype(np.float32)
+    for one in source[1:]:
+        shown.append(np.float32(0.58) * one + np.float32(0.42) * shown[-1])
+    coded = [one + stays for one in shown]
+    assert found(source, coded) is None
+    solver = Solver(timed=False)  # as align=auto does
+    for side, taken in ((solver.ref, source), (solver.dis, coded)):
+        side.signatures, side.times = list(taken), [None] * len(taken)
+    assert all(frame == match for frame, match, _ in solver.solve(over=True, ends=True))
+
+
+def test_a_frame_lost_and_one_doubled_soon_after_are_told(tmp_path: Path) -> None:
+    """The videos have the same length, and most frames match."""
+    frames = frames_of("twos")
+    shown = [*range(40), *range(41, 53), 52, *range(53, FRAMES)]
+    encoded = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="28")
+    finding = found(reference_signatures(frames), signatures(encoded))
+    assert finding is not None
+    assert (finding.kind, finding.lag) == ("detour", 1)
+    assert 40 <= finding.frame < finding.frame + finding.frames <= 53
+
+
+def test_a_short_freeze_is_told() -> None:
+    source = reference_signatures(frames_of("grain"))
+    assert found(source, [*source[:51], *[source[50]] * 4, *source[55:]]) == Finding("frozen", 51, 0, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,8 @@ CASES = {
         None,
     ),
     "freeze": ([*range(20), *[20] * 10, *range(30, 60)], r"stands still from frame 21 to 29 while", None),
-    "twice": ([n // 2 for n in range(60)], r"shows every frame of .* twice", None),
-    "half": ([*range(0, 60, 2)], r"only every second frame of", None),
+    "twice": ([n // 2 for n in range(60)], r"shows every frame of .* twice .*pass align='auto'", None),
+    "half": ([*range(0, 60, 2)], r"only every second frame of .*pass align='auto'", None),
 }
 
 
@@ -126,6 +127,33 @@ def test_auto_leaves_out_what_the_other_lacks(
     assert report.score == pytest.approx(truth.score, abs=0.01)
     assert report.score > acuity.score(source, dis, align="off").score + 10
     assert len(report.results.frames) == len(truth.results.frames)
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "sentence"),
+    [
+        ("grain", [*range(20), *[20] * 5, *range(25, 60)], r"stands still from frame 21 to 24 while "),
+        (
+            "twos",
+            [*range(34), *range(35, 47), 46, *range(47, 60)],
+            r"is 1 frame ahead of .* from frame 3\d to 4\d \(.*; pass align='auto' to follow it",
+        ),
+    ],
+)
+def test_a_short_fault_is_a_warning(content: str, shown: list[int], sentence: str, tmp_path: Path) -> None:
+    frames = frames_of(content)[:60]
+    ref = encode_luma(tmp_path / "ref.mkv", frames, codec="ffv1")
+    dis = encode_luma(tmp_path / "dis.mkv", [frames[n] for n in shown], crf="28")
+    [told] = [note for note in paired(ref, dis).notes if note.code == "alignment"]
+    assert told.level == "warning"
+    assert re.search(sentence, told.text)
+
+
+def test_frames_left_at_the_end_of_a_late_video_are_no_warning(source: Path, make: Make) -> None:
+    with paired(source, make(CASES["delay1"][0]), align="auto") as pairing:
+        [told] = [note for note in pairing.notes if note.code == "frame-count"]
+    assert told.level == "info"
+    assert told.text.startswith(f"the last frame of '{source}' is not compared: ")
 
 
 def test_auto_follows_several_faults(source: Path, make: Make) -> None:

@@ -15,8 +15,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video.alignment.detours import Detours
 from acuity.video.alignment.faults import START, Finding, Kind
-from acuity.video.alignment.path import FLOOR, Costs, best_path, errors, frame_costs, usual_motion
+from acuity.video.alignment.path import (
+    FLOOR,
+    Costs,
+    best_path,
+    errors,
+    frame_costs,
+    goes_straight,
+    usual_motion,
+)
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 
@@ -34,6 +43,7 @@ _SHARP_AHEAD: Final = 0.05
 _SHARP_LONG: Final = 0.012  # ahead, over so many frames
 _LONG: Final = 75
 _SHARP_BEHIND: Final = 0.09
+_SHARP_STRAIGHT: Final = 0.4  # behind, where the reference changes in the same way from frame to frame
 _SHARP_SMOOTH: Final = 1.4
 _MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: brightness that changes, as in fades
 
@@ -68,6 +78,7 @@ class Drift:
         self._summed = 0  # pairs whose errors are in the windows
         self._windows: list[Sums] = []  # sums from the first pair to the end of each window
         self._counts: list[int] = []
+        self._detours = Detours(REACH)
 
     @property
     def recent(self) -> tuple[list[Signature], list[Signature]]:
@@ -97,7 +108,8 @@ class Drift:
         for signature in islice(rest, REACH):
             self._ref.append(signature)
             self._coarse[0].append(coarse(signature))
-        return self._look() if len(self._dis) > REACH else None
+        found = self._look() if len(self._dis) > REACH else None
+        return self._detours.end() if found is None else found
 
     def _take(self, ref: Signature, dis: Signature) -> None:
         self._ref.append(ref)
@@ -116,9 +128,11 @@ class Drift:
         end = min(len(self._dis), len(self._ref) - REACH, start + WINDOW)
         if end <= start:
             return None
-        sums = np.zeros((2, 2 * REACH + 1))
-        for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
-            sums[band] = errors(dis[start:end], ref[start - REACH : end + REACH], 2 * REACH + 1).sum(axis=0)
+        bands = [
+            errors(dis[start:end], ref[start - REACH : end + REACH], 2 * REACH + 1)
+            for ref, dis in ((self._ref, self._dis), self._coarse)
+        ]
+        sums = np.array([band.sum(axis=0) for band in bands])
         sums[0] = np.maximum(sums[0] - sums[1], 0.0)
         before = self._windows[-1] if self._windows else np.zeros_like(sums)
         self._windows.append(before + sums)
@@ -126,7 +140,7 @@ class Drift:
         self._summed = self._first + end
         for windows, lag in self._lags():
             return self._named(self._first_of(windows), lag)
-        return None
+        return self._detours.add(self._summed - (end - start), *bands)
 
     def _lags(self) -> Iterator[tuple[int, int]]:
         """(windows, lag) of the stretches before the last frame that show one."""
@@ -135,7 +149,7 @@ class Drift:
             before = windows - size - 1
             count = self._counts[-1] - (self._counts[before] if before >= 0 else 0)
             sums = self._windows[-1] - (self._windows[before] if before >= 0 else 0.0)
-            lag = _lag(sums / max(count, 1), count)
+            lag = self._lag(sums / max(count, 1), count)
             least = _APART if count >= 2 * WINDOW else _APART_FEW
             if count >= _FEWEST and abs(lag) >= least:
                 yield size, round(lag) or (1 if lag > 0 else -1)
@@ -178,18 +192,19 @@ class Drift:
         for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
             sums[band] = errors(dis[start:end], ref[first : end + finding.lag + _NEAR], 2 * _NEAR + 1).mean(0)
         sums[0] = np.maximum(sums[0] - sums[1], 0.0)
-        lag = _lag(sums, end - start)
+        lag = self._lag(sums, end - start)
         more = round(lag) if abs(lag) >= _APART else 0
         if not more or finding.lag + more == 0:
             return finding
         return replace(finding, lag=finding.lag + more)
 
-
-def _lag(error: Sums, frames: int) -> float:
-    """The lag of a stretch of so many frames, 0 if it can't be told."""
-    detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
-    if smooth.sharpness >= max(_SHARP_SMOOTH, _MOSTLY_SMOOTH * detail.sharpness):
-        return smooth.lag
-    ahead = _SHARP_AHEAD if frames < _LONG else _SHARP_LONG
-    least = ahead if detail.lag > 0 else _SHARP_BEHIND
-    return detail.lag if detail.sharpness >= least else 0.0
+    def _lag(self, error: Sums, frames: int) -> float:
+        """The lag of a stretch of so many frames, 0 if it can't be told."""
+        detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
+        if smooth.sharpness >= max(_SHARP_SMOOTH, _MOSTLY_SMOOTH * detail.sharpness):
+            return smooth.lag
+        ahead = _SHARP_AHEAD if frames < _LONG else _SHARP_LONG
+        least = ahead if detail.lag > 0 else _SHARP_BEHIND
+        if detail.lag <= -_APART and least <= detail.sharpness < _SHARP_STRAIGHT:
+            least = _SHARP_STRAIGHT if goes_straight(self._ref[-2 * WINDOW :]) else least
+        return detail.lag if detail.sharpness >= least else 0.0

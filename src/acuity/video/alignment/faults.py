@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.history import JUMP, History
 
-Kind = Literal["shift", "lost", "doubled", "swapped", "frozen", "twice", "half", "reversed", "other"]
+Kind = Literal[
+    "shift", "lost", "doubled", "detour", "swapped", "frozen", "twice", "half", "reversed", "other"
+]
 Matches = Sequence[tuple[int, int]]
 
 _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer, before a cut
@@ -28,9 +30,9 @@ _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find 
 class Finding:
     """Where two videos stop showing the same frames.
 
-    kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, two frames 'swapped',
-        a stretch 'frozen'; every frame shown 'twice', or only every second one ('half'); a short clip
-        'reversed'; 'other' content.
+    kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, a 'detour' that ends
+        again, two frames 'swapped', a stretch 'frozen'; every frame shown 'twice', or only every second one
+        ('half'); a short clip 'reversed'; 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
     frames: how many frames of the distorted video, from `frame` on, say so.
     """

@@ -37,6 +37,9 @@ _EACH: Final = 0.05  # of each of these frames
 # proportion to the motion between frames beside the frame's error, and at least so much.
 _SMEAR: Final = 1.5
 _LEAST_SMEAR: Final = 0.1
+# Mean squared change in two frames beside that in one (4: the same change again), where both can be measured.
+_STRAIGHT: Final = 3.96
+_STIRS: Final = 0.002
 _STRETCH: Final = 8  # frames before and after that tell the usual motion
 # Cells that the encoder has just changed show the frame itself, others what earlier frames left there: a cell
 # counts by its change beside this share of the frame's error, and at least so much.
@@ -134,6 +137,18 @@ def frame_costs(error: Figures, motion: Figures, cells: int) -> Figures:
     smear = np.clip(_SMEAR * moved / noise, _LEAST_SMEAR, 1.0)
     cost: Figures = ((error - later) + smear * (later - least)) * (cells / (2 * _ALIKE)) / noise
     return np.minimum(cost, _MOST)
+
+
+def goes_straight(ref: Sequence[Signature]) -> bool:
+    """Whether most frames change as those before them did, as in blends of two pictures and in fades.
+
+    A frame that an encoder has coded in part then is a frame between earlier ones: it seems to be late.
+    """
+    if len(ref) < 3:
+        return False
+    once, twice = errors(ref[:-2], ref[1:], 2).T
+    moving = once > _STIRS
+    return bool(moving.any() and np.median(twice[moving] / once[moving]) >= _STRAIGHT)
 
 
 def usual_motion(ref: Sequence[Signature]) -> Figures:
@@ -338,6 +353,7 @@ class Solver:
         self.foreign = False  # whether any frame shows nothing of the reference
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
+        self.hides = False  # whether the last block's pictures alone can hide that a frame is late
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
 
@@ -369,7 +385,8 @@ class Solver:
         motion = usual_motion(self.ref.signatures)
         self.motion = float(motion.mean())
         fresh = fresh_errors(self.dis.signatures, self.ref.signatures, error)
-        cost = frame_costs(fresh, motion, self.ref.signatures[0].size)
+        straight = goes_straight(self.ref.signatures)  # what speaks for earlier frames says little
+        cost = frame_costs(fresh, 0 * motion if straight else motion, self.ref.signatures[0].size)
         least = error.min(axis=1)
         foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
         cost[foreign] = _MOST
@@ -378,6 +395,7 @@ class Solver:
             by_times = self._by_times(error, cost, total)
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
+        self.hides = straight and self.by_pictures
         regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
         self.foreign = self.foreign or bool(foreign.any())
         self.straight = self.straight and self._is_straight(error)

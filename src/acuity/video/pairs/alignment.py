@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
@@ -16,6 +17,7 @@ from acuity.video.picture import Picture, Signature
 
 CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
+_SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't have
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
 
 Sentence = tuple[str | Remedy, ...]
@@ -37,6 +39,8 @@ def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
         case "doubled":
             doubled = f"shows {frames_in_words(-lag)} too many" if lag < -1 else "shows a frame twice"
             return f"{dis} {doubled} at frame {pair} and is {apart} {ref} from there on {matches}"
+        case "detour":
+            return f"{dis} is {apart} {ref} from frame {pair} to {pair + finding.frames - 1} {matches}"
         case "swapped":
             return f"{dis} shows frames {pair} and {pair + 1} of {ref} in the other order"
         case "frozen":
@@ -57,6 +61,28 @@ def frames_in_words(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
+
+    pair: int
+    reason: str
+    leave_out_ref: int = 0
+    leave_out_dis: int = 0
+    statement: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        for count, which in ((self.leave_out_ref, "reference"), (self.leave_out_dis, "distorted video")):
+            if count:
+                left = frames_in_words(count)
+                return f"{self.statement}: {left} of the {which} left out before pair {self.pair}"
+        return f"{self.statement}: these frames are compared all the same"
+
+
 def _refusal(
     finding: Finding, plan: PairPlan, skips: tuple[int, int], perhaps: Transformation | None, *, bars: bool
 ) -> Sentence:
@@ -74,7 +100,7 @@ def _refusal(
     auto, off = to_set("align", "auto"), to_set("align", "off")
     if finding.kind == "shift":
         return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
-    if finding.kind in ("lost", "doubled"):
+    if finding.kind in ("lost", "doubled", "detour", "twice", "half"):
         return f"{said}: pass ", auto, " to follow it, or ", off, " to compare frame n with frame n"
     return f"{said}: pass ", off, " to compare them all the same"
 
@@ -135,7 +161,13 @@ class Watch:
     def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
-            self._tell(self._aligner.end(_signatures(ref), _signatures(dis)))
+            found = self._aligner.end(_signatures(ref), _signatures(dis))
+            short = found is not None and 2 * found.frames < self._aligner.pairs
+            if found is not None and found.kind in _SHORT and short:
+                self._refuse = False  # all pairs are scored, and most are right
+            elif found is not None and found.kind == "detour":
+                found = None  # as pictures that were moved look: a lag of all pairs is told otherwise
+            self._tell(found)
         if self._aligner is None:
             return
         aligner, self._aligner = self._aligner, None
@@ -158,7 +190,7 @@ class Watch:
         if finding is None or self._aligner is None:
             return
         aligner, self._aligner, lag = self._aligner, None, finding.lag
-        if finding.kind in ("shift", "lost", "doubled", "other"):
+        if finding.kind in ("shift", "lost", "doubled", "detour", "other"):
             found = moved(*self._likeness.recent, lag, least=LIKELY) or moved(*aligner.recent, lag)
             if found is not None:
                 self._tell_transformed(found)
@@ -170,8 +202,9 @@ class Watch:
         if self._refuse:
             perhaps = (zoomed(*self._likeness.recent, lag) or zoomed(*aligner.recent, lag)) if lag else None
             raise PairingError(*_refusal(finding, self._plan, self._skips, perhaps, bars=self._bars()))
-        text = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
-        self._notes.append(warning(CODE, text))
+        said = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
+        follow = ("; pass ", to_set("align", "auto"), " to follow it") if finding.kind == "detour" else ()
+        self._notes.append(warning(CODE, said, *follow))
 
     def _tell_transformed(self, found: Transformation) -> None:
         """Say what was done to the pictures; those that are flipped or turned are refused."""

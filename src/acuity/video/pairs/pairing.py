@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import Watch
+from acuity.video.pairs.alignment import Decision, Watch
 from acuity.video.pairs.clock import Clock, Timeline
 from acuity.video.pairs.content import Look, find_bars, remarks
 from acuity.video.pairs.pair_options import AUTO, PairOptions
@@ -19,7 +19,7 @@ from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Producer
-from acuity.video.pairs.survey import Decision, Survey
+from acuity.video.pairs.survey import Survey
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
@@ -303,7 +303,8 @@ class Pairing:
             self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored{why}"))
 
     def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
-        if self.pairs and self._closer.alive and (ref is None) != (dis is None):
+        surveyed = self._survey is not None  # which has told it
+        if self.pairs and self._closer.alive and not surveyed and (ref is None) != (dis is None):
             self._ended(ref is None, self.pairs)
 
     def _ended(self, ref_first: bool, count: int) -> None:
@@ -312,7 +313,7 @@ class Pairing:
         if all(note.code != "frame-count" for note in self.notes):
             pairs = "pair is" if count == 1 else f"{count} pairs are"
             text = f"'{first}' ended before '{last}': the first {pairs} scored"
-            if self.options.align != "auto" and count > 1:
+            if count > 1:
                 text += "; if a frame is missing on the way, those after it don't match"
             self.notes.append(warning("frame-count", text))
 

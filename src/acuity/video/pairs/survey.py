@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, frames_in_words, statement
+from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, statement
 from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
@@ -40,28 +39,6 @@ _HELD: Final = 4  # frames for which pictures are held
 
 Take = Callable[[], Picture | None]
 Known = Mapping[int, Signature]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
-
-    pair: int
-    reason: str
-    leave_out_ref: int = 0
-    leave_out_dis: int = 0
-    statement: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def text(self) -> str:
-        for count, which in ((self.leave_out_ref, "reference"), (self.leave_out_dis, "distorted video")):
-            if count:
-                left = frames_in_words(count)
-                return f"{self.statement}: {left} of the {which} left out before pair {self.pair}"
-        return f"{self.statement}: these frames are compared all the same"
 
 
 class _Match(NamedTuple):
@@ -91,6 +68,7 @@ class Survey:
         self._passed: list[tuple[int, int]] = []  # pairs that it doesn't see: the first, and how many
         self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
         self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
+        self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
         self._doubt = 0.0
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
@@ -110,16 +88,30 @@ class Survey:
         if min(self._rest) > 0:
             text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
             yield warning(CODE, f"{text}: they are not compared")
+        elif max(self._rest) > 0:
+            yield self._ended()
+        for said in self._detours[:_SHOWN]:
+            yield warning(CODE, f"{said}: the scores compare different frames")
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
         doubt = self._doubt / max(self.pairs, 1)
-        if self._hides(_BLURRED):
+        if self._hides(_BLURRED) or (self.decisions and self._solver.hides):
             text = "a frame more or less is hard to see at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
         elif doubt > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
+
+    def _ended(self) -> Note:
+        """That one video goes on after the last pair; no wonder if the other was late by that."""
+        ref_first = self._rest[0] == 0
+        first, last = self._plan.sides if ref_first else self._plan.sides[::-1]
+        began = next((done for done in self.decisions if done.pair == 0), Decision(0, ""))
+        count, late = max(self._rest), began.leave_out_ref if ref_first else began.leave_out_dis
+        frames = "frame of {} is" if count == 1 else f"{count} frames of {{}} are"
+        text = f"the last {frames.format(last.name)} not compared: {first.name} ended before"
+        return (info if late == count else warning)("frame-count", text)
 
     def _hides(self, sharpness: float) -> bool:
         """Whether the videos move, and frames beside each other are less apart than this."""
@@ -145,7 +137,7 @@ class Survey:
                 raise
         if straight is not None and as_is:
             self.decisions, self.pairs = [], straight.pairs
-            self._doubt, self._rest, self._perhaps = 0.0, (0, 0), None
+            self._doubt, self._rest, self._perhaps, self._detours = 0.0, (0, 0), None, []
 
     def _run(self, ref: Take, dis: Take, most: int, straight: _Straight | None) -> None:
         solver, over = self._solver, [False, False]
@@ -275,18 +267,21 @@ class Survey:
         self.pairs += 1
         if (finding := self._aligner.add(ref, dis)) is not None:
             self._tell(finding)
+            self._aligner, self._began = Aligner(), self.pairs  # the frames after it are the right ones again
 
     def _tell(self, finding: Finding) -> None:
-        """Refuse what is found in the pairs that were decided on; one that stands still is a decision."""
+        """Refuse what is found in the pairs that were decided on, unless it ends; a freeze is a decision."""
         pair = self._began + finding.frame
         pair += sum(count for at, count in self._passed if self._began <= at <= pair)
         said = statement(finding, self._plan, pair)
         if finding.kind != "frozen" and (found := moved(*self._aligner.recent, finding.lag)) is not None:
             self._refuse_moved(found)
-        if finding.kind == "frozen":  # the frames after it are the right ones again
+        if finding.kind == "frozen":
             self.decisions.append(Decision(pair, "frozen", statement=said))
             self.decisions.sort(key=lambda decision: decision.pair)
-            self._aligner, self._began = Aligner(), self.pairs
+            return
+        if finding.kind == "detour" and 2 * finding.frames < self.pairs:
+            self._detours.append(said)
             return
         left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in self.decisions)
         why = (
@@ -375,7 +370,8 @@ class _Straight:
         return same and self._solver.straight and not self._solver.foreign and self._passes()
 
     def _passes(self) -> bool:
-        return not self._found and self._aligner.end() is None
+        found = None if self._found else self._aligner.end()
+        return not self._found and (found is None or found.kind == "frozen")
 
     def _pair(self, ref: Signature, dis: Signature) -> None:
         self.pairs += 1
