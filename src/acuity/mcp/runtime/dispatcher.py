@@ -58,6 +58,7 @@ class Dispatcher:
             work = self._calls.begin(exchange, connection, params)
         else:
             at_once = method in _AT_ONCE or self._server.get_request_handler(method) is None
+            work = self._calls.begin_list(exchange, connection, method, params)
         if work is None:
             work = self._served(exchange, connection, method, params)
         variables = copy_context()
