@@ -21,6 +21,7 @@ from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.fast_calls import CALL, FastCalls, Work
+from acuity.mcp.runtime.turns_end import TurnsEnd
 from acuity.mcp.wire.serving import Serving
 
 logger: Final = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._exchanges: dict[asyncio.Task[None], Exchange] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self.turn = TurnsEnd()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
         self._plain = frozenset(tool.name for tool in tools if not _is_coroutine_function(tool.run))
@@ -63,8 +65,17 @@ class Dispatcher:
             work = self._served(exchange, connection, method, params)
         variables = copy_context()
         if at_once:
+            self.turn.run(exchange, variables, self._begin, exchange, connection, work, variables)
+        else:
+            self._wait(exchange, connection, work, variables)
+
+    def _begin(self, exchange: Exchange, connection: Connection, work: Work, variables: Variables) -> None:
+        """Run a request in place, and in a task from where it has to wait."""
+        if exchange.is_over:  # it was cancelled before its turn
+            work.close()
+        else:
             try:
-                step = variables.run(work.send, None)
+                step = work.send(None)
             except StopIteration as done:
                 exchange.succeed(done.value)
             except asyncio.CancelledError:
@@ -73,9 +84,12 @@ class Dispatcher:
                 exchange.fail(problem)
             else:
                 work = continued(work, step)
-            if exchange.is_over:
-                self._let_go(connection)
-                return
+        if exchange.is_over:
+            self._let_go(connection)
+        else:
+            self._wait(exchange, connection, work, variables)
+
+    def _wait(self, exchange: Exchange, connection: Connection, work: Work, variables: Variables) -> None:
         task = self._start(_finish(exchange, work), variables)
         self._exchanges[task] = exchange
         task.add_done_callback(lambda _: self._settle(exchange, work, connection))
@@ -127,6 +141,7 @@ class Dispatcher:
 
     async def close(self) -> None:
         """Cancel what still runs."""
+        self.turn.end()
         while self._tasks:
             for task in self._tasks:
                 task.cancel()

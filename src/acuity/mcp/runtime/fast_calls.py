@@ -13,6 +13,7 @@ import marshal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from functools import partial
+from inspect import isfunction
 from typing import Any, Final, TypeAlias
 
 from mcp.server.connection import Connection
@@ -271,8 +272,10 @@ def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext
     if type(middleware) is RequestStateBoundary:
         return _sealed(middleware, call_next)
 
+    run = middleware if isfunction(middleware) else middleware.__call__  # is called quicker than its object
+
     def call(context: ServerRequestContext[Any, Any]) -> Awaitable[HandlerResult]:
-        return middleware(context, call_next)
+        return run(context, call_next)
 
     return call
 

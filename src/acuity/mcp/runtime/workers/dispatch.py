@@ -44,6 +44,7 @@ from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import HANDSHAKE
 from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.runtime.sessions.session import Session
+from acuity.mcp.runtime.turns_end import TurnsEnd
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
 from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from acuity.mcp.runtime.workers.failures import WorkerFailure
@@ -63,7 +64,6 @@ _ENDLESS: Final = frozenset({"subscriptions/listen"})
 _LONGEST_NAME: Final = 128  # characters of an unknown tool's name
 _LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_failed"}  # how they are counted
 _OVER: Final = "its client has cancelled the call, or left"
-
 
 # Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
 # Ends when more may be told; the outcome may come later.
@@ -98,6 +98,7 @@ class WorkerDispatch:
         self._discovery = Discovery(self._members, pool.submit)
         self.running: set[RunningCall] = set()  # calls that have not ended
         self._tasks: set[asyncio.Task[None]] = set()
+        self.turn = TurnsEnd()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
         self.on_notify: Notifier = _nobody
@@ -126,7 +127,8 @@ class WorkerDispatch:
             request=exchange.request,
             running=call,
         )
-        call.begin(self._run(context))
+        call.work = self._run(context)
+        self.turn.run(exchange, copy_context(), call.begin)
 
     def notification(
         self,
@@ -150,9 +152,7 @@ class WorkerDispatch:
         variables = copy_context()
         try:
             step = variables.run(work.send, None)
-        except StopIteration:
-            return
-        except MCPError:
+        except (StopIteration, MCPError):
             return
         self._keep(continued(work, step), variables)
 
