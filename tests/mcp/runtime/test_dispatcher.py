@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from acuity.mcp.principal import PRINCIPAL
-from acuity.mcp.runtime.turns_end import TurnsEnd
+from acuity.mcp.runtime.dispatcher import TurnsEnd
 from core_bench import ALICE, call, reply_of, result_of, run, running, until
 
 WORD: ContextVar[str] = ContextVar("word", default="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
@@ -21,7 +21,6 @@ from acuity.mcp.principal import Holders
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.exchange import Exchange
 from acuity.mcp.runtime.fast_calls import CALL, FastCalls, Work
-from acuity.mcp.runtime.turns_end import TurnsEnd
 from acuity.mcp.wire.serving import Serving
 
 logger: Final = logging.getLogger(__name__)
@@ -31,6 +30,43 @@ logger: Final = logging.getLogger(__name__)
 _AT_ONCE: Final = frozenset(
     {"initialize", "ping", "server/discover", "tools/list", "prompts/list", "resources/templates/list"}
 )
+
+
+class TurnsEnd:
+    """Runs the first request of a turn of the event loop at once, since it may be alone, the others at its end.
+
+    A request passes through more code than a processor's cache holds. Reading all that has come, and then
+    running all of it, takes a quarter less time than to read and run each request by itself.
+    """
+
+    __slots__ = ("_begun", "_waiting", "gathers")
+
+    def __init__(self) -> None:
+        self.gathers = False  # False: all are run at once
+        self._begun = False
+        self._waiting: list[tuple[Exchange, Variables, Callable[..., None], tuple[Any, ...]]] = []
+
+    def run(self, exchange: Exchange, variables: Variables, work: Callable[..., None], *given: Any) -> None:
+        """Call a function of a request with these variables, now or at the end of the turn."""
+        if self._begun:
+            self._waiting.append((exchange, variables, work, given))
+            return
+        if self.gathers:
+            self._begun = True
+            asyncio.get_running_loop().call_soon(self.end)
+        variables.run(work, *given)
+
+    def end(self) -> None:
+        """Run what waits; a turn begins."""
+        self._begun = False
+        waiting, self._waiting = self._waiting, []
+        for exchange, variables, work, given in waiting:
+            try:
+                variables.run(work, *given)
+            except Exception:  # the others go on
+                logger.exception("the request %r could not be answered", exchange.request_id)
+                if not exchange.is_over:
+                    exchange.cancelled()
 
 
 class Dispatcher:

@@ -37,14 +37,13 @@ from acuity.mcp.contract.writing import json_text
 from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.results import failure
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.dispatcher import continued
+from acuity.mcp.runtime.dispatcher import TurnsEnd, continued
 from acuity.mcp.runtime.exchange import Exchange, Notice
 from acuity.mcp.runtime.fast_calls import composed, dumped
 from acuity.mcp.runtime.handshakes import HandshakeExchange
 from acuity.mcp.runtime.headers import HANDSHAKE
 from acuity.mcp.runtime.replies import notification_payload
 from acuity.mcp.runtime.sessions.session import Session
-from acuity.mcp.runtime.turns_end import TurnsEnd
 from acuity.mcp.runtime.workers.call import NoticeCall, Outcome, WorkerCall
 from acuity.mcp.runtime.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from acuity.mcp.runtime.workers.failures import WorkerFailure

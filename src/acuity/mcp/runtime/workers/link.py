@@ -277,7 +277,7 @@ class Link(asyncio.Protocol):
         try:
             texts = self._decoder.feed(data)
             self._note_frames(bool(texts))
-            for text in texts:  # all of them before the first is taken, which is quicker: see turns_end.py
+            for text in texts:  # all of them before the first is taken, which is quicker: see TurnsEnd
                 self._frames.append(from_worker(text))
         except FrameError as error:
             self._take_frames()  # those before it
