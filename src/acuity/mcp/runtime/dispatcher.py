@@ -33,7 +33,7 @@ _AT_ONCE: Final = frozenset(
 
 
 class TurnsEnd:
-    """Runs the first request of a turn of the event loop at once, since it may be alone, the others at its end.
+    """Runs the first request of a turn of the loop at once, since it may be alone, and the others at its end.
 
     A request passes through more code than a processor's cache holds. Reading all that has come, and then
     running all of it, takes a quarter less time than to read and run each request by itself.
