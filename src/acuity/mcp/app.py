@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import mcp_types as types
@@ -37,6 +37,8 @@ class CatalogServer(Server[Any]):
     def __init__(self, catalog: Catalog, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self.catalog = catalog
+        # By method: the results that stay the same while the server runs, by who asks.
+        self.lists: Mapping[str, Callable[[Context], types.Result]] = {}
 
     def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:
         """Those that follow from the handlers, and what the catalog declares besides."""
@@ -79,6 +81,7 @@ def build_server(
         on_completion=offer.complete if catalog.complete else None,
         on_subscriptions_listen=catalog.listen,
     )
+    server.lists = {"tools/list": tools.list, "prompts/list": lambda _: offer.prompts}
     for method in catalog.methods:
         server.add_request_handler(method.name, method.params, method.handler)
     for extension in catalog.extensions:
@@ -129,6 +132,7 @@ class _Offer:
         self._catalog = catalog
         self._tools = tools
         self._prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in catalog.prompts}
+        self.prompts = types.ListPromptsResult(prompts=[prompt.describe() for prompt in catalog.prompts])
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         tool = self._tools.current().by_name.get(name)
@@ -140,7 +144,7 @@ class _Offer:
 
     async def list_prompts(self, _: Context, params: _Page) -> types.ListPromptsResult:
         _check_cursor(params)
-        return types.ListPromptsResult(prompts=[prompt.describe() for prompt in self._catalog.prompts])
+        return self.prompts
 
     async def get_prompt(
         self, context: Context, params: types.GetPromptRequestParams

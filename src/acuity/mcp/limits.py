@@ -18,7 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 
 from acuity.mcp.principal import PRINCIPAL, Principal
-from acuity.mcp.rates import RateLimits, SharedBuckets, whole_seconds
+from acuity.mcp.rates import Over, RateLimits, SharedBuckets, whole_seconds
 from acuity.mcp.settings import Settings
 
 Full: TypeAlias = Literal["each", "all"]
@@ -112,6 +112,10 @@ _FREE: Final = frozenset({"ping"})  # a client at its limit may still ask whethe
 _CALL: Final = "tools/call"
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # they end with their connection
 
+_SUBSCRIPTIONS: Final = "subscriptions from this address or token"
+_OF_CLIENT: Final = "requests of this client"
+_OF_ORIGIN: Final = "requests from this address or token"
+
 
 class CallLimits(ServerMiddleware[Any]):
     """Counts requests while they run, and refuses those over the limits. Notifications always pass.
@@ -168,30 +172,17 @@ class CallLimits(ServerMiddleware[Any]):
             return await call_next(ctx)
         if self._stopping:
             raise MCPError(STOPPING, "the server is stopping: connect again later")
-        client, origin = client_of(ctx), origin_of(ctx)
-        places: list[tuple[Quota, str, str]]
-        if ctx.method in _ENDLESS:
-            places = [(self._streams, origin, "subscriptions from this address or token")]
-        else:
-            places = [
-                (self._clients, client, "requests of this client"),
-                (self._origins, origin, "requests from this address or token"),
-            ]
-        for quota, holder, what in places:
-            if (full := quota.full(holder)) is not None:
-                self._refuse(quota, full, what)
-        await self._check_rate(ctx, origin)  # last, because it takes from the allowance
-        for quota, holder, _ in places:
-            quota.take(holder)
-        try:
-            return await call_next(ctx)
-        finally:
-            for quota, holder, _ in places:
-                quota.give_back(holder)
-            if self._ended is not None:
-                self._ended.set()
-
-    async def _check_rate(self, ctx: ServerRequestContext[Any, Any], origin: str) -> None:
+        origin = origin_of(ctx)
+        holders, of_holder, holder = self._streams, _SUBSCRIPTIONS, origin
+        ends = ctx.method not in _ENDLESS
+        if ends:
+            holders, of_holder, holder = self._clients, _OF_CLIENT, client_of(ctx)
+        origins = self._origins
+        if (full := holders.full(holder)) is not None:
+            self._refuse(holders, full, of_holder)
+        if ends and (full := origins.full(origin)) is not None:
+            self._refuse(origins, full, _OF_ORIGIN)
+        # Last, because this takes from the allowance.
         principal = PRINCIPAL.get()
         own = principal.rate if principal is not None else None
         params = ctx.params if ctx.method == _CALL else None
@@ -200,11 +191,25 @@ class CallLimits(ServerMiddleware[Any]):
         else:
             over = await self._rates.check_shared(self.shared, origin, own, params)
         if over is not None:
-            self.refused["rate"] += 1
-            seconds = whole_seconds(over.seconds)
-            what = "requests" if over.tools is None else f"calls of '{over.tools}'"
-            sentence = f"{what} come faster than {over.rate}, their rate: try again in {seconds} s"
-            raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
+            self._refuse_rate(over)
+        holders.take(holder)
+        if ends:
+            origins.take(origin)
+        try:
+            return await call_next(ctx)
+        finally:
+            holders.give_back(holder)
+            if ends:
+                origins.give_back(origin)
+            if self._ended is not None:
+                self._ended.set()
+
+    def _refuse_rate(self, over: Over) -> NoReturn:
+        self.refused["rate"] += 1
+        seconds = whole_seconds(over.seconds)
+        what = "requests" if over.tools is None else f"calls of '{over.tools}'"
+        sentence = f"{what} come faster than {over.rate}, their rate: try again in {seconds} s"
+        raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
 
     def _refuse(self, quota: Quota, full: Full, what: str) -> NoReturn:
         self.refused["calls"] += 1

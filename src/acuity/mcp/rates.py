@@ -132,6 +132,8 @@ class RateLimits:
         `own` is the principal's own rate, which replaces the server's. `params` are those of a tools/call.
         Nothing is taken from any allowance if one is empty.
         """
+        if own is None and self._rate is None and not self._tools:
+            return None
         held = self._held(principal, own, params)
         longest: Over | None = None
         for holder, limit, entry in held:

@@ -95,6 +95,8 @@ def _text(text: str) -> types.TextContent:
 
 def visible(text: str) -> str:
     """JSON in which characters that control terminals or the order of others are escaped."""
+    if text.isascii() and "\x7f" not in text:  # as nearly all are: all that JSON leaves is visible
+        return text
     return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from acuity.mcp.operations.latencies import WINDOW, Latencies, Recent, quantile
+from acuity.mcp.operations.latencies import WINDOW, Latencies, quantile
 from acuity.mcp.operations.metrics import Metrics
 
 
@@ -33,14 +33,13 @@ def test_quantiles_are_exact_and_of_the_last_observations(latencies: Latencies) 
     assert [quantile(figures.window, share) for share in (0.5, 0.95, 0.99, 1.0)] == [750, 1200, 1240, 1250]
 
 
-def test_quantiles_of_few_observations_and_of_none() -> None:
-    recent = Recent()
-    assert quantile(recent.ordered(), 0.5) is None
+def test_quantiles_of_few_observations_and_of_none(latencies: Latencies) -> None:
+    assert quantile(latencies.newest(), 0.5) is None
     for seconds in (0.317, 0.257, 0.270):
-        recent.add(seconds)
-    assert [quantile(recent.ordered(), share) for share in (0.5, 0.99)] == [0.270, 0.317]
-    assert recent.ordered(newest=2) == (0.257, 0.270)
-    assert recent.ordered(newest=0) == ()
+        latencies.observe("a", seconds)
+    assert [quantile(latencies.newest(), share) for share in (0.5, 0.99)] == [0.270, 0.317]
+    assert latencies.newest(2) == (0.257, 0.270)
+    assert latencies.newest(0) == ()
 
 
 def test_goals_between_a_tenth_of_a_second_and_one_have_buckets() -> None:

@@ -17,6 +17,7 @@ from acuity.mcp.catalog import Answer, Call, Catalog, Context, Prompt, Tool
 from acuity.mcp.limits import CallLimits
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatcher import Dispatcher
 from acuity.mcp.runtime.exchange import Later
 from acuity.mcp.runtime.journal.journal import NoJournal
 from acuity.mcp.runtime.sessions.registry import Sessions
@@ -274,7 +275,14 @@ class Running:
         self.serving = Serving(self.server, limits, {}, **options)
         self.now = 1000.0
         self.sessions = Sessions(limits, NoJournal(), self.counters, clock=lambda: self.now)
-        self.core = Streamable(self.serving, self.sessions, self.counters, later=later or self.timers.later)
+        self.dispatcher = Dispatcher(self.serving)
+        self.core = Streamable(
+            self.serving,
+            self.sessions,
+            self.counters,
+            later=later or self.timers.later,
+            dispatch=self.dispatcher,
+        )
         self.client = CoreClient(self.core)
 
 

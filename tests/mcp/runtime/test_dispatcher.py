@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
 
 from acuity.mcp.principal import PRINCIPAL
+from acuity.mcp.runtime.dispatcher import TurnsEnd
 from core_bench import ALICE, call, reply_of, result_of, run, running, until
 
 WORD: ContextVar[str] = ContextVar("word", default="")
@@ -175,5 +176,70 @@ def test_notifications_go_through_the_middleware_and_fail_alone() -> None:
             assert client.post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).status == 202
             assert seen == ["notifications/initialized", "notifications/roots/list_changed"]
             assert client.post(call(1, "plain")).status == 200
+
+    run(main)
+
+
+def test_the_first_request_of_a_turn_runs_at_once_and_the_others_together_at_its_end() -> None:
+    async def main() -> None:
+        async with running() as served:
+            client = served.client.begin()
+            served.dispatcher.turn.gathers = True
+            seen: list[Any] = []
+
+            async def noting(context: Any, call_next: Any) -> Any:
+                seen.append((context.request_id, WORD.get(), PRINCIPAL.get()))
+                WORD.set("used")
+                return await call_next(context)
+
+            served.server.middleware.append(noting)
+            answers = [client.post(call(number, "plain")) for number in (1, 2, 3)]
+            assert [answer.gone for answer in answers] == [True, False, False]
+            await asyncio.sleep(0)
+            assert [reply_of(answer)["id"] for answer in answers] == [1, 2, 3]
+            assert seen == [(number, "", ALICE) for number in (1, 2, 3)]  # each with its own variables
+
+    run(main)
+
+
+def test_a_call_that_is_cancelled_before_its_turn_is_answered_as_such() -> None:
+    async def main() -> None:
+        async with running() as served:
+
+            async def pacing(context: Any, call_next: Any) -> Any:
+                if context.request_id == 3:
+                    await asyncio.Event().wait()
+                return await call_next(context)
+
+            served.server.middleware.append(pacing)
+            client = served.client.begin()
+            served.dispatcher.turn.gathers = True
+            answers = [client.post(call(number, "plain")) for number in (1, 2, 3)]
+            for number in (2, 3):
+                params = {"requestId": number}
+                client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+            await until(lambda: all(answer.gone for answer in answers))
+            assert ["error" in reply_of(answer) for answer in answers] == [False, True, True]
+
+    run(main)
+
+
+def test_a_request_that_fails_at_the_end_of_a_turn_leaves_the_others_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Waiting:
+        request_id, is_over = 7, False
+
+        def cancelled(self) -> None:
+            self.is_over = True
+
+    async def main() -> None:
+        turn, waiting, ran = TurnsEnd(), Waiting(), []
+        turn.gathers = True
+        for work in (lambda: None, lambda: 1 / 0, lambda: ran.append("last")):
+            turn.run(waiting, copy_context(), work)  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        assert (ran, waiting.is_over) == (["last"], True)
+        assert "the request 7 could not be answered" in caplog.text
 
     run(main)

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mcp.server.runner import ServerRunner
+from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
+from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.fast_calls import FastCalls
 from acuity.mcp.runtime.heartbeats import Heartbeats
@@ -20,7 +22,7 @@ from acuity.mcp.runtime.replies import error_of, error_payload, result_payload
 from acuity.mcp.runtime.single_exchange import SingleExchange
 from acuity.mcp.wire.http.request import Request
 from acuity.mcp.wire.messages import PlainRequest
-from core_bench import CoreBench, Timers, build_server, modern, run, running
+from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, run, running
 from effort import examples
 from fake_responder import FakeResponder
 
@@ -142,3 +144,60 @@ def test_middleware_may_change_parameters_and_answer_by_itself() -> None:
             assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
 
     run(main)
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("method", ["tools/list", "prompts/list"])
+def test_a_list_is_kept_for_those_who_may_see_the_same(version: str, method: str) -> None:
+    async def main() -> None:
+        server = build_server(CoreBench().catalog(), name="bench", version="1")
+        fast, params = FastCalls(server, {}), {"_meta": _ENVELOPE}
+        few = Principal.of_token("bob", tools=frozenset({"plain"}))
+        firsts = {}
+        for principal in (Principal.of_address("::1"), ALICE, BOB, few):
+            PRINCIPAL.set(principal)
+
+            def listed() -> Any:
+                return fast.begin_list(_exchange(params), EnvelopeConnection(version), method, params)
+
+            first, second = await listed(), await listed()
+            assert second is first
+            runner = ServerRunner(server, EnvelopeConnection(version), {})
+            slow = runner.on_request(_exchange(params), method, params)
+            assert result_payload(1, second) == result_payload(1, await slow)
+            firsts[principal.key] = first
+        assert firsts[ALICE.key] is not firsts[few.key] or method == "prompts/list"
+
+    asyncio.run(main())
+
+
+def test_a_list_that_has_changed_is_made_again() -> None:
+    async def main() -> None:
+        server = build_server(CoreBench().catalog(), name="bench", version="1")
+        present = ListToolsResult(tools=[])
+
+        async def listed(*_: Any) -> Any:
+            return present
+
+        server.add_request_handler("tools/list", PaginatedRequestParams, listed)
+        server.lists = {"tools/list": lambda _: present}
+        fast, sizes = FastCalls(server, {}), []
+        for _ in range(2):
+            for _ in range(2):
+                work = fast.begin_list(_exchange({}), EnvelopeConnection("2025-11-25"), "tools/list", {})
+                assert work is not None
+                sizes.append(len((await work)["tools"]))
+            present = ListToolsResult(tools=[Tool(name="new", input_schema={"type": "object"})])
+        assert sizes == [0, 0, 1, 1]
+
+    asyncio.run(main())
+
+
+def test_a_list_with_a_cursor_or_a_bad_envelope_goes_the_long_way() -> None:
+    fast = FastCalls(build_server(CoreBench().catalog(), name="bench", version="1"), {})
+    for version, params in (
+        ("2025-11-25", {"cursor": "x"}),
+        ("2026-07-28", {}),
+        ("2026-07-28", {"_meta": 1}),
+    ):
+        assert fast.begin_list(_exchange(params), EnvelopeConnection(version), "tools/list", params) is None

@@ -60,7 +60,7 @@ class History:
                 "requests": requests,
                 "errors": errors,
                 "refused": refused,
-                **quantiles(sources.metrics.request_seconds.all.ordered(requests)),
+                **quantiles(sources.metrics.request_seconds.newest(requests)),
             }
         )
 
@@ -72,7 +72,7 @@ class History:
         """Since the start: requests that were answered, calls that failed, requests that were refused."""
         metrics, runtime = self._sources.metrics, self._sources.runtime
         refused = 0 if runtime is None else sum(runtime.counters.refused.values())
-        return metrics.request_seconds.all.count, metrics.errors, refused
+        return metrics.request_seconds.count, metrics.errors, refused
 
 
 def together(documents: Iterable[Document]) -> Document:

@@ -117,7 +117,7 @@ def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] |
         if outcomes is not None:
             rows[name]["outcomes"] = dict(outcomes.get(name, {}))
     bounds = [1000 * bound for bound in latencies.bounds]
-    return {"bounds_ms": bounds, "all": quantiles(latencies.all.ordered()), "rows": rows}
+    return {"bounds_ms": bounds, "all": quantiles(latencies.newest()), "rows": rows}
 
 
 def quantiles(ordered: Sequence[float]) -> Document:

@@ -80,10 +80,9 @@ def circumstances(
     return json_text(fields)[1:-1]
 
 
-def with_headers(members: bytes, headers: Mapping[str, str]) -> bytes:
-    """The members of circumstances() with headers that are another call by call."""
-    joint = b"" if members.endswith(b"{}") else b","
-    return b"".join((members[:-1], joint, json_text(headers)[1:]))
+def with_headers(members: bytes, headers: bytes) -> bytes:
+    """The members of circumstances() with headers that are another call by call: JSON members and a brace."""
+    return b"%b%b%b" % (members[:-1], b"" if members.endswith(b"{}") else b",", headers)
 
 
 def message(call: str, members: bytes, jsonrpc: bytes) -> bytes:

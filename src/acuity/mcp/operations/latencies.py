@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, islice
 from math import ceil
 from typing import Final
 
@@ -24,29 +25,6 @@ class LatencyFigures:
     seconds: float  # all together
     counts: tuple[int, ...]  # between the bounds, and beyond the last
     window: tuple[float, ...]  # the last observations, in order of their seconds
-
-
-class Recent:
-    """The last observations."""
-
-    __slots__ = ("_kept", "count")
-
-    def __init__(self) -> None:
-        self.count = 0  # of all there were
-        self._kept = array("d")
-
-    def add(self, seconds: float) -> None:
-        if self.count < WINDOW:
-            self._kept.append(seconds)
-        else:
-            self._kept[self.count % WINDOW] = seconds
-        self.count += 1
-
-    def ordered(self, newest: int = WINDOW) -> tuple[float, ...]:
-        """Those that are kept of the newest so many, the shortest first."""
-        oldest = self.count % WINDOW if self.count > WINDOW else 0
-        kept = self._kept[oldest:] + self._kept[:oldest]
-        return tuple(sorted(kept[-newest:])) if newest else ()
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
@@ -90,8 +68,10 @@ class Latencies(Collector):
         self.bounds = tuple(buckets)  # seconds
         self._counts = {value: [0] * (len(self.bounds) + 1) for value in values}
         self._sums = dict.fromkeys(self._counts, 0.0)
-        self._recent: dict[str, Recent] = {}  # of those that were observed
-        self.all = Recent()
+        # The last ones of each that was observed, and of all. What adds to them runs in C.
+        self._recent: defaultdict[str, deque[float]] = defaultdict(partial(deque, maxlen=WINDOW))
+        self._all: deque[float] = deque(maxlen=WINDOW)
+        self.count = 0  # of all there were
 
     def add(self, value: str) -> None:
         """Know another value of the label."""
@@ -102,17 +82,19 @@ class Latencies(Collector):
         """Add one; raises KeyError for a value of the label that isn't known."""
         self._counts[value][bisect_left(self.bounds, seconds)] += 1
         self._sums[value] += seconds
-        recent = self._recent.get(value)
-        if recent is None:
-            recent = self._recent[value] = Recent()
-        recent.add(seconds)
-        self.all.add(seconds)
+        self._recent[value].append(seconds)
+        self._all.append(seconds)
+        self.count += 1
+
+    def newest(self, number: int = WINDOW) -> tuple[float, ...]:
+        """Those that are kept of the newest so many, of all values of the label, the shortest first."""
+        return tuple(sorted(islice(reversed(self._all), number)))
 
     def figures(self) -> dict[str, LatencyFigures]:
         """What was observed, of the values that were."""
         return {
             value: LatencyFigures(
-                recent.count, self._sums[value], tuple(self._counts[value]), recent.ordered()
+                sum(self._counts[value]), self._sums[value], tuple(self._counts[value]), tuple(sorted(recent))
             )
             for value, recent in self._recent.items()
         }

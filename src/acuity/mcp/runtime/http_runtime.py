@@ -15,6 +15,7 @@ from acuity.mcp.runtime.cluster.peers_port import PeersHandler
 from acuity.mcp.runtime.cluster.places import Ownership
 from acuity.mcp.runtime.cluster.traffic import traffic
 from acuity.mcp.runtime.counters import RuntimeCounters
+from acuity.mcp.runtime.dispatcher import Dispatcher
 from acuity.mcp.runtime.draining import Drain
 from acuity.mcp.runtime.journal.open_journal import open_journal
 from acuity.mcp.runtime.sessions.registry import Sessions
@@ -68,12 +69,13 @@ async def http_runtime(
         sessions, ownership, notify = await stack.enter_async_context(
             _sessions(serving.limits, store, counters, state)
         )
-        dispatch = None
+        dispatch: Dispatcher | WorkerDispatch = Dispatcher(serving)
         if workers is not None:
             dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
             dispatch.on_notify, dispatch.patience = notify, serving.limits.send_timeout
             if cluster is not None:
                 workers.cluster = cluster.name
+        dispatch.turn.gathers = True
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
         drain = Drain(
             sessions,

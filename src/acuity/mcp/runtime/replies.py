@@ -22,8 +22,22 @@ _LATER: Final = {BUSY: 429, STOPPING: 503, UNAVAILABLE: 503}
 _STATELESS: Final = {**ERROR_CODE_HTTP_STATUS, **_LATER}
 
 
+class EncodedResult(dict[str, Any]):
+    """A result that was sent before and is the same again; it is not to be changed."""
+
+    __slots__ = ("source", "text")
+
+    def __init__(self, result: Mapping[str, Any], source: object) -> None:
+        """`source` is what it was made of."""
+        super().__init__(result)
+        self.text = pydantic_core.to_json(result, inf_nan_mode="null")
+        self.source = source
+
+
 def result_payload(request_id: RequestId, result: Mapping[str, Any]) -> bytes:
     """The reply with a result, as one line of JSON."""
+    if type(result) is EncodedResult:
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (pydantic_core.to_json(request_id), result.text)
     return pydantic_core.to_json({"jsonrpc": "2.0", "id": request_id, "result": result}, inf_nan_mode="null")
 
 

@@ -106,6 +106,9 @@ class SessionExchange(HttpExchange):
 
     def wait(self, task: Cancellable) -> None:
         super().wait(task)
+        if self._reason is not None:  # it was cancelled before its turn
+            task.cancel()
+            return
         self._responder.on_gone(self._left)
         if self.stream is not None or self._is_unreachable:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.features import EXTRACTORS, Extractor, get_extractor
@@ -25,16 +26,19 @@ _BRIEF: Final = ("name", "backend", "source", "summary")
 def tools(_: Services) -> list[Tool]:
     """list_extractors."""
     known = {name: _describe(extractor) for name, extractor in EXTRACTORS.items()}
-    brief = ordered_answer({"extractors": [_brief(document) for document in known.values()]})
+
+    @cache  # these answers never change, and the longest takes 10 ms to write
+    def answered(name: str | None, detail: bool) -> Answer:
+        if name is not None:
+            return ordered_answer({"extractors": [known[name]]})
+        shown = list(known.values()) if detail else [_brief(document) for document in known.values()]
+        return ordered_answer({"extractors": shown})
 
     def run(call: Call) -> Answer:
         name = call.arguments.get("name")
         if name is not None:
             get_extractor(name)  # raises for an unknown name, with the known ones
-            return ordered_answer({"extractors": [known[name]]})
-        if call.arguments["detail"]:
-            return ordered_answer({"extractors": list(known.values())})
-        return brief
+        return answered(name, call.arguments["detail"])
 
     properties = {
         "name": {**text("Only this one, with everything about it."), "minLength": 1, "maxLength": 128},

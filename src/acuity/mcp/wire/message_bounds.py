@@ -78,9 +78,9 @@ def _members(document: dict[str, Any], levels: int) -> int:
         raise RecursionError
     count = len(document)
     for value in document.values():
-        if type(value) is dict:
+        if (kind := type(value)) is dict:
             count += _members(value, levels - 1)
-        elif type(value) is list:
+        elif kind is list:
             count += _members_in(value, levels - 1)
     return count
 
@@ -90,8 +90,8 @@ def _members_in(values: list[Any], levels: int) -> int:
         raise RecursionError
     count = 0
     for value in values:
-        if type(value) is dict:
+        if (kind := type(value)) is dict:
             count += _members(value, levels - 1)
-        elif type(value) is list:
+        elif kind is list:
             count += _members_in(value, levels - 1)
     return count

@@ -116,8 +116,8 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            for text in self._decoder.feed(data):
-                self._received(from_runtime(text))
+            for envelope in [from_runtime(text) for text in self._decoder.feed(data)]:
+                self._received(envelope)
         except FrameError as error:
             logger.warning("the runtime sent %s: its connection is closed", error)
             self._abort()

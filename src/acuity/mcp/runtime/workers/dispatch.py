@@ -37,7 +37,7 @@ from acuity.mcp.contract.writing import json_text
 from acuity.mcp.principal import Holders, Principal
 from acuity.mcp.results import failure
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.dispatcher import continued
+from acuity.mcp.runtime.dispatcher import TurnsEnd, continued
 from acuity.mcp.runtime.exchange import Exchange, Notice
 from acuity.mcp.runtime.fast_calls import composed, dumped
 from acuity.mcp.runtime.handshakes import HandshakeExchange
@@ -63,7 +63,6 @@ _ENDLESS: Final = frozenset({"subscriptions/listen"})
 _LONGEST_NAME: Final = 128  # characters of an unknown tool's name
 _LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_failed"}  # how they are counted
 _OVER: Final = "its client has cancelled the call, or left"
-
 
 # Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
 # Ends when more may be told; the outcome may come later.
@@ -98,6 +97,7 @@ class WorkerDispatch:
         self._discovery = Discovery(self._members, pool.submit)
         self.running: set[RunningCall] = set()  # calls that have not ended
         self._tasks: set[asyncio.Task[None]] = set()
+        self.turn = TurnsEnd()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
         self.on_notify: Notifier = _nobody
@@ -126,7 +126,8 @@ class WorkerDispatch:
             request=exchange.request,
             running=call,
         )
-        call.begin(self._run(context))
+        call.work = self._run(context)
+        self.turn.run(exchange, copy_context(), call.begin)
 
     def notification(
         self,
@@ -150,9 +151,7 @@ class WorkerDispatch:
         variables = copy_context()
         try:
             step = variables.run(work.send, None)
-        except StopIteration:
-            return
-        except MCPError:
+        except (StopIteration, MCPError):
             return
         self._keep(continued(work, step), variables)
 

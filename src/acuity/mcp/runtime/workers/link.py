@@ -25,6 +25,7 @@ from acuity.mcp.contract.envelopes import (
     Bye,
     CloseStream,
     Failure,
+    FromWorker,
     Messages,
     Notify,
     NotifyOutcome,
@@ -104,7 +105,7 @@ class Link(asyncio.Protocol):
         self._frame_seconds = frame_seconds
         self._silent_seconds = silent_seconds
         self._decoder = FrameDecoder()
-        self._frames: deque[bytes] = deque()  # that have come while the link was held
+        self._frames: deque[FromWorker] = deque()  # that have come, and wait while the link is held
         self._holds = 0  # by those for whom no more is read
         self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
@@ -275,11 +276,12 @@ class Link(asyncio.Protocol):
         doubted = self._doubted
         try:
             texts = self._decoder.feed(data)
+            self._note_frames(bool(texts))
+            for text in texts:  # all of them before the first is taken, which is quicker: see TurnsEnd
+                self._frames.append(from_worker(text))
         except FrameError as error:
+            self._take_frames()  # those before it
             self.fail("worker_protocol", f"it broke the contract: {error}")
-            return
-        self._note_frames(bool(texts))
-        self._frames.extend(texts)
         self._take_frames()
         if doubted and not self._doubted and not self._ended:
             logger.info("worker %s answers again", self.label, extra={"event": "worker_answers"})
@@ -288,9 +290,7 @@ class Link(asyncio.Protocol):
     def _take_frames(self) -> None:
         while self._frames and not self._holds and not self._ended:
             try:
-                self._take(from_worker(self._frames.popleft()))
-            except FrameError as error:
-                self.fail("worker_protocol", f"it broke the contract: {error}")
+                self._take(self._frames.popleft())
             except Exception:  # the runtime's own fault: other calls go on
                 logger.exception("a frame of worker %s could not be processed", self.label)
 

@@ -34,6 +34,7 @@ _SHOWN: Final = frozenset(
         "user-agent",
     }
 )
+_OWN: Final = b'"%b":"%%b"}' % REQUEST_ID.encode()  # ids need no escapes
 _TRACE: Final = ("traceparent", "tracestate")
 _SHOWN_PARAMETERS: Final = "mcp-param-"
 _MOST: Final = 2048  # members that are kept
@@ -73,7 +74,7 @@ class Members:
             )
             if not state:
                 self._keep(key, found)
-        return writing.with_headers(found, _own_headers(request))
+        return _with_own(found, request)
 
     def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
         """Those of a call without a session; its `_meta` may say which client it is."""
@@ -104,7 +105,7 @@ class Members:
                 path=request.path,
             )
             self._keep(key, found)
-        return writing.with_headers(found, _own_headers(request))
+        return _with_own(found, request)
 
     def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
         if len(members) <= _LONGEST:
@@ -122,11 +123,15 @@ def span_headers() -> dict[str, str]:
     return {**found, "tracestate": span.trace_state.to_header()} if span.trace_state else found
 
 
-def _own_headers(request: Request) -> dict[str, str]:
-    """The headers of this call alone: they are not kept."""
-    given = request.headers
-    traces = span_headers() or {name: given[name] for name in _TRACE if name in given}
-    return {**traces, REQUEST_ID: request.id}
+def _with_own(members: bytes, request: Request) -> bytes:
+    """The members with the headers of this call alone, which are not kept."""
+    given, traces = request.headers, span_headers() if request.spanned else {}
+    if not traces:
+        traces = {name: given[name] for name in _TRACE if name in given}
+    own = _OWN % request.id.encode()
+    if traces:
+        own = b"%b,%b" % (writing.json_text(traces)[1:-1], own)
+    return writing.with_headers(members, own)
 
 
 def _headers(request: Request) -> dict[str, str]:

@@ -190,11 +190,11 @@ class WorkerPool:
         session_id = call.session_id
         bound = self._bound.get(session_id) if session_id is not None and self._bound else None
         if bound is not None and bound.usable:
-            return bound if bound.has_room(len(self._queue)) else None
-        best, least, slots = None, 0, self._slots
+            return bound if bound.link.has_room(len(self._queue)) else None
+        best, least, slots, waiting = None, 0, self._slots, len(self._queue)
         for step in range(len(slots)):
             worker = slots[(self._turn + step) % len(slots)].current
-            if worker is None or not worker.has_room(len(self._queue)):
+            if worker is None or not worker.usable or not worker.link.has_room(waiting):
                 continue
             weight = worker.weight(session_id is not None and self._binds(worker))
             if best is None or weight < least:

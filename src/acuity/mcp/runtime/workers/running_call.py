@@ -66,9 +66,9 @@ class RunningCall(WorkerCall):
         "_timer",
         "_variables",
         "_waits",
-        "_work",
         "connection",
         "exchange",
+        "work",
     )
 
     def __init__(self, home: CallHome, exchange: Exchange, connection: Connection) -> None:
@@ -77,7 +77,7 @@ class RunningCall(WorkerCall):
         self.exchange = exchange
         self.connection = connection
         self._variables = copy_context()
-        self._work: Coroutine[Any, Any, Any] | None = None
+        self.work: Coroutine[Any, Any, Any] | None = None  # around this; None: it is over
         self._waits = False  # for the outcome, outside of a task
         self._task: asyncio.Task[None] | None = None
         self._future: asyncio.Future[None] | None = None  # that a task waits for
@@ -91,12 +91,12 @@ class RunningCall(WorkerCall):
 
     # ---- its steps --------------------------------------------------------------------------
 
-    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+    def begin(self) -> None:
         """Make the first step of the coroutine, in which this is awaited."""
-        self._work = work
-        self._step()
-        if not self.exchange.is_over:
-            self.exchange.wait(self)
+        if self.work is not None:  # or it was cancelled before
+            self._step()
+            if not self.exchange.is_over:
+                self.exchange.wait(self)
 
     def __await__(self) -> Generator[Any, Any, Outcome]:
         if self._outcome is None:
@@ -109,7 +109,7 @@ class RunningCall(WorkerCall):
         return self._outcome
 
     def _step(self, problem: BaseException | None = None) -> None:
-        work, exchange = self._work, self.exchange
+        work, exchange = self.work, self.exchange
         assert work is not None
         self._waits = False
         try:
@@ -156,13 +156,13 @@ class RunningCall(WorkerCall):
         for task in self._asking or ():
             task.cancel()
         self._release()
-        self._work = None
+        self.work = None
         self.exchange.task = None  # which holds this
         self._home.over(self)
 
     def cancel(self) -> None:
         """Stop it, because its client or the server asks for that."""
-        work = self._work
+        work = self.work
         if self._task is not None:
             self._task.cancel()
         elif work is not None:
@@ -200,7 +200,7 @@ class RunningCall(WorkerCall):
         if self._inbox is not None:
             self._inbox.clear()
         self._release()
-        if self._work is None:
+        if self.work is None:
             return
         self._home.flooded(self)
         self._outcome = WorkerFailure("worker_protocol", sentence)

@@ -102,9 +102,6 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def has_room(self, waiting: int) -> bool:
-        return self.usable and self.link.has_room(waiting)
-
     def weight(self, for_session: bool) -> int:
         """How much it has to do already: the one with the least is given a call, or a session."""
         weight = self.link.in_flight

@@ -11,6 +11,7 @@ import re
 import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -289,12 +290,12 @@ class Guarded:
             return
         request.principal = found
         request.on_refused = self._on_refused
-        before, other = PRINCIPAL.set(found), CURRENT_ID.set(request.id)
-        try:
-            self._handler(request, responder)
-        finally:
-            PRINCIPAL.reset(before)
-            CURRENT_ID.reset(other)
+        copy_context().run(self._handle, request, responder)
+
+    def _handle(self, request: Request, responder: Responder) -> None:
+        PRINCIPAL.set(request.principal)
+        CURRENT_ID.set(request.id)
+        self._handler(request, responder)
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
         self._refused[refusal.word] += 1
