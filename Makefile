@@ -10,7 +10,7 @@ TSAN := build/tsan
 
 NATIVE := CMakeLists.txt $(shell find native -type f)
 SOURCES := pyproject.toml $(NATIVE) \
-	$(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*')
+	$(shell find src -type f -not -name '_native.*' -not -path '*/__pycache__/*')
 
 .PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
@@ -28,6 +28,7 @@ test-cuda: $(INSTALLED)  ## the tests that need an NVIDIA card, on this machine'
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m nanobind.stubgen -q -m acuity._native -o src/acuity/_native.pyi
 	$(BIN)/mypy --strict src
 
 bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf

@@ -29,8 +29,8 @@ import numpy as np
 import cuda_golden
 import cuda_peer
 from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.batch import FRAME, Batch, Bench
-from acuity.devices.cuda.device import CudaDevice
 from acuity.devices.cuda.fitting import batch_frames
 from acuity.devices.cuda.hardware.cards import CARDS
 from acuity.devices.cuda.table import TWINS

@@ -17,7 +17,7 @@ from typing import Any
 import av
 import numpy as np
 
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.nvdec.library import abilities, load_functions
 from acuity.devices.cuda.nvdec.packet_stream import PacketStream
 from acuity.scoring.request import Request

@@ -1,5 +1,5 @@
 // The Python module acuity._native. It checks arguments, releases the interpreter lock and calls the
-// kernels; src/acuity/_native.pyi describes it for people and type checkers.
+// kernels. The docstrings of the bindings also become those of _native.pyi, which the build generates from it.
 #include <cerrno>
 #include <system_error>
 
@@ -46,14 +46,19 @@ void translate(const std::exception_ptr& error, void*) {
 NB_MODULE(_native, m) {
     nb::set_leak_warnings(false);  // a forked process doesn't free what its parent still uses
     using namespace acuity;
-    m.doc() = "Acuity's kernels";
+    m.doc() = "The kernels and the bridge, compiled from native/.\n\n"
+              "Objects here belong to one thread at a time, except Ring and Bridge, which connect two, and LumaLook.";
     nb::register_exception_translator(translate);
 
-    nb::class_<Workspace>(m, "Workspace").def(nb::init<>()).def_prop_ro("size", &Workspace::size);
+    nb::class_<Workspace>(m, "Workspace", "Scratch memory that extractors of one thread share.")
+        .def(nb::init<>())
+        .def_prop_ro("size", &Workspace::size);
 
-    m.def("instruction_sets", &instruction_sets);
+    m.def("instruction_sets", &instruction_sets,
+          "Instruction sets of this build, fastest first, and whether this machine runs each.");
     m.def("select_instruction_set", [](const std::string& name) { return std::string(select_kernels(name).name); },
-          "name"_a = "");
+          "name"_a = "",
+          "The instruction set for that name; raises BackendError. No name: ACUITY_CPU, or else the fastest.");
     bind_bridge(m);
     bind_reading(m);
     bind_alignment(m);

@@ -101,8 +101,12 @@ Doubles view(nb::handle_t<Track> self) {
 }  // namespace
 
 void bind_alignment(nb::module_& m) {
-    m.def("mean_squared_errors", &errors, "ones"_a, "others"_a, "band"_a = 0);
-    nb::class_<Track>(m, "Track")
+    m.def("mean_squared_errors", &errors, "ones"_a, "others"_a, "band"_a = 0,
+          "The mean squared error of each signature against each other; with a band, of row i against i and on.");
+    nb::class_<Track>(m, "Track",
+        "The last pairs of signatures with figures of each, and the cheapest path through lags of a few frames.\n\n"
+        "Frames count from the first pair ever added. The arrays show its own memory: rows of signatures, from\n"
+        "frame `first` on and room for more, and the figures of each row that there is.")
         .def("__init__",
              [](Track* self, int kept, int reach, int traced, double floor, double alike, double most, double jump) {
                  if (kept < 1 || reach < 1 || traced < 1 || kept > 100000 || reach > 1000 || traced > 100000)
@@ -110,28 +114,31 @@ void bind_alignment(nb::module_& m) {
                  new (self) Track({kept, reach, traced, floor, alike, most, jump});
              },
              nb::kw_only(), "kept"_a, "reach"_a, "traced"_a, "floor"_a, "alike"_a, "most"_a, "jump"_a)
-        .def("extend", &extend)
-        .def("add_rest", &add_rest)
-        .def("advance", &advance)
-        .def("path", &Track::path)
-        .def("weight", &Track::weight)
+        .def("extend", &extend, "Add pairs.")
+        .def("add_rest", &add_rest, "Add frames after the last pair, which one of the videos doesn't have.")
+        .def("advance", &advance,
+             "Take the path on from a frame to before `limit`, or to the first frame that needs a closer look.")
+        .def("path", &Track::path, "The matches of the path to a frame that are not those of lag 0.")
+        .def("weight", &Track::weight, "How much a frame may say, 0 to 1.")
         .def("usual_motion",
              [](const Track& track, int frame) {
                  check(track, frame, 1);
                  return track.usual_motion(frame);
-             })
+             }, "The usual change of the reference in the last half second, where it moves.")
         .def("still",
              [](const Track& track, int frame) {
                  check(track, frame);
                  return track.still(frame);
-             })
-        .def("backwards", [](const Track& track, int frame) { return frame < track.end() && track.backwards(frame); })
+             }, "Whether the distorted video hardly changes there.")
+        .def("backwards", [](const Track& track, int frame) { return frame < track.end() && track.backwards(frame); },
+             "Whether the distorted video changes against the reference's direction.")
         .def("matches",
              [](const Track& track, int start) {
                  if (start < track.first()) throw nb::index_error("the frame isn't kept");
                  return track.matches(start);
-             })
-        .def("costs", &costs)
+             }, "Whether the pairs since `start` differ less than frames do from their neighbours.")
+        .def("costs", &costs,
+             "What it costs to match a frame with each of several, from its squared errors against them.")
         .def_prop_ro("least_cost", &Track::least_cost)
         .def_prop_ro("settled", &Track::settled)
         .def_prop_ro("first", &Track::first)

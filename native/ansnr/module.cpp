@@ -32,10 +32,11 @@ class PyAnsnr {
 }  // namespace
 
 void bind_ansnr(nb::module_& m) {
-    nb::class_<PyAnsnr>(m, "Ansnr")
+    nb::class_<PyAnsnr>(m, "Ansnr", "Signal and noise of smoothed pictures.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
-        .def("run", &PyAnsnr::run, "ref"_a, "dis"_a);
+        .def("run", &PyAnsnr::run, "ref"_a, "dis"_a,
+             "The signal over the noise (0 where there is none), and the noise.");
 }
 
 }  // namespace acuity

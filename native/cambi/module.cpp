@@ -113,31 +113,39 @@ class PyCambi {
 }  // namespace
 
 void bind_cambi(nb::module_& m) {
-    nb::class_<CambiPlan>(m, "CambiPlan")
+    nb::class_<CambiPlan>(m, "CambiPlan", "How a picture is judged: for devices other than the CPU.")
         .def_ro("width", &CambiPlan::width)
         .def_ro("height", &CambiPlan::height)
-        .def_ro("radius", &CambiPlan::radius)
-        .def_ro("flat", &CambiPlan::flat)
+        .def_ro("radius", &CambiPlan::radius, "of the window")
+        .def_ro("flat", &CambiPlan::flat,
+                "more of the 7x7 samples around one than this must equal their right and lower neighbours")
         .def_ro("smooth", &CambiPlan::smooth)
         .def_ro("halve", &CambiPlan::halve)
-        .def_ro("columns", &CambiPlan::columns)
+        .def_ro("columns", &CambiPlan::columns, "where each column and row comes from; empty: pictures have this size")
         .def_ro("rows", &CambiPlan::rows)
-        .def_ro("sizes", &CambiPlan::sizes)
-        .def_ro("strongest", &CambiPlan::strongest)
-        .def_ro("base", &CambiPlan::base)
-        .def_ro("first", &CambiPlan::first)
-        .def_ro("weights", &CambiPlan::weights)
-        .def_ro("inverse", &CambiPlan::inverse);
-    nb::class_<PyCambi>(m, "Cambi")
+        .def_ro("sizes", &CambiPlan::sizes, "of each scale")
+        .def_ro("strongest", &CambiPlan::strongest, "how many contrasts of each scale count")
+        .def_ro("base", &CambiPlan::base, "the smallest value that is counted")
+        .def_ro("first", &CambiPlan::first, "of each value from there: the smallest step that can be seen, less 1")
+        .def_ro("weights", &CambiPlan::weights, "of each step")
+        .def_ro("inverse", &CambiPlan::inverse, "1 / n");
+    nb::class_<PyCambi>(m, "Cambi",
+        "Banding of pictures, judged at (width, height) in a window that is odd and at most CAMBI_MAX_WINDOW.\n\n"
+        "The distorted picture is judged, and the reference where `source` says how. Steps are (weight, lowest "
+        "and\n"
+        "highest value from which it is seen), from 1 on; their number is a power of two, at most 32.")
         .def(nb::init<const Memory&, int, int, int, const Judged&, const std::optional<Judged>&, bool, bool, double,
                       const std::vector<Step>&, bool, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "judged"_a, "source"_a.none(), "smooth"_a,
              "halve"_a, "share"_a, "steps"_a, "heatmaps"_a = false, "instruction_set"_a = "")
-        .def_prop_ro("sizes", &PyCambi::sizes)
-        .def_prop_ro("plans", &PyCambi::plans)
-        .def("run", &PyCambi::run, "ref"_a, "dis"_a, "heatmaps"_a)
-        .def("scores", &PyCambi::scores, "sums"_a)
-        .def("draw", &PyCambi::draw, "contrasts"_a, "heatmaps"_a);
+        .def_prop_ro("sizes", &PyCambi::sizes, "Width and height of each scale.")
+        .def_prop_ro("plans", &PyCambi::plans, "How the distorted picture is judged, and the reference if it is.")
+        .def("run", &PyCambi::run, "ref"_a, "dis"_a, "heatmaps"_a,
+             "One score, or two; contrasts of the distorted picture are drawn on the five heatmaps, if given.")
+        .def("scores", &PyCambi::scores, "sums"_a,
+             "The scores of each scale's sum of strongest contrasts in 2^-24, given as low part and 2^32s.")
+        .def("draw", &PyCambi::draw, "contrasts"_a, "heatmaps"_a,
+             "Draw contrasts of the five scales; rows may be longer than their scale is wide.");
     m.attr("CAMBI_MAX_WINDOW") = kCambiMaxWindow;
 }
 

@@ -36,10 +36,11 @@ class PyCiede {
 }  // namespace
 
 void bind_ciede(nb::module_& m) {
-    nb::class_<PyCiede>(m, "Ciede")
+    nb::class_<PyCiede>(m, "Ciede", "Colour differences of pictures (CIEDE2000).")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
-        .def("run", &PyCiede::run, "ref"_a, "dis"_a, "column_shift"_a, "row_shift"_a);
+        .def("run", &PyCiede::run, "ref"_a, "dis"_a, "column_shift"_a, "row_shift"_a,
+             "The sum over all pixels; the shifts lead from a pixel to its chroma sample.");
 }
 
 }  // namespace acuity

@@ -53,12 +53,13 @@ class PyFloatAdm {
 }  // namespace
 
 void bind_float_adm(nb::module_& m) {
-    nb::class_<PyFloatAdm>(m, "FloatAdm")
+    nb::class_<PyFloatAdm>(m, "FloatAdm", "ADM in single precision for several settings in one pass.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, bool, const std::vector<Setting>&,
                       const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "skip_scale0"_a, "settings"_a,
              "instruction_set"_a = "")
-        .def("run", &PyFloatAdm::run, "ref"_a, "dis"_a);
+        .def("run", &PyFloatAdm::run, "ref"_a, "dis"_a,
+             "FLOAT_ADM_OUTPUTS values a setting: whole, aim, scales 0 to 3, num, den, both of each scale.");
     m.attr("FLOAT_ADM_MIN_SIZE") = FloatAdm::kMinSize;
     m.attr("FLOAT_ADM_OUTPUTS") = FloatAdm::kOutputs;
 }

@@ -47,12 +47,13 @@ class PyFloatMotion {
 }  // namespace
 
 void bind_float_motion(nb::module_& m) {
-    nb::class_<PyFloatMotion>(m, "FloatMotion")
+    nb::class_<PyFloatMotion>(m, "FloatMotion", "Motion in single precision between two pictures.")
         .def(nb::init<std::shared_ptr<Workspace>, const std::vector<std::pair<int, int>>&, int, int, bool,
                       const std::string&>(),
              "workspace"_a, "planes"_a, "depth"_a, nb::kw_only(), "filter_size"_a, "add_scale1"_a,
              "instruction_set"_a = "")
-        .def("run", &PyFloatMotion::run, "before"_a, "now"_a);
+        .def("run", &PyFloatMotion::run, "before"_a, "now"_a,
+             "Mean absolute difference of the blurred planes, whose sizes were given, summed.");
     m.attr("FLOAT_MOTION_MIN_SIZE") = FloatMotion::kMinSize;
 }
 

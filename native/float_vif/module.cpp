@@ -28,14 +28,16 @@ class PyFloatVif {
 }  // namespace
 
 void bind_float_vif(nb::module_& m) {
-    nb::class_<PyFloatVif>(m, "FloatVif")
+    nb::class_<PyFloatVif>(m, "FloatVif", "VIF in single precision for several gain limits in one pass.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, double, double, const std::string&, double, bool,
                       std::vector<double>, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "kernel_scale"_a, "prescale"_a,
              "prescale_method"_a, "sigma_nsq"_a, "skip_scale0"_a, "gains"_a, "instruction_set"_a = "")
-        .def("run", &PyFloatVif::run, "ref"_a, "dis"_a);
+        .def("run", &PyFloatVif::run, "ref"_a, "dis"_a,
+             "FLOAT_VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, both of each scale.");
     m.def("float_vif_min_size", [](double kernel_scale) { return FloatVifWindows(kernel_scale).smallest(); },
-          "kernel_scale"_a);
+          "kernel_scale"_a,
+          "The smallest side of a picture for windows of that scale; raises FeatureError for an unknown one.");
     m.attr("FLOAT_VIF_MIN_SIZE") = FloatVifWindows(1.0).smallest();
     m.attr("FLOAT_VIF_OUTPUTS") = FloatVif::kOutputs;
 }

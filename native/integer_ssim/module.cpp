@@ -37,7 +37,7 @@ class PyIntegerSsim {
 }  // namespace
 
 void bind_integer_ssim(nb::module_& m) {
-    nb::class_<PyIntegerSsim>(m, "Ssim")
+    nb::class_<PyIntegerSsim>(m, "Ssim", "Structural similarity in integer arithmetic.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
         .def("run", &PyIntegerSsim::run, "ref"_a, "dis"_a);

@@ -30,8 +30,10 @@ std::uint64_t rounded_error(const Array& ref, const Array& dis, int depth, const
 }  // namespace
 
 void bind_moment(nb::module_& m) {
-    m.def("moments", &moments, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
-    m.def("rounded_error", &rounded_error, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
+    m.def("moments", &moments, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "",
+          "Sums of both planes' samples, then of their squares, which are rounded to single precision.");
+    m.def("rounded_error", &rounded_error, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "",
+          "The sum of squared differences of planes deeper than 12 bits, each rounded to single precision.");
 }
 
 }  // namespace acuity

@@ -33,10 +33,10 @@ class Motion {
 }  // namespace
 
 void bind_motion(nb::module_& m) {
-    nb::class_<Motion>(m, "Motion")
+    nb::class_<Motion>(m, "Motion", "Motion between two pictures.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
-        .def("run", &Motion::run, "before"_a, "now"_a);
+        .def("run", &Motion::run, "before"_a, "now"_a, "Mean absolute difference of the blurred pictures.");
     m.attr("MOTION_MIN_SIZE") = Motion::kMinSize;
 }
 

@@ -113,21 +113,30 @@ void bind_nvdec(nb::module_& m) {
     ACUITY_CUVID_FUNCTIONS(ACUITY_NAME)
 #undef ACUITY_NAME
     m.attr("DECODER_FUNCTIONS") = nb::tuple(nb::cast(names));
-    m.def("decoder_abilities", &abilities, "functions"_a, "codec"_a, "depth"_a);
-    nb::class_<Decoder>(m, "CardDecoder")
+    m.def("decoder_abilities", &abilities, "functions"_a, "codec"_a, "depth"_a,
+          "What the card of this thread can decode: status, supported, engines, and bounds of the size.");
+    nb::class_<Decoder>(m, "CardDecoder",
+        "Decoders of a card for one video, in threads of their own.\n\n"
+        "One thread feeds, gives and takes; any may give back. A failure, or doubt, is a RuntimeError of take().")
         .def("__init__", &make, "functions"_a, nb::kw_only(), "context"_a, "codec"_a, "size"_a, "depth"_a, "pitches"_a,
-             "offsets"_a, "chroma"_a, "cells"_a, "row_step"_a, "kernels"_a, "sessions"_a, "most"_a)
+             "offsets"_a, "chroma"_a, "cells"_a, "row_step"_a, "kernels"_a, "sessions"_a, "most"_a,
+             "Functions by their addresses; pitches and offsets are bytes of unpacked planes.\n\n"
+             "`chroma` is (0, 0) if luma is all that is unpacked; `cells` are the rows and columns of a "
+             "signature.")
         .def("feed",
              [](const Decoder& decoder, std::uint64_t address, std::size_t size, std::int64_t stamp, bool hidden,
                 bool anew) {
                  const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
                  decoder->feed({{bytes, bytes + size}, stamp, hidden}, anew);
              },
-             "address"_a, "size"_a, "stamp"_a, "hidden"_a, "anew"_a)
-        .def("end", [](const Decoder& decoder) { decoder->end(); })
-        .def("take", &take, "most"_a, "waits"_a)
+             "address"_a, "size"_a, "stamp"_a, "hidden"_a, "anew"_a,
+             "A packet, whose bytes are copied; OSError if the system starts no thread for it.")
+        .def("end", [](const Decoder& decoder) { decoder->end(); }, "No more packets will come.")
+        .def("take", &take, "most"_a, "waits"_a,
+             "Stamps and rooms of the next pictures; if it waits, as soon as there are some or room is wanted.")
         .def_prop_ro("finished", [](const Decoder& decoder) { return decoder->finished(); })
-        .def_prop_ro("far_ahead", [](const Decoder& decoder) { return decoder->far_ahead(); })
+        .def_prop_ro("far_ahead", [](const Decoder& decoder) { return decoder->far_ahead(); },
+                     "Whether enough waits to be decoded and taken.")
         .def_prop_ro("wants_room", [](const Decoder& decoder) { return decoder->wants_room(); })
         .def("give",
              [](const Decoder& decoder, const std::vector<Room>& given) {
@@ -137,12 +146,15 @@ void bind_nvdec(nb::module_& m) {
                                       reinterpret_cast<float*>(signature)});
                  decoder->give(rooms);
              },
-             "rooms"_a)
-        .def("give_back", [](const Decoder& decoder, int room) { decoder->give_back(room); }, "room"_a)
+             "rooms"_a,
+             "Room for pictures: addresses on the card, of their sums, for these here, and for the signature.\n\n"
+             "None: there is no more, so that pictures wait for what is given back.")
+        .def("give_back", [](const Decoder& decoder, int room) { decoder->give_back(room); }, "room"_a,
+             "The room of a picture may be used anew.")
         .def("close", [](const Decoder& decoder) {
             nb::gil_scoped_release released;
             decoder->close();
-        });
+        }, "End the threads. May be called again.");
 }
 
 }  // namespace acuity

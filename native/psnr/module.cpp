@@ -16,7 +16,8 @@ std::uint64_t squared_error(const Array& ref, const Array& dis, int depth, const
 }  // namespace
 
 void bind_psnr(nb::module_& m) {
-    m.def("squared_error", &squared_error, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
+    m.def("squared_error", &squared_error, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "",
+          "The sum of squared differences of two planes.");
 }
 
 }  // namespace acuity

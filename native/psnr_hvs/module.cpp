@@ -43,9 +43,12 @@ std::vector<float> weights_of(int plane) {
 }  // namespace
 
 void bind_psnr_hvs(nb::module_& m) {
-    m.def("hvs_errors", &hvs_errors, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "");
-    m.def("hvs_mean", &hvs_mean_of, "sum"_a, "width"_a, "height"_a, "depth"_a);
-    m.def("hvs_weights", &weights_of, "plane"_a);
+    m.def("hvs_errors", &hvs_errors, "ref"_a, "dis"_a, "depth"_a, "instruction_set"_a = "",
+          "Mean visible errors of luma, Cb and Cr, as shares of the squared peak.");
+    m.def("hvs_mean", &hvs_mean_of, "sum"_a, "width"_a, "height"_a, "depth"_a,
+          "The mean visible error of a plane of this size, from the sum over it.");
+    m.def("hvs_weights", &weights_of, "plane"_a,
+          "What the frequencies of a plane's blocks count: 64 for errors, 64 for masking.");
 }
 
 }  // namespace acuity

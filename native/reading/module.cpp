@@ -116,8 +116,10 @@ Sums array_of(std::vector<std::uint32_t>&& values) {
 
 void bind_reading(nb::module_& m) {
     m.attr("DAMAGE_LOG") = reinterpret_cast<std::uintptr_t>(&count_damage);
-    m.def("damage_logged", [] { return damage_logged.load(); });
-    nb::class_<LumaLook>(m, "LumaLook")
+    m.def("damage_logged", [] { return damage_logged.load(); },
+          "How often that function was told of damaged pictures.");
+    nb::class_<LumaLook>(m, "LumaLook",
+        "The brightest lines of a video and the blocks that leave a range, gathered by any threads.")
         .def("__init__",
              [](LumaLook* self, int step, int line_step, int block, int lowest, int highest) {
                  if (step < 1 || line_step < 0 || block < step || block % step != 0 || block > 256 || lowest < 0 ||
@@ -137,31 +139,39 @@ void bind_reading(nb::module_& m) {
                  }
                  if (!fits) throw nb::value_error("the pictures of a video have one size");
              },
-             "luma"_a, "depth"_a, "thinned"_a = false)
+             "luma"_a, "depth"_a, "thinned"_a = false,
+             "Take in a picture; `thinned`: of which only every `step`th sample is left, in both directions.")
         .def_prop_ro("columns", [](const LumaLook& look) { return array_of(look.lines().columns); },
-                     nb::rv_policy::automatic)
+                     nb::rv_policy::automatic, "The highest sum of each column; without a picture there are none.")
         .def_prop_ro("rows", [](const LumaLook& look) { return array_of(look.lines().rows); },
-                     nb::rv_policy::automatic)
+                     nb::rv_policy::automatic, "The highest sum of each row.")
         .def_prop_ro("samples",
                      [](const LumaLook& look) {
                          const LumaLook::Lines lines = look.lines();
                          return std::pair(lines.of_column, lines.of_row);
-                     })
-        .def_prop_ro("blocks", &LumaLook::blocks);
+                     }, "How many samples the sum of a column has, and that of a row.")
+        .def_prop_ro("blocks", &LumaLook::blocks, "How many blocks were seen, and how many of them leave the range.");
 
     m.attr("FOUND_FRAME") = static_cast<int>(Found::frame);
     m.attr("FOUND_ODD") = static_cast<int>(Found::odd);
     m.attr("FOUND_END") = static_cast<int>(Found::end);
     m.attr("FOUND_NOTHING") = static_cast<int>(Found::nothing);
-    nb::class_<Reads>(m, "FileReads")
+    nb::class_<Reads>(m, "FileReads",
+        "Frames at known places of a file, read ahead by threads of its own into memory that is given.\n\n"
+        "One thread gives and takes; stop() may be called by any.")
         .def("__init__", &make_reads, "descriptor"_a, nb::kw_only(), "first"_a, "step"_a, "bytes"_a,
              "marker"_a, "lead"_a, "start"_a, "width"_a, "height"_a, "depth"_a, "grid"_a, "look"_a.none(), "every"_a,
-             "threads"_a, "wake"_a)
-        .def("give", &Reads::give, "room"_a, "signature"_a.none())
-        .def("look", &Reads::look)
-        .def("take", &Reads::take)
-        .def("stop", &Reads::stop)
-        .def("join", &Reads::join)
+             "threads"_a, "wake"_a,
+             "Takes over the descriptor, unless it raises. Frame n has `bytes` from first + n * step on.\n\n"
+             "They are read to `lead` of the room given, begin with `marker`, and their luma is at `start`. The "
+             "grid\n"
+             "is that of the signature, (0, 0) for none; `look` sees one frame in `every`.")
+        .def("give", &Reads::give, "room"_a, "signature"_a.none(), "Room for one more frame, and for its signature.")
+        .def("look", &Reads::look,
+             "What was found of the next frame, after waiting at most so long: one of the FOUND values.")
+        .def("take", &Reads::take, "Wait for the next frame and take it out: one of the FOUND values.")
+        .def("stop", &Reads::stop, "Ask the threads to end.")
+        .def("join", &Reads::join, "Wait for the threads to end.")
         .def_prop_ro("threads", &Reads::threads);
 }
 

@@ -18,7 +18,8 @@ bool samples_fit(const Array& samples, int depth, const std::string& instruction
 }  // namespace
 
 void bind_samples(nb::module_& m) {
-    m.def("samples_fit", &samples_fit, "samples"_a, "depth"_a, "instruction_set"_a = "");
+    m.def("samples_fit", &samples_fit, "samples"_a, "depth"_a, "instruction_set"_a = "",
+          "Whether no sample is larger than its depth allows.");
 }
 
 }  // namespace acuity

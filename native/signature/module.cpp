@@ -28,8 +28,9 @@ void signature(const Array& luma, int depth, const Cells& cells, const std::stri
 }  // namespace
 
 void bind_signature(nb::module_& m) {
-    m.def("signature", &signature, "luma"_a, "depth"_a, "cells"_a, "instruction_set"_a = "");
-    m.def("signature_row_step", &CellGrid::step, "height"_a);
+    m.def("signature", &signature, "luma"_a, "depth"_a, "cells"_a, "instruction_set"_a = "",
+          "Fill `cells` with the mean of each cell of the picture, in steps of an 8-bit sample around mid-grey.");
+    m.def("signature_row_step", &CellGrid::step, "height"_a, "Of how many rows of a picture one is read.");
 }
 
 }  // namespace acuity

@@ -79,16 +79,22 @@ std::vector<float> taps(const float* first, int count) { return {first, first + 
 }  // namespace
 
 void bind_speed(nb::module_& m) {
-    nb::class_<PySpeed>(m, "Speed")
+    nb::class_<PySpeed>(m, "Speed",
+        "SpEED of planes of one size, for several (sigma_nn, nn_floor, weight_var_mode) settings in one pass.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, double, double, std::string, const Settings&,
                       const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "kernelscale"_a, "prescale"_a,
              "prescale_method"_a, "settings"_a, "instruction_set"_a = "")
-        .def_static("joined", &PySpeed::joined, "u"_a, "v"_a)
-        .def("chroma", &PySpeed::chroma, "ref_u"_a, "ref_v"_a, "dis_u"_a, "dis_v"_a)
-        .def("change", &PySpeed::change, "ref_before"_a, "ref"_a, "dis_before"_a, "dis"_a);
+        .def_static("joined", &PySpeed::joined, "u"_a, "v"_a,
+                    "What `chroma` gives, of each plane's results: whether a covariance is singular, and the "
+                    "scores.")
+        .def("chroma", &PySpeed::chroma, "ref_u"_a, "ref_v"_a, "dis_u"_a, "dis_v"_a,
+             "For each setting the scores of u, of v and of both.")
+        .def("change", &PySpeed::change, "ref_before"_a, "ref"_a, "dis_before"_a, "dis"_a,
+             "For each setting the score of what changed.");
 
-    nb::class_<SpeedPlan>(m, "SpeedPlan")
+    nb::class_<SpeedPlan>(m, "SpeedPlan",
+        "How SpEED reduces planes of one size: its filters, and which samples they read.")
         .def(
             "__init__",
             [](SpeedPlan* self, int width, int height, double kernelscale, double prescale, std::string prescale_method) {
@@ -96,13 +102,17 @@ void bind_speed(nb::module_& m) {
                 new (self) SpeedPlan(shape.width, shape.height, {kernelscale, prescale, std::move(prescale_method)});
             },
             "width"_a, "height"_a, nb::kw_only(), "kernelscale"_a, "prescale"_a, "prescale_method"_a)
-        .def_prop_ro("columns", [](const SpeedPlan& p) { return tables(p.reduction().columns, p.reduction()); })
+        .def_prop_ro("columns", [](const SpeedPlan& p) { return tables(p.reduction().columns, p.reduction()); },
+                     "Outputs of a row, the samples that their taps read, and their weights: see "
+                     "native/speed/table.h.")
         .def_prop_ro("rows", [](const SpeedPlan& p) { return tables(p.reduction().rows, p.reduction()); })
-        .def_prop_ro("blend", [](const SpeedPlan& p) { return p.reduction().blend; })
-        .def_prop_ro("normalised", [](const SpeedPlan& p) { return p.reduction().normalised; })
+        .def_prop_ro("blend", [](const SpeedPlan& p) { return p.reduction().blend; },
+                     "Samples blended along each axis; 0 if planes are not rescaled.")
+        .def_prop_ro("normalised", [](const SpeedPlan& p) { return p.reduction().normalised; },
+                     "Whether a blend is divided by the sum of its weights.")
         .def_prop_ro("low_pass", [](const SpeedPlan& p) { return taps(p.reduction().low_pass, p.reduction().taps); })
         .def_prop_ro("mean", [](const SpeedPlan& p) { return taps(p.reduction().mean, p.reduction().mean_taps); })
-        .def_prop_ro("across", &SpeedPlan::across)
+        .def_prop_ro("across", &SpeedPlan::across, "Blocks in a row.")
         .def_prop_ro("down", &SpeedPlan::down);
 }
 

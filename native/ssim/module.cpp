@@ -85,18 +85,21 @@ class PyMsSsim {
 }  // namespace
 
 void bind_ssim(nb::module_& m) {
-    nb::class_<PySsim>(m, "FloatSsim")
+    nb::class_<PySsim>(m, "FloatSsim", "Structural similarity in single precision, of pictures shrunk by a factor.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "factor"_a, "instruction_set"_a = "")
-        .def("run", &PySsim::run, "ref"_a, "dis"_a)
-        .def("outputs", &PySsim::outputs, "sums"_a)
-        .def_prop_ro("size", &PySsim::size);
+        .def("run", &PySsim::run, "ref"_a, "dis"_a, "The figure, luminance, contrast, structure.")
+        .def("outputs", &PySsim::outputs, "sums"_a,
+             "The same from sums over the shrunk pictures: luminance, contrast, structure, the figure.")
+        .def_prop_ro("size", &PySsim::size, "Columns and rows of the shrunk pictures.");
 
-    nb::class_<PyMsSsim>(m, "FloatMsSsim")
+    nb::class_<PyMsSsim>(m, "FloatMsSsim", "Structural similarity at five scales in single precision.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, const std::string&>(), "workspace"_a, "width"_a,
              "height"_a, "depth"_a, nb::kw_only(), "instruction_set"_a = "")
-        .def("run", &PyMsSsim::run, "ref"_a, "dis"_a)
-        .def("outputs", &PyMsSsim::outputs, "sums"_a);
+        .def("run", &PyMsSsim::run, "ref"_a, "dis"_a,
+             "The figure, luminance of each scale, contrast of each, structure of each.")
+        .def("outputs", &PyMsSsim::outputs, "sums"_a,
+             "The same from each scale's sums: luminance, contrast, structure, the figure.");
 }
 
 }  // namespace acuity

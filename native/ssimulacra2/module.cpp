@@ -73,16 +73,23 @@ class PySsimulacra2 {
 void bind_ssimulacra2(nb::module_& m) {
     m.attr("SSIMULACRA2_MIN_SIZE") = Ssimulacra2::kMinSize;
     m.attr("SSIMULACRA2_CURVE") = ssimulacra2::kCurve;
-    nb::class_<PySsimulacra2>(m, "Ssimulacra2")
+    nb::class_<PySsimulacra2>(m, "Ssimulacra2",
+        "SSIMULACRA 2 of a picture pair; `chroma` is the size of those planes, (0, 0) without.\n\n"
+        "What samples mean: luma of `black`; `steps` of luma, of red by v, green by u and by v and blue by u; a\n"
+        "`curve` of light at SSIMULACRA2_CURVE + 1 values; the `mix` of red, green and blue in kinds of cones.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, std::pair<int, int>, int, const std::vector<double>&,
                       const Numbers&, const Numbers&, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "chroma"_a, "black"_a, "steps"_a,
              "curve"_a, "mix"_a, "instruction_set"_a = "")
-        .def("run", &PySsimulacra2::run, "ref"_a, "dis"_a)
-        .def("outputs", &PySsimulacra2::outputs, "sums"_a)
-        .def_prop_ro("sizes", &PySsimulacra2::sizes)
-        .def_prop_ro("light", &PySsimulacra2::light)
-        .def_prop_ro("curve", &PySsimulacra2::curve);
+        .def("run", &PySsimulacra2::run, "ref"_a, "dis"_a, "The score.")
+        .def("outputs", &PySsimulacra2::outputs, "sums"_a,
+             "The same from sums by scale, channel, norm and column modulo 16.")
+        .def_prop_ro("sizes", &PySsimulacra2::sizes, "Columns and rows of each scale.")
+        .def_prop_ro("light", &PySsimulacra2::light,
+                     "How samples become light: luma of black, chroma sum of grey, and the five steps of chroma "
+                     "sums.")
+        .def_prop_ro("curve", &PySsimulacra2::curve,
+                     "Light at SSIMULACRA2_CURVE + 1 values, then the step from each to the next.");
 }
 
 }  // namespace acuity

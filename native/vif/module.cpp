@@ -35,15 +35,17 @@ std::vector<double> outputs(const Words& words, std::size_t gains, bool skip_sca
 }  // namespace
 
 void bind_vif(nb::module_& m) {
-    nb::class_<PyVif>(m, "Vif")
+    nb::class_<PyVif>(m, "Vif", "VIF for several gain limits in one pass.")
         .def(nb::init<std::shared_ptr<Workspace>, int, int, int, bool, std::vector<double>, const std::string&>(),
              "workspace"_a, "width"_a, "height"_a, "depth"_a, nb::kw_only(), "skip_scale0"_a, "gains"_a,
              "instruction_set"_a = "")
-        .def("run", &PyVif::run, "ref"_a, "dis"_a);
-    m.def("vif_outputs", &outputs, "words"_a, nb::kw_only(), "gains"_a, "skip_scale0"_a);
+        .def("run", &PyVif::run, "ref"_a, "dis"_a,
+             "VIF_OUTPUTS values a gain limit: scales 0 to 3, whole, num, den, num and den of each scale.");
+    m.def("vif_outputs", &outputs, "words"_a, nb::kw_only(), "gains"_a, "skip_scale0"_a,
+          "What Vif.run gives, from sums: for each scale den_log, num_flat, den_flat, num_log of each gain.");
     m.def("vif_log2_steps", [] {
         return std::vector<std::int32_t>(std::begin(log2_steps.entry), std::end(log2_steps.entry));
-    });
+    }, "VIF's logarithm: of 32768 + 8 * group + place it is (steps[group] + place) >> 3, in 1/2048.");
     m.attr("VIF_MIN_SIZE") = Vif::kMinSize;
     m.attr("VIF_OUTPUTS") = Vif::kOutputs;
 }

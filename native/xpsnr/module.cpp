@@ -65,13 +65,18 @@ class PyXpsnr {
 }  // namespace
 
 void bind_xpsnr(nb::module_& m) {
-    nb::class_<PyXpsnr>(m, "Xpsnr")
+    nb::class_<PyXpsnr>(m, "Xpsnr",
+        "Weighted squared errors of a picture pair; `chroma` is the size of those planes, (0, 0) without.")
         .def(nb::init<int, int, int, std::pair<int, int>, bool, const std::string&>(), "width"_a, "height"_a,
              "depth"_a, nb::kw_only(), "chroma"_a, "fast"_a, "instruction_set"_a = "")
-        .def("run", &PyXpsnr::run, "ref"_a, "dis"_a, "before"_a)
-        .def("outputs", &PyXpsnr::outputs, "sums"_a)
-        .def_prop_ro("areas", &PyXpsnr::areas)
-        .def_prop_ro("halved", &PyXpsnr::halved);
+        .def("run", &PyXpsnr::run, "ref"_a, "dis"_a, "before"_a,
+             "The error of each plane; `before` is the luma of earlier references, the nearest first.")
+        .def("outputs", &PyXpsnr::outputs, "sums"_a,
+             "The same from five sums of each block: texture, change, squared errors of three planes.")
+        .def_prop_ro("areas", &PyXpsnr::areas,
+                     "Where each block's five sums are taken: left, top, right and bottom of each.")
+        .def_prop_ro("halved", &PyXpsnr::halved,
+                     "Whether texture and change are those of squares of two by two samples.");
 }
 
 }  // namespace acuity

@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from acuity.sqlite_file import open_database, shrink
+
 FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of entries that are kept
 
 _VERSION: Final = 3  # of the tables; another version is another file
-_BUSY: Final = 5.0  # seconds to wait while another process writes
 _MOST_REMEMBERED: Final = 10_000  # digests, and documents
 _ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
 
@@ -125,7 +126,7 @@ class CacheFile:
                 (key, size, source, maker, head, arrays),
             )
             if connection.execute(_OLD_POINTS, (self._largest,)).rowcount:
-                connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+                shrink(connection)
 
         self._run(write, None)
 
@@ -212,17 +213,8 @@ class CacheFile:
     def _connect(self) -> None:
         if self.path is not None:
             os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
-            # Other users must not read which videos were encoded.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(
-            self.path or ":memory:", timeout=_BUSY, isolation_level=None, check_same_thread=False
-        )
-        try:
-            _prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        self._connection = connection
+        # Other users must not read which videos were encoded.
+        self._connection = open_database(self.path, _SCHEMA, _VERSION, _refuse_other)
 
     def _move_aside(self, error: Exception) -> None:
         assert self.path is not None  # memory isn't damaged
@@ -242,22 +234,6 @@ class CacheFile:
             self.notes.append(text)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    run = connection.execute
-    (version,) = run("PRAGMA user_version").fetchone()
-    if version not in (0, _VERSION):
+def _refuse_other(version: int) -> None:
+    if version != _VERSION:
         raise sqlite3.OperationalError(f"its tables are of version {version}, not {_VERSION}")
-    run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
-    run("PRAGMA journal_mode = WAL")
-    run("PRAGMA synchronous = NORMAL")
-    run("BEGIN IMMEDIATE")  # two processes may start at once
-    try:
-        (version,) = run("PRAGMA user_version").fetchone()
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                run(statement)
-            run(f"PRAGMA user_version = {_VERSION}")
-    except BaseException:
-        run("ROLLBACK")
-        raise
-    run("COMMIT")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import gc
 import json
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from itertools import accumulate, count
+from operator import sub
 from typing import Any, Final
 
 _SHOWN: Final = 80  # characters of a member's name in an error
+# Lists and objects inside each other. Python's stack has room for about twice as many, which leaves some to
+# finalizers that the garbage collector may run at the bottom of a document.
+_DEEPEST: Final = 500
+_BRACKETS: Final = bytes.maketrans(b"[{]}", b"\2\2\0\0")
+_OTHERS: Final = bytes(set(range(256)) - set(b'[{]}"'))
 
 
 class NestedTooDeeply(ValueError):
-    """JSON with more lists and objects inside each other than Python can follow."""
+    """JSON with more lists and objects inside each other than are followed."""
 
     def __init__(self) -> None:
         super().__init__("lists or objects are nested too deeply")
@@ -28,11 +32,12 @@ def parse_json(
     parse_constant: Callable[[str], Any] | None = None,
 ) -> Any:
     """The document in a text; raises ValueError."""
+    if _is_too_deep(text):
+        raise NestedTooDeeply
     try:
-        with _no_collection():
-            return json.loads(
-                text, object_pairs_hook=object_pairs_hook, parse_int=parse_int, parse_constant=parse_constant
-            )
+        return json.loads(
+            text, object_pairs_hook=object_pairs_hook, parse_int=parse_int, parse_constant=parse_constant
+        )
     except RecursionError:
         raise NestedTooDeeply from None
 
@@ -65,10 +70,22 @@ def has_more_values(text: bytes, most: int) -> bool:
     """
     if len(text) <= 2 * most or _at_most(text) <= most:
         return False  # the first is so of nearly all texts: a value has a character and a comma at least
+    # Strings without brackets go first, which is quick.
     bare = _without_escapes(text)
     if bare.count(b'"') > 4 * most + 2:  # a name and a string for each
         return True
     return _at_most(_without_strings(bare)) > most
+
+
+def _is_too_deep(text: str | bytes) -> bool:
+    """Whether lists and objects are nested deeper than is followed, told without building them."""
+    few = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if few <= _DEEPEST:  # true of nearly all texts
+        return False
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    bare = _without_escapes(data).translate(None, _OTHERS).replace(b'""', b"")
+    brackets = _without_strings(bare).translate(_BRACKETS)
+    return max(map(sub, accumulate(brackets), count(1)), default=0) > _DEEPEST
 
 
 def _without_escapes(text: bytes) -> bytes:
@@ -87,27 +104,3 @@ def _at_most(text: bytes) -> int:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
-
-
-_LOCK = threading.Lock()
-_parsing = 0  # texts that are being parsed, by all threads
-_was_on = False
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from running: at the bottom of a deep text there is no room for finalizers,
-    and those of any object in the process would fail there."""
-    global _parsing, _was_on
-    with _LOCK:
-        if _parsing == 0:
-            _was_on = gc.isenabled()
-            gc.disable()
-        _parsing += 1
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _parsing -= 1
-            if _parsing == 0 and _was_on:
-                gc.enable()

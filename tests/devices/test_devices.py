@@ -22,7 +22,7 @@ from acuity.devices import (
     usable_instruction_sets,
 )
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.hardware import cards
 from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry

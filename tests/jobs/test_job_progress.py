@@ -13,7 +13,7 @@ import pytest
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
-from acuity.jobs.worker.reporting import INTERVAL, Reporter
+from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
 from job_helpers import Heard, config, on_loop, spec
 

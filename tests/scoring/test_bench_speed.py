@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.errors import BackendError
 from acuity.features.extractor import Extractor, Geometry
 from acuity.scoring.speed import Place, SpeedRun, Workload, as_document, find_places

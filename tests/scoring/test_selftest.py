@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice, CpuLane
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.features.extractor import Extractor, Geometry
 from acuity.scoring import selftest
 from acuity.scoring.libvmaf import FILTER, Libvmaf, find_libvmaf

@@ -16,8 +16,7 @@ from acuity.measure.checkpoint import Checkpoint
 from acuity.tiny.codec_block import make_block
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
-from acuity.tiny.picture_extractor import PictureExtractor
-from acuity.tiny.tiny_model import TinyModel
+from acuity.tiny.tiny_model import PictureExtractor, TinyModel
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.rgb import to_rgb
 from tiny_graphs import ConvNet, Regressor, constant, graph, save, value

@@ -13,7 +13,7 @@ from onnx import helper
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
-from acuity.tiny.resizing import resize
+from acuity.tiny.picture_input import resize
 from acuity.video.picture import Picture, PixelFormat
 from tiny_graphs import ConvNet, constant, graph, save, value
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from acuity.errors import UnfitPictureError
+from acuity.errors import OutputError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option, OptionValue, name_suffix
 from acuity.features.visible_steps import EOTFS, visible_steps
@@ -246,7 +249,6 @@ class Judgement:
 
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
-        from acuity.features.heatmaps import HeatmapFolder  # which brings PNG
 
         first = members[0]
         with_source = any(member.flag("full_ref") for member in members)
@@ -301,3 +303,36 @@ class CambiRunner:
         judgement = self._judgement
         scores = judgement.native.run(frame.ref.luma, frame.dis.luma, judgement.heatmaps)
         return judgement.figures(frame.index, scores)
+
+
+class HeatmapFolder:
+    """The folder for an extractor's heatmaps, created if missing. Several threads may write to it."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder = Path(folder)
+        self._name = name  # of the figure that the heatmaps explain
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def write(self, frame: int, heatmaps: Sequence[NDArray[np.uint16]]) -> None:
+        """Write the images of a frame, each completely or not at all."""
+        from acuity.png import grey_png
+
+        for scale, image in enumerate(heatmaps):
+            target = self._folder / f"{self._name}_heatmap_frame_{frame:06d}_scale_{scale}.png"
+            # A random name, because another process may write the same frame.
+            temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+            try:
+                try:
+                    temporary.write_bytes(grey_png(image))
+                    temporary.replace(target)
+                finally:
+                    temporary.unlink(missing_ok=True)
+            except OSError as error:
+                raise self._error(error) from error
+
+    def _error(self, error: OSError) -> OutputError:
+        reason = error.strerror or str(error)
+        return OutputError(f"heatmaps could not be written to {str(self._folder)!r}: {reason}")

@@ -45,13 +45,7 @@ class CiedeRunner:
     def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        self._kernel = _native.Ciede(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            instruction_set=cpu.instruction_set,
-        )
+        self._kernel = cpu.kernel(_native.Ciede, geometry)
         self._pixels = geometry.width * geometry.height
 
     def run(self, frame: Frame) -> dict[str, float]:

@@ -7,9 +7,9 @@ and are computed by one Runner, which belongs to one worker thread.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,11 +68,19 @@ class Frame:
     before: tuple[Pair, ...] = ()  # the nearest first
 
 
+_Kernel = TypeVar("_Kernel")
+
+
 class CpuContext(NamedTuple):
     """The scratch memory and the instruction set that the CPU kernels of one worker thread share."""
 
     workspace: Workspace
     instruction_set: str
+
+    def kernel(self, make: Callable[..., _Kernel], geometry: Geometry, **settings: Any) -> _Kernel:
+        """A native object for luma of this geometry."""
+        size = geometry.width, geometry.height, geometry.depth
+        return make(self.workspace, *size, instruction_set=self.instruction_set, **settings)
 
 
 class Runner(Protocol):

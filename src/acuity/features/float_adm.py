@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
 from acuity.features.options import Option
 from acuity.features.scales import DEBUG, SCALES, debug_features
 
-if TYPE_CHECKING:
-    from acuity._native import FloatAdmSensitivity, FloatAdmSetting
+# Mode, view distance, display height, scale, diagonal scale, straight and diagonal figures of each scale.
+_Sensitivity = tuple[int, float, int, float, float, tuple[float, ...], tuple[float, ...]]
+# Sensitivity, gain limit, noise weight, exponent, masking, the scale that is left out of the impairment.
+_Setting = tuple[_Sensitivity, float, float, float, bool, int]
 
 
 def _sensitivity_options(number: int, bands: str) -> list[Option]:
@@ -106,9 +108,9 @@ class FloatAdm(Extractor):
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> FloatAdmRunner:
         return FloatAdmRunner(members, geometry, cpu)
 
-    def setting(self) -> FloatAdmSetting:
+    def setting(self) -> _Setting:
         """The settings that the native sums depend on."""
-        sensitivity: FloatAdmSensitivity = (
+        sensitivity: _Sensitivity = (
             int(self.settings["adm_csf_mode"]),
             self.number("adm_norm_view_dist"),
             int(self.settings["adm_ref_display_height"]),
@@ -145,14 +147,8 @@ class FloatAdmRunner:
         from acuity import _native
 
         settings = list(dict.fromkeys(member.setting() for member in members))
-        self._native = _native.FloatAdm(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            skip_scale0=members[0].flag("adm_skip_scale0"),
-            settings=settings,
-            instruction_set=cpu.instruction_set,
+        self._native = cpu.kernel(
+            _native.FloatAdm, geometry, skip_scale0=members[0].flag("adm_skip_scale0"), settings=settings
         )
         self._width = _native.FLOAT_ADM_OUTPUTS
         # Each member, its keys, and where its figures start in the native output.

@@ -27,13 +27,7 @@ class FloatAnsnrRunner:
     def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        self._kernel = _native.Ansnr(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            instruction_set=cpu.instruction_set,
-        )
+        self._kernel = cpu.kernel(_native.Ansnr, geometry)
         self._depth = geometry.depth
         self._power = peak(geometry.depth) ** 2 * geometry.width * geometry.height
 

@@ -33,10 +33,4 @@ class FloatMsSsim(Similarity):
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatMsSsim:
         from acuity import _native
 
-        return _native.FloatMsSsim(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            instruction_set=cpu.instruction_set,
-        )
+        return cpu.kernel(_native.FloatMsSsim, geometry)

@@ -61,11 +61,4 @@ class FloatSsim(Similarity):
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatSsim:
         from acuity import _native
 
-        return _native.FloatSsim(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            factor=self.factor(geometry),
-            instruction_set=cpu.instruction_set,
-        )
+        return cpu.kernel(_native.FloatSsim, geometry, factor=self.factor(geometry))

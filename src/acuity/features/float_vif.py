@@ -119,18 +119,15 @@ class FloatVifRunner:
 
         first = members[0]
         gains = list(dict.fromkeys(member.number("vif_enhn_gain_limit") for member in members))
-        self._native = _native.FloatVif(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
+        self._native = cpu.kernel(
+            _native.FloatVif,
+            geometry,
             kernel_scale=first.number("vif_kernelscale"),
             prescale=first.number("vif_prescale"),
             prescale_method=first.text("vif_prescale_method"),
             sigma_nsq=first.number("vif_sigma_nsq"),
             skip_scale0=first.flag("vif_skip_scale0"),
             gains=gains,
-            instruction_set=cpu.instruction_set,
         )
         self._width = _native.FLOAT_VIF_OUTPUTS
         # Each member, its keys, and where its figures start in the native output.

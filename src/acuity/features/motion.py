@@ -59,13 +59,7 @@ class MotionRunner:
 
         self._members = [(member, member.keys(late=False)) for member in members]
         self._lookback = members[0].lookback
-        self._native = _native.Motion(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            instruction_set=cpu.instruction_set,
-        )
+        self._native = cpu.kernel(_native.Motion, geometry)
 
     def run(self, frame: Frame) -> dict[str, float]:
         change = 0.0

@@ -28,13 +28,7 @@ class SsimRunner:
     def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        self._native = _native.Ssim(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            instruction_set=cpu.instruction_set,
-        )
+        self._native = cpu.kernel(_native.Ssim, geometry)
 
     def run(self, frame: Frame) -> dict[str, float]:
         return {"ssim": self._native.run(frame.ref.luma, frame.dis.luma)}

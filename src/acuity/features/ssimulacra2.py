@@ -257,17 +257,14 @@ class Ssimulacra2Runner:
     def __init__(self, colour: Colour, geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native
 
-        self.native = _native.Ssimulacra2(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
+        self.native = cpu.kernel(
+            _native.Ssimulacra2,
+            geometry,
             chroma=geometry.chroma or (0, 0),
             black=colour.black,
             steps=colour.steps,
             curve=colour.curve,
             mix=colour.mix.ravel(),
-            instruction_set=cpu.instruction_set,
         )
 
         self._finer = geometry.finer

@@ -80,14 +80,8 @@ class VifRunner:
         from acuity import _native
 
         self._members = VifMembers(members)
-        self._native = _native.Vif(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            skip_scale0=self._members.skip_scale0,
-            gains=self._members.gains,
-            instruction_set=cpu.instruction_set,
+        self._native = cpu.kernel(
+            _native.Vif, geometry, skip_scale0=self._members.skip_scale0, gains=self._members.gains
         )
 
     def run(self, frame: Frame) -> dict[str, float]:

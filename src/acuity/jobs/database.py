@@ -6,9 +6,6 @@ Raises sqlite3.Error, OSError and StoreError.
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import time
 from collections.abc import Collection
 from contextlib import closing
 from dataclasses import asdict
@@ -18,10 +15,9 @@ from typing import Any, Final
 
 from acuity.errors import StoreError
 from acuity.jobs.job import Job, Progress, Status
+from acuity.sqlite_file import open_database, shrink, transaction
 
 _VERSION: Final = 1
-_BUSY: Final = 5.0  # seconds to wait while another server writes
-_WAL: Final = 64 << 20  # bytes of log that stay on disk after a large result
 
 _SCHEMA: Final = """
 CREATE TABLE jobs (
@@ -72,53 +68,9 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         """Open or create the file; None is a database in memory."""
-        if path is not None:
-            # Other users must not read the paths of videos.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        name = ":memory:" if path is None else str(path)
-        self._connection = sqlite3.connect(name, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-        try:
-            self._prepare()
-        except BaseException:
-            self._connection.close()
-            raise
-
-    def _use_wal(self) -> None:
-        """Switch to a write-ahead log. SQLite doesn't wait for others that just do the same."""
-        until = time.monotonic() + _BUSY
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
-        self._use_wal()
-        run(f"PRAGMA journal_size_limit = {_WAL}")
-        run("PRAGMA synchronous = NORMAL")
-        run("PRAGMA foreign_keys = ON")
-        run("BEGIN IMMEDIATE")  # two servers may start at once
-        try:
-            (version,) = run("PRAGMA user_version").fetchone()
-            if version > _VERSION:
-                raise StoreError(
-                    f"was written by a newer Acuity (tables of version {version}): "
-                    "use that one, or name another folder with ACUITY_DATA or --data"
-                )
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    run(statement)
-                run(f"PRAGMA user_version = {_VERSION}")
-            run(_CANCELS)
-        except BaseException:
-            run("ROLLBACK")
-            raise
-        run("COMMIT")
+        # Other users must not read the paths of videos.
+        self._connection = open_database(path, _SCHEMA, _VERSION, _refuse_newer)
+        self._connection.execute(_CANCELS)
 
     def close(self) -> None:
         self._connection.close()
@@ -149,8 +101,7 @@ class Database:
         progress = None if job.progress is None else json.dumps(asdict(job.progress))
         end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
         run = self._connection.execute
-        run("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._connection):
             if self.get(job.id) is None:  # the disk was full when it began
                 self.insert(job, instance)
             run(
@@ -164,12 +115,8 @@ class Database:
             old = run(
                 f"DELETE FROM jobs WHERE id IN ({_OLD})", {"kept": kept, "kept_bytes": kept_bytes}
             ).rowcount
-        except BaseException:
-            run("ROLLBACK")
-            raise
-        run("COMMIT")
         if old:
-            self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+            shrink(self._connection)
 
     def get(self, id: str) -> Job | None:
         with closing(self._connection.execute(f"SELECT {_FIELDS} FROM jobs WHERE id = ?", (id,))) as rows:
@@ -239,6 +186,14 @@ class Database:
             "WHERE instance = ? AND status IN ('queued', 'running')",
             (when, error, instance),
         ).rowcount
+
+
+def _refuse_newer(version: int) -> None:
+    if version > _VERSION:
+        raise StoreError(
+            f"was written by a newer Acuity (tables of version {version}): "
+            "use that one, or name another folder with ACUITY_DATA or --data"
+        )
 
 
 def _job(row: tuple[Any, ...]) -> Job:

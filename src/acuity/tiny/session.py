@@ -104,11 +104,6 @@ class Session:
         return found
 
 
-def available_providers() -> list[str]:
-    """The execution providers of this installation."""
-    return list(import_runtime().get_available_providers())
-
-
 def import_runtime() -> Any:
     """The module onnxruntime, which then reports nothing to its makers; raises MissingExtra without it."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library is loaded

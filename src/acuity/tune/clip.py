@@ -40,7 +40,7 @@ class Clip:
     stream: int | None = None
     parts: tuple[Part, ...] | None = None  # None: all frames
     hdr10: Hdr10 = field(default_factory=Hdr10, compare=False, repr=False)
-    led: bool = False  # its first frame is scored as in the whole video: see lead_in.py
+    led: bool = False  # its first frame is scored as in the whole video: see points/point.py
 
     @property
     def rate(self) -> Fraction:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.features.extractor import Frame
 from acuity.measure import Measurement
 from acuity.video.picture import Picture

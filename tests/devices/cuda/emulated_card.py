@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.compiler.sources import kernel_names, kernel_source
+from acuity.devices.cuda.compiler.build import kernel_names, kernel_source
 from acuity.devices.cuda.hardware.card import Argument, Bytes, Event, Properties, Shape, Stream
 from acuity.video.card_picture import CardPlane
 

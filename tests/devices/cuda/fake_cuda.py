@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 
-from acuity.devices.cuda.compiler.build import KernelBuilder
+from acuity.devices.cuda.compiler.build import KernelBuilder, kernel_names, kernel_source
 from acuity.devices.cuda.compiler.compile import NvrtcCompiler
 from acuity.devices.cuda.compiler.kernel_cache import KernelCache
-from acuity.devices.cuda.compiler.sources import kernel_names, kernel_source
 from acuity.devices.cuda.hardware import cards, probe
 from acuity.devices.cuda.hardware.bindings import Bindings
 from acuity.devices.cuda.hardware.cupy_card import CupyCard

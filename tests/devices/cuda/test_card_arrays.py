@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.errors import BackendError, CardLost, CardMemoryError, InputError
 from acuity.measure import Measurement

@@ -11,8 +11,8 @@ import pytest
 
 from acuity.devices import Opened
 from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
-from acuity.devices.cuda.device import CudaDevice
 from acuity.devices.cuda.fitting import STREAMS, Fit, Needs, batch_frames, fits, memory_needed
 from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.devices.cuda.stage import Group

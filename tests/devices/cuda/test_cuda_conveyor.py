@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
-from acuity.devices.cuda.device import CudaDevice
 from acuity.errors import InputError
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion

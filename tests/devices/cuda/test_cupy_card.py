@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.hardware import cards as cards_module
 from acuity.devices.cuda.hardware import probe
 from acuity.devices.cuda.hardware.cards import Cards

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from acuity.devices.cuda.compiler import compile as compile_module
+from acuity.devices.cuda.compiler.build import kernel_names, kernel_source, programs, single_kernel
 from acuity.devices.cuda.compiler.compile import NvrtcCompiler, target_for
-from acuity.devices.cuda.compiler.sources import kernel_names, kernel_source, programs, single_kernel
 from acuity.devices.cuda.hardware.bindings import Nvrtc, load_bindings
 from acuity.errors import BackendError
 from fake_cuda import FakeNvrtc
@@ -153,7 +153,7 @@ def test_braces_in_comments_and_texts_do_not_count(monkeypatch: pytest.MonkeyPat
         'extern "C" __global__ void a(int x) { if (x) { /* } */ say("}\\"}"); } // }\n}\n'
         'extern "C" __global__ void b() {\n}\nint after;'
     )
-    monkeypatch.setattr("acuity.devices.cuda.compiler.sources.kernel_source", lambda _: text)
+    monkeypatch.setattr("acuity.devices.cuda.compiler.build.kernel_source", lambda _: text)
     single_kernel.cache_clear()
     try:
         assert single_kernel("x", "b") == '\n\nextern "C" __global__ void b() {\n}\nint after;'

@@ -11,7 +11,7 @@ import pytest
 import acuity
 from acuity.devices import Opened, open_decoder
 from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.device import CudaDevice
+from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.nvdec import library as nvdec_library
 from acuity.errors import BackendError, InputError, PairingError
 from acuity.scoring import run

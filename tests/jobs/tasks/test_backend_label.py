@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acuity.jobs.tasks.backend_label import label_backend
+from acuity.jobs.tasks.external import label_backend
 
 MODEL = "version=vmaf_v0.6.1"
 CPU = ["integer_adm2", "integer_adm3", "integer_aim", "integer_motion", "integer_motion2", "integer_motion3"]

@@ -12,8 +12,7 @@ from mcp.client import advertise
 from mcp.server import apps as sdk
 from mcp.shared.exceptions import MCPError
 
-from acuity.mcp.apps.app_page import app_page
-from acuity.mcp.apps.app_resources import SCORE
+from acuity.mcp.apps.app_resources import SCORE, app_page
 from acuity.mcp.offered_tools import APP_PAGE, APPS
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from acuity.mcp.apps.app_page import app_page
+from acuity.mcp.apps.app_resources import app_page
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
 from app_host import AppHost, app_host, apps_client, as_sent

@@ -11,7 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from acuity.mcp.contract.check.run import CASES
-from acuity.mcp.contract.reference import bundle_text, case_table, error_table, tables
+from acuity.mcp.contract.error_classes import ERROR_CLASSES
+from acuity.mcp.contract.reference import bundle_text, tables
 from acuity.worker import App
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -27,8 +28,10 @@ ENVELOPES = [
 
 def test_the_tables_are_those_of_the_code() -> None:
     assert tables().rstrip() in PAGE
-    assert error_table() in PAGE
-    assert case_table((case.name, case.requires, case.needs) for case in CASES) in PAGE
+    classes = [f"| `{name}` | {meaning} |" for name, meaning in ERROR_CLASSES.items()]
+    assert "\n".join(["| `data.errorClass` | |", "|---|---|", *classes]) in PAGE
+    cases = [f"| `{case.name}` | {case.requires} | {case.needs and f'`{case.needs}`'} |" for case in CASES]
+    assert "\n".join(["| case | requires | tool |", "|---|---|---|", *cases]) in PAGE
 
 
 def test_the_schemas_are_those_of_the_code() -> None:

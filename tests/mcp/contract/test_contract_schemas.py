@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from acuity.mcp.contract import writing
-from acuity.mcp.contract.frames import FrameDecoder, decode
+from acuity.mcp.contract.frames import FrameDecoder, decode, encode
 from acuity.mcp.contract.reading import FROM_RUNTIME, FROM_WORKER
 from acuity.mcp.contract.schemas import SCHEMAS, Sender
 
@@ -30,7 +30,7 @@ _WRITTEN: list[tuple[Sender, bytes]] = [
     ("worker", writing.messages("1", [_NOTE])),
     ("worker", writing.result("1", _REPLY)),
     ("worker", writing.result("1", None, session={"state": {}}, response_mode="sse", sent=[_NOTE])),
-    ("worker", writing.unhandled("1")),
+    ("worker", encode({"mode": "mcp", "event": "result", "id": "1", "handled": False, "jsonrpc": None})),
     ("worker", writing.failure("1", "broken", "worker_runtime_error")),
     ("worker", writing.notify(None, [_NOTE])),
     ("worker", writing.pong("p")),

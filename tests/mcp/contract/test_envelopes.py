@@ -73,7 +73,9 @@ def test_everything_of_a_worker_is_read_as_written() -> None:
     assert from_worker(_text(full)) == envelopes.Result("17", True, "sse", {"state": {"a": 1}}, [NOTE], REPLY)
     silent = writing.result("17", None)
     assert from_worker(_text(silent)) == envelopes.Result("17", True, None, None, [], None)
-    unhandled = from_worker(_text(writing.unhandled("17")))
+    unhandled = from_worker(
+        _text(encode({"mode": "mcp", "event": "result", "id": "17", "handled": False, "jsonrpc": None}))
+    )
     assert isinstance(unhandled, envelopes.Result)
     assert not unhandled.handled
     failed = writing.failure("17", "it broke", "app_contract_error")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from acuity.mcp.operations.metrics import Metrics
-from acuity.mcp.operations.worker_figures import WorkerFigures
+from acuity.mcp.operations.metrics import Metrics, WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.workers.status import WorkerStatus
 

@@ -22,7 +22,7 @@ from acuity.features import EXTRACTORS
 from acuity.frames.request import WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.jobs.job import JobSpec
-from acuity.mcp.resources.report_csv import report_csv
+from acuity.mcp.resources.report_forms import report_csv
 from acuity.mcp.tasks.listen import publish_changes
 from acuity.report.precision import parse_precision
 from acuity.report.writers import write_csv, write_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from acuity.mcp.runtime.timers import Timers
+from acuity.mcp.runtime.core import Timers
 
 
 def test_functions_are_called_in_their_order_and_cancelled_ones_never() -> None:

@@ -9,8 +9,7 @@ from acuity.errors import NoFramesError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.points.lead_in import LedReader
-from acuity.tune.points.point import measure
+from acuity.tune.points.point import LedReader, measure
 from tune_clips import write_y4m
 
 # Every frame alone and of the same quantiser: a frame's picture is the same wherever the encode begins.

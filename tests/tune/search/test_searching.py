@@ -14,7 +14,7 @@ from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress
-from acuity.tune.search.searching import Found, scoring_for, search, search_rows
+from acuity.tune.search.searching import Found, search, search_rows
 from acuity.tune.search.target import Target
 from acuity.tune.shots.sampling import Sample
 from tune_clips import write_y4m
@@ -35,7 +35,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 @pytest.fixture(scope="module")
 def bench() -> Workbench:
     """Points that several tests use, made once."""
-    return Workbench(scoring_for(SCORING, [Target(40, column="psnr"), Target(5, column="cambi")]))
+    return Workbench(Scoring(model=SCORING.model, metrics=("psnr", "cambi")))
 
 
 def test_finds_the_same_as_trying_all_values(clip: Clip, bench: Workbench) -> None:

@@ -18,7 +18,7 @@ from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import measure
 from acuity.tune.request import SearchRequest
 from acuity.tune.run import run_search
-from acuity.tune.search import size_budget
+from acuity.tune.search import search_run
 from tune_clips import picture
 
 SIZE = 160, 96
@@ -89,7 +89,7 @@ def test_a_file_that_became_larger_is_made_again_and_that_is_said(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = measure(open_clip(source), Settings(find_encoder("x264"), preset="veryfast"), 20)
-    monkeypatch.setattr(size_budget, "weight", lambda *_: beside.Weight(sound_bytes(source), 0))
+    monkeypatch.setattr(search_run, "weight", lambda *_: beside.Weight(sound_bytes(source), 0))
     size, out = exact.bytes + sound_bytes(source), tmp_path / "out.mp4"
     found = searched(source, size, out)
     assert found["crf"] == found["encode"]["crf"] == 21

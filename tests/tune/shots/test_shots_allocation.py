@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.shots.allocation import best_score, least_bits, most_for_each
+from acuity.tune.shots.allocation import best_score, least_bits
 from acuity.tune.shots.shot_curve import Choice, Curve, hull
 
 # Two shots of equal length: one is nearly perfect with few bits, the other needs many.
@@ -25,18 +25,10 @@ curves = st.lists(
 )
 
 
-def test_each_shot_meets_the_target_by_itself() -> None:
-    found = most_for_each([EASY, HARD], 92)
-    assert [choice.quality for choice in found.choices] == [30, 25]
-    assert found.met
-    assert not most_for_each([EASY, HARD], 98.5).met
-
-
 def test_a_mean_target_takes_bits_from_where_they_give_little() -> None:
     found = least_bits([EASY, HARD], 95)
     assert [choice.quality for choice in found.choices] == [25, 25]
     assert found.score == pytest.approx(95)
-    assert found.bits < most_for_each([EASY, HARD], 95).bits
 
 
 def test_a_budget_is_kept() -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from acuity.tune.shots.beliefs import Measured, believed_curve, measured_curve
+from acuity.tune.shots.per_shot import Measured, believed_curve, measured_curve
 
 KNOWN = {20: Measured(8e5, 98.0), 26: Measured(4e5, 95.0), 32: Measured(2e5, 86.0)}
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from acuity.tune.shots.exact_division import Divisions
+from acuity.tune.shots.allocation import Divisions
 from acuity.tune.shots.shot_curve import Choice, Curve, mean_score, undominated
 
 

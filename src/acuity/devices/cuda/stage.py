@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.devices.cpu import check_depths
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Twin
 from acuity.devices.cuda.hardware.card import Card, Event, Memory
-from acuity.devices.cuda.pictures import Pictures, Staging
-from acuity.devices.cuda.samples import SampleCheck, may_be_deeper
+from acuity.devices.cuda.pictures import Pictures, Staging, plane_layouts
 from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Figures
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Frame, Geometry
 
+_BLOCKS: Final = 32  # for each plane
+_BLOCK: Final = (256, 1, 1)
 _WORD: Final = 8
 _MOST_LAUNCHES: Final = 256  # of each stream that are remembered
 
@@ -181,3 +183,32 @@ class _Buffer:
         if self._memory is None or self._memory.size < size:
             self._memory = self._card.allocate(max(size, _WORD))
             self.host = self._card.pinned(max(size, _WORD))
+
+
+def may_be_deeper(depth: int) -> bool:
+    """Whether samples of this depth are stored in more bits than they have."""
+    return depth not in (8, 16)
+
+
+class SampleCheck:
+    """Refuses frames with samples that exceed the bit depth; has the interface of a twin."""
+
+    words = 1
+
+    def __init__(self, geometry: Geometry, planes: int | None, bench: Bench) -> None:
+        self._planes = planes
+        count = len(plane_layouts(geometry, planes))
+        (self._count,) = bench.card.kernels("samples", ["count_deep"])
+        self._grid = _BLOCKS, count
+        chroma = geometry.chroma or (0, 0)
+        numbers = geometry.width, geometry.height, *chroma, (1 << geometry.depth) - 1
+        self._numbers = [np.int32(number) for number in numbers]
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        self._count(batch.stream, (*self._grid, batch.count), _BLOCK, batch.frames, *self._numbers, sums)
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        """No figures; raises InputError."""
+        if sums[0]:
+            check_depths(frame, self._planes)
+        return {}

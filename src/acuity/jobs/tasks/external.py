@@ -14,15 +14,15 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
 
+from acuity.devices import BACKENDS
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.foreign_json import parse_json
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
-from acuity.jobs.tasks.backend_label import label_backend
 from acuity.jobs.tasks.report_summary import summarize
 from acuity.models.choose import AUTO, choose
 from acuity.models.fit import display_note, first_mismatch
@@ -31,6 +31,8 @@ from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request
 from acuity.video.local_file import open_local
 
+UNKNOWN: Final = "unknown"
+_ON_A_GPU: Final = tuple(f"_{name}" for name in BACKENDS[1:])
 Report = Callable[[Progress], None]
 
 _MOST_REPORT: Final = 512 << 20  # bytes
@@ -331,3 +333,56 @@ def _parsed(written: bytes) -> dict[str, Any]:
     ):
         raise JobFailed("vmaf ended well but its JSON is no report: set VMAF_BIN to a vmaf binary")
     return {"version": "unknown", **document}
+
+
+# ---- which backend computed a report -------------------------------------------------------------
+# Finds out which backend computed the report of another vmaf binary.
+# A binary may name it in the report. Otherwise its features may show it: their names end in a backend's name,
+# or there are fewer of them than libvmaf's CPU path prints for the same models, as with its GPU extractors.
+# That is no proof, so the label is then 'cpu' or 'gpu' and never the name of one GPU backend.
+
+
+def label_backend(
+    document: Mapping[str, Any], models: Sequence[str], features: Sequence[str], *, predict: bool = True
+) -> str:
+    """The backend that the report names, else 'cpu' or 'gpu', else 'unknown'."""
+    if isinstance(said := document.get("backend_used"), str):
+        return said
+    if receipts := _receipts(document.get("feature_backends")):
+        others = receipts - {"cpu"}
+        return "cpu" if not others else others.pop() if len(others) == 1 else "gpu"
+    frames = document.get("frames")
+    metrics = frames[0].get("metrics") if frames and isinstance(frames[0], dict) else None
+    if not isinstance(metrics, dict) or not metrics:
+        return UNKNOWN
+    if any(name.endswith(_ON_A_GPU) for name in metrics):
+        return "gpu"
+    try:
+        expected = _figures_of_the_cpu(models, features, predict=predict)
+    except AcuityError:
+        return UNKNOWN
+    return "cpu" if len(metrics) >= len(expected) else "gpu"
+
+
+def _receipts(found: Any) -> set[str]:
+    """The backends in a table of feature and backend."""
+    if not isinstance(found, dict):
+        return set()
+    return {backend for backend in found.values() if isinstance(backend, str)}
+
+
+def _figures_of_the_cpu(models: Sequence[str], features: Sequence[str], *, predict: bool) -> list[str]:
+    """The names of the features and scores in a report of the CPU path."""
+    from acuity.measure import Measurement
+    from acuity.models import load_model
+
+    with Measurement(1) as measurement:
+        for model in map(load_model, models):
+            if predict:
+                measurement.add_model(model)
+            for name, options in () if predict else model.extractors():
+                measurement.add_feature(name, options)
+        for feature in features:
+            measurement.add_feature(feature)
+        scores = [name for model in measurement.models for name in model.output_names()]
+        return [*measurement.features, *scores]

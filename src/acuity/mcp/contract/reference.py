@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from acuity.mcp.contract.error_classes import ERROR_CLASSES
 from acuity.mcp.contract.schemas import DIALECT, SCHEMAS, Schema, Sender
 
 _TITLES: Final[dict[Sender, str]] = {"runtime": "From the runtime", "worker": "From the worker"}
@@ -47,18 +46,6 @@ def _meaning(field: Schema) -> str:
     elif "enum" in field:
         said.append("one of " + ", ".join(f"`{value}`" for value in field["enum"] if value is not None))
     return "; ".join(said)
-
-
-def error_table() -> str:
-    """The classes of errors, as Markdown."""
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in ERROR_CLASSES.items()]
-    return "\n".join(["| `data.errorClass` | |", "|---|---|", *rows])
-
-
-def case_table(cases: Iterable[tuple[str, str, str]]) -> str:
-    """The cases of worker-check, as Markdown: name, what it requires, the tool that it needs."""
-    rows = [f"| `{name}` | {requires} | {needs and f'`{needs}`'} |" for name, requires, needs in cases]
-    return "\n".join(["| case | requires | tool |", "|---|---|---|", *rows])
 
 
 def bundle() -> dict[str, Any]:

@@ -162,11 +162,6 @@ def result(
     return frame(_RESULT_WITH % (_id(call), members, reply or _NULL))
 
 
-def unhandled(call: str) -> bytes:
-    """The end of a call that the worker has no handler for."""
-    return encode({"mode": "mcp", "event": "result", "id": call, "handled": False, "jsonrpc": None})
-
-
 def failure(call: str, sentence: str, error_class: ErrorClass) -> bytes:
     """The end of a call that failed outside of JSON-RPC."""
     return encode(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Final, Protocol
+from typing import Final, Protocol, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,12 +24,12 @@ from acuity.jobs.job import OVER, Job, JobsStats
 from acuity.mcp.operations.latencies import CallCounts, Latencies
 from acuity.mcp.operations.loop_lag import LoopLag
 from acuity.mcp.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
-from acuity.mcp.operations.worker_figures import WorkerFigures
 from acuity.mcp.runtime.counters import RuntimeCounters
-from acuity.mcp.runtime.workers.status import Workers
+from acuity.mcp.runtime.workers.status import Workers, WorkerState
 from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
 from acuity.mcp.wire.http.routes import Routes, answer_text, for_methods
 
+_STATES: Final[tuple[str, ...]] = get_args(WorkerState)
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
@@ -283,3 +284,41 @@ def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None]
 
     pages: dict[str, Handler] = {"/metrics": metrics, "/healthz": alive, "/readyz": takes_work}
     return Routes({path: for_methods(("GET", "HEAD"), page) for path, page in pages.items()})
+
+
+class WorkerFigures(Collector):
+    """Reads the statuses and the counters at each scrape."""
+
+    def __init__(self, workers: Workers, counters: RuntimeCounters) -> None:
+        self._workers = workers
+        self._counters = counters
+
+    def collect(self) -> Iterable[Metric]:
+        statuses = self._workers.statuses()
+        count = GaugeMetricFamily("acuity_mcp_workers", "Workers, by state", labels=["state"])
+        found = Counter(status.state for status in statuses)
+        for state in _STATES:
+            count.add_metric([state], found[state])  # type: ignore[index]
+        yield count
+        in_flight = GaugeMetricFamily(
+            "acuity_mcp_worker_calls_in_flight", "Calls that a worker runs", labels=["worker"]
+        )
+        for status in statuses:
+            in_flight.add_metric([status.id], status.in_flight)
+        yield in_flight
+        yield GaugeMetricFamily(
+            "acuity_mcp_worker_queue", "Calls that wait for a worker", self._workers.queued
+        )
+        for name, text, label, counts in (
+            ("acuity_mcp_worker_events", "What happened to workers", "event", self._counters.worker_events),
+            (
+                "acuity_mcp_worker_failures",
+                "Calls that failed in workers",
+                "error_class",
+                self._counters.worker_failures,
+            ),
+        ):
+            family = CounterMetricFamily(name, text, labels=[label])
+            for key, value in sorted(counts.items()):
+                family.add_metric([key], value)
+            yield family

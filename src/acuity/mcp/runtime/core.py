@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +12,6 @@ from acuity.mcp.runtime.dispatch import Dispatch
 from acuity.mcp.runtime.dispatcher import Dispatcher
 from acuity.mcp.runtime.exchange import Later
 from acuity.mcp.runtime.heartbeats import Heartbeats
-from acuity.mcp.runtime.timers import Timers
 from acuity.mcp.wire.messages import PlainRequest
 from acuity.mcp.wire.serving import IGNORED, Handshake, Serving
 
@@ -59,3 +60,81 @@ class Core:
         await self.dispatcher.close()
         if isinstance(self.later, Timers):
             self.later.close()
+
+
+# ---- timers --------------------------------------------------------------------------------------
+# Timers for calls that nearly always end before them: one timer of the event loop for each delay.
+# Making and cancelling a timer of the loop takes several microseconds. Calls of one kind wait for the same
+# time, so those that began first are due first, and a queue with one timer serves them all.
+
+
+class Timer:
+    """A function that is called when its time has come, unless it was cancelled."""
+
+    __slots__ = ("_queue", "call", "due")
+
+    def __init__(self, queue: _Queue, call: Callable[[], None], due: float) -> None:
+        self._queue = queue
+        self.call = call
+        self.due = due
+
+    def cancel(self) -> None:
+        self._queue.waiting.pop(self, None)
+
+
+class Timers:
+    """Calls functions after some seconds; the delays should be few."""
+
+    def __init__(self) -> None:
+        self._queues: dict[float, _Queue] = {}
+
+    def __call__(self, seconds: float, call: Callable[[], None]) -> Timer:
+        queue = self._queues.get(seconds)
+        if queue is None:
+            queue = self._queues[seconds] = _Queue(seconds)
+        return queue.add(call)
+
+    def close(self) -> None:
+        """Call nothing more."""
+        for queue in self._queues.values():
+            queue.close()
+
+
+class _Queue:
+    """The timers of one delay."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._handle: asyncio.TimerHandle | None = None
+        self.waiting: dict[Timer, None] = {}  # in the order in which they are due
+
+    def add(self, call: Callable[[], None]) -> Timer:
+        timer = Timer(self, call, self._loop.time() + self._seconds)
+        self.waiting[timer] = None
+        if self._handle is None:
+            self._handle = self._loop.call_at(timer.due, self._fire)
+        return timer
+
+    def close(self) -> None:
+        self.waiting.clear()
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _fire(self) -> None:
+        self._handle = None
+        now = self._loop.time()
+        due = []
+        for timer in self.waiting:
+            if timer.due > now:
+                break
+            due.append(timer)
+        try:
+            for timer in due:
+                if self.waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
+                    timer.call()
+        finally:
+            first = next(iter(self.waiting), None)
+            if first is not None and self._handle is None:
+                self._handle = self._loop.call_at(first.due, self._fire)

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from acuity.tiny.evaluate.statistics import NAMES, Vector, group_starts, is_constant
+from acuity.tiny.evaluate.statistics import NAMES, Vector, is_constant
 
 DRAWS: Final = (1000, 10_000)  # at least and at most
 _DRAWN: Final = 1_000_000  # samples in all draws together
@@ -182,14 +182,15 @@ def _drawn_pearson(x: Vector, y: Vector) -> Drawn:
 def _drawn_spearman(x: Vector, y: Vector) -> Drawn:
     if is_constant(x) or is_constant(y):
         return _nothing
-    of_x, of_y = _Groups(x), _Groups(y)
+    above_x, above_y = _order(x), _order(y)
 
     def of(counts: Matrix) -> Vector:
-        total = counts.sum(axis=1)
-        x, y = of_x.ranks(counts), of_y.ranks(counts)
-        scale = total**2
+        # Twice the mean ranks of the samples in each draw, about the middle rank.
+        few = counts.astype(np.float32)
+        x, y = few @ above_x.T, few @ above_y.T
+        scale = counts.sum(axis=1) ** 3
         xy, xx, yy = ((counts * left * right).sum(axis=1) for left, right in ((x, y), (x, x), (y, y)))
-        return _ratio(xy / total / scale, xx / total / scale, yy / total / scale)
+        return _ratio(xy / scale, xx / scale, yy / scale)
 
     return of
 
@@ -197,17 +198,15 @@ def _drawn_spearman(x: Vector, y: Vector) -> Drawn:
 def _drawn_kendall(x: Vector, y: Vector) -> Drawn:
     if is_constant(x) or is_constant(y):
         return _nothing
-    # Products of small whole numbers, which single precision holds exactly.
-    agreeing = (np.sign(x[:, None] - x) * np.sign(y[:, None] - y)).astype(np.float32)
-    of_x, of_y = _Groups(x), _Groups(y)
+    above_x, above_y = _order(x), _order(y)
+    products = above_x * above_y, above_x**2, above_y**2
 
     def of(counts: Matrix) -> Vector:
-        total = counts.sum(axis=1)
-        pairs = total * (total - 1) / 2
-        score = (counts * (counts.astype(np.float32) @ agreeing)).sum(axis=1) / 2
-        scale = np.maximum(pairs, 1)
-        untied_x, untied_y = pairs - of_x.tied(counts), pairs - of_y.tied(counts)
-        return _ratio(score / scale, untied_x / scale, untied_y / scale)
+        few = counts.astype(np.float32)
+        # Over all pairs of a draw: those in the same order less the others, and those without a tie.
+        scale = counts.sum(axis=1) ** 2
+        xy, xx, yy = ((counts * (few @ pairs)).sum(axis=1) for pairs in products)
+        return _ratio(xy / scale, xx / scale, yy / scale)
 
     return of
 
@@ -231,38 +230,17 @@ def _nothing(counts: Matrix) -> Vector:
     return np.full(len(counts), np.nan)
 
 
+def _order(values: Vector) -> npt.NDArray[np.float32]:
+    """Of each two samples whether the first has the greater value (1), the lesser (-1) or the same (0).
+
+    Single precision holds sums of these exactly.
+    """
+    return np.sign(values[:, None] - values).astype(np.float32)
+
+
 def _ratio(together: Vector, x: Vector, y: Vector) -> Vector:
     """together / sqrt(x y), NaN where one of them is nothing but rounding."""
     usable = (x > _DEGENERATE) & (y > _DEGENERATE)
     product = np.where(usable, x * y, 1.0)
     found: Vector = np.where(usable, np.clip(together / np.sqrt(product), -1.0, 1.0), np.nan)
     return found
-
-
-class _Groups:
-    """Which of the samples have equal values, in ascending order."""
-
-    def __init__(self, values: Vector) -> None:
-        self._order = np.argsort(values, kind="stable")
-        self._starts = group_starts(values[self._order])
-        sizes = np.diff(np.append(self._starts, len(values)))
-        self._group = np.empty(len(values), np.intp)
-        self._group[self._order] = np.repeat(np.arange(len(sizes)), sizes)
-
-    def counts(self, counts: Matrix) -> Matrix:
-        """How often each group was drawn."""
-        found: Matrix = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
-        return found
-
-    def ranks(self, counts: Matrix) -> Matrix:
-        """The mean ranks of the samples in each draw, about their mean."""
-        each = self.counts(counts)
-        middle = np.cumsum(each, axis=1) - (each - 1) / 2
-        found: Matrix = (middle - (counts.sum(axis=1)[:, None] + 1) / 2)[:, self._group]
-        return found
-
-    def tied(self, counts: Matrix) -> Vector:
-        """How many pairs of a draw are ties."""
-        each = self.counts(counts)
-        found: Vector = (each * (each - 1)).sum(axis=1) / 2
-        return found

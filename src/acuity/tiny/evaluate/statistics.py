@@ -38,7 +38,7 @@ def figures_of(predicted: Vector, target: Vector) -> Figures:
     return Figures(
         len(target),
         pearson(predicted, target) if varied else None,
-        pearson(ranks(predicted), ranks(target)) if varied else None,
+        spearman(predicted, target) if varied else None,
         kendall(predicted, target) if varied else None,
         rmse(predicted, target),
     )
@@ -63,24 +63,15 @@ def kendall(x: Vector, y: Vector) -> float:
     return float(kendalltau(x, y).statistic)
 
 
+def spearman(x: Vector, y: Vector) -> float:
+    """Pearson's correlation of the ranks, of which equal values share the mean."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(x), rankdata(y))
+
+
 def rmse(x: Vector, y: Vector) -> float:
     return float(np.sqrt(np.mean((x - y) ** 2)))
-
-
-def ranks(values: Vector) -> Vector:
-    """Ranks from 1; equal values share the mean of their ranks."""
-    order = np.argsort(values, kind="stable")
-    starts = group_starts(values[order])
-    counts = np.diff(np.append(starts, len(values)))
-    middle = starts + (counts + 1) / 2
-    found = np.empty(len(values))
-    found[order] = np.repeat(middle, counts)
-    return found
-
-
-def group_starts(ordered: Vector) -> npt.NDArray[np.intp]:
-    """Where runs of equal values begin."""
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
 
 
 def _unit(values: Vector) -> Vector:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import InputError, Remedy
+from acuity.errors import InputError, NoFramesError, Remedy
 from acuity.features import get_extractor
 from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
@@ -22,13 +22,14 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
+from acuity.tune.encoders.encode import Target
 from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.points.lead_in import LedReader, before
 from acuity.tune.progress import Stopped
 from acuity.video.notes import Note
-from acuity.video.readers.reader import BaseReader
+from acuity.video.picture import Picture
+from acuity.video.readers.reader import BaseReader, RgbTarget
 
 # Called with the frames scored, and the number of all if known.
 FramesCallback = Callable[[int, int | None], None]
@@ -215,3 +216,57 @@ def _request(reference: Any, distorted: BaseReader, scoring: Scoring) -> Request
         device=scoring.device,
         align="off",  # each decoded frame is known to be that of its source frame
     )
+
+
+# ---- a lead-in -----------------------------------------------------------------------------------
+# A lead-in: the frame before a part of a video, given to scoring ahead of the part's own frames.
+# Some figures of a frame depend on the frame before it, as motion does. Scored alone, a part's first frame
+# has no motion, and a score that may be many points from its score in the whole video. A lead-in mends that.
+
+
+def before(clip: Clip) -> Part | None:
+    """The frame before a clip that wants a lead-in; None if it doesn't, or begins with the first frame."""
+    if not clip.led or clip.parts is None or len(clip.parts) != 1 or clip.parts[0].start == 0:
+        return None
+    return Part(clip.parts[0].start - 1, clip.parts[0].start)
+
+
+class LedReader(BaseReader):
+    """An encode of a clip, and ahead of it the frame before the clip as the encoder would have got it."""
+
+    def __init__(self, reader: BaseReader, clip: Clip, settings: Settings) -> None:
+        super().__init__()
+        self.notes = reader.notes
+        self._reader = reader
+        part = before(clip)
+        frames = reader.info.frames
+        self.info = replace(reader.info, frames=None if frames is None else frames + 1)
+        self._rate = clip.rate
+        self._given = 0
+        self._lead: Picture | None = None
+        try:
+            if part is None:
+                raise NoFramesError("there is no frame before the first one")
+            with clip.of(part).reader() as source:
+                picture = source.read()
+                for step in Target.of(clip, settings).steps(clip.info):
+                    picture = step(picture) if picture is not None else None
+            self._lead = picture
+        except BaseException:
+            reader.close()
+            raise
+
+    def read(self) -> Picture | None:
+        picture, self._lead = self._lead, None
+        if picture is None:
+            picture = self._reader.read()
+        if picture is not None:
+            picture.pts = float(self._given / self._rate)
+            self._given += 1
+        return picture
+
+    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
+        self._reader.prepare(chroma=chroma, rgb=rgb)
+
+    def close(self) -> None:
+        self._reader.close()

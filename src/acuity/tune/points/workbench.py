@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -9,13 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from acuity.cache_file import engine_build
 from acuity.errors import AcuityError
+from acuity.models.digests import model_digests
+from acuity.scoring.metrics import find_metrics
+from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.core_shares import CoreShares
 from acuity.tune.points.point import Point, Scoring, measure
-from acuity.tune.points.point_key import point_key, point_keys, source_key
 from acuity.tune.points.tally import Tally
 from acuity.tune.progress import Listener, Stopped
 
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from acuity.tune.encoders.encoded_reader import Sink
     from acuity.tune.encoders.settings import Settings
 
+# Pictures of so many pixels, and the cores that one encode of them uses well. Small pictures have too little
+# to divide, so several encodes at once are faster; large ones also need memory for the encoder's lookahead.
+_USEFUL: Final = ((640 * 360, 1), (1280 * 720, 2), (1920 * 1080, 4))
+_LARGEST: Final = 8
+_NOTES: Final = 2  # which notes points are kept with: a point without those of today is measured anew
 _LOOK: Final = 0.1  # seconds between looks at whether a point that another thread makes is finished
 
 
@@ -261,3 +269,103 @@ def _with_threads(settings: Settings, threads: int) -> Settings:
         return settings
     limited = replace(settings, threads=threads)
     return limited if limited.document() == settings.document() else settings
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+# The key of a point in the cache: a digest of all that decides its bytes and its scores.
+
+
+def point_key(clip: Clip, settings: Settings, quality: float, scoring: Scoring) -> str:
+    """The key of one encode of a clip and its scores, whatever the file's name and the number of threads."""
+    return _digest({**_common(clip, settings, scoring), "quality": quality})
+
+
+def point_keys(clip: Clip, settings: Settings, qualities: list[float], scoring: Scoring) -> list[str]:
+    """The keys of several qualities: what they have in common is looked up once."""
+    common = _common(clip, settings, scoring)
+    return [_digest({**common, "quality": quality}) for quality in qualities]
+
+
+def source_key(clip: Clip, scoring: Scoring) -> str:
+    """The key of what is encoded and how it is scored, whatever encodes it."""
+    return _digest(_source(clip, scoring))
+
+
+def _common(clip: Clip, settings: Settings, scoring: Scoring) -> dict[str, Any]:
+    return {
+        **_source(clip, scoring),
+        "encoder": encoder_version(settings.encoder),
+        "settings": settings.document(),
+    }
+
+
+def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
+    return {
+        "engine": engine_build(),
+        "notes": _NOTES,
+        "clip": clip.digest(),
+        "scoring": scoring.document(),
+        "models": _models(scoring),
+    }
+
+
+def _digest(document: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _models(scoring: Scoring) -> dict[str, str]:
+    """The digests of the models' files."""
+    specs = [scoring.model, *(metric.model for metric in find_metrics(scoring.metrics))]
+    return model_digests(filter(None, specs), scoring.viewing)
+
+
+# ---- shares of the cores -------------------------------------------------------------------------
+# Divides cores among encodes that run side by side.
+
+
+class CoreShares:
+    """The cores of a process, lent to one encode after another in the order of asking."""
+
+    def __init__(self, cores: int) -> None:
+        self._free = cores
+        self._cores = cores
+        self._waiting: list[object] = []
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def share(self, size: tuple[int, int], stop: threading.Event) -> Iterator[int]:
+        """Wait for cores and give their number; raises Stopped if `stop` is set meanwhile."""
+        threads = self._take(_useful(size, self._cores), stop)
+        try:
+            yield threads
+        finally:
+            with self._changed:
+                self._free += threads
+                self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Let those who wait look at the stop at once."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _take(self, useful: int, stop: threading.Event) -> int:
+        turn = object()
+        with self._changed:
+            self._waiting.append(turn)
+            try:
+                while self._waiting[0] is not turn or self._free < useful:
+                    self._changed.wait(_LOOK)
+                    if stop.is_set():
+                        raise Stopped()
+                # One that is alone gets the cores that nobody else asked for.
+                threads = self._free if len(self._waiting) == 1 and self._free == self._cores else useful
+                self._free -= threads
+                return threads
+            finally:
+                self._waiting.remove(turn)
+                self._changed.notify_all()
+
+
+def _useful(size: tuple[int, int], cores: int) -> int:
+    pixels = size[0] * size[1]
+    return min(cores, next((count for limit, count in _USEFUL if pixels <= limit), _LARGEST))

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity import __version__
-from acuity.errors import UnreachableError
+from acuity.errors import TuneError, UnreachableError
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.beside import Weight, weight
 from acuity.tune.encoders.output import VideoFile, check_video_file
 from acuity.tune.material import material
 from acuity.tune.search.searching import search
-from acuity.tune.search.size_budget import Budget
 from acuity.tune.values import size
 
 if TYPE_CHECKING:
@@ -187,3 +187,34 @@ def point_document(point: Point, target: Target | None = None) -> dict[str, Any]
     if target is not None and target.kind == "quality":
         found["figure"] = round(target.figure(point), 6)
     return found
+
+
+class Budget(NamedTuple):
+    """How a size that a file is to have is divided."""
+
+    asked: int
+    beside: Weight
+
+    @classmethod
+    def of(cls, target: Target, clip: Clip, format: str) -> Budget:
+        """The budget of a file of that format; raises TuneError if nothing is left for the video."""
+        budget = cls(int(target.value), weight(clip, format))
+        if budget.video <= 0:
+            raise TuneError(
+                f"a file of {budget.asked:,} bytes has no room for the video of '{clip.path}': what is"
+                f" copied has {budget.beside.copied:,} bytes and the container about"
+                f" {budget.beside.container:,}; ask for more"
+            )
+        return budget
+
+    @property
+    def video(self) -> int:
+        """The bytes for the video's packets."""
+        return self.asked - self.beside.bytes
+
+    @property
+    def note(self) -> str:
+        return (
+            f"of the {self.asked:,} bytes asked for, {self.video:,} are for the video: what is copied has"
+            f" {self.beside.copied:,} and the container about {self.beside.container:,}"
+        )

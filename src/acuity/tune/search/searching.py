@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
     from acuity.tune.encoders.settings import Settings
-    from acuity.tune.points.point import Point, Scoring
+    from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
     from acuity.tune.shots.sampling import Sample, Uncertainty
 
@@ -80,12 +80,6 @@ def shown(target: Target, point: Point) -> str:
     about = target if target.kind == "quality" else _ANY_VMAF
     bitrate = f"{point.bitrate_kbps:,.0f} kbit/s"
     return f"{about.shown(about.figure(point))} at {bitrate}" if about.column in point.scores else bitrate
-
-
-def scoring_for(scoring: Scoring, targets: Sequence[Target]) -> Scoring:
-    """The scoring with the metrics that the targets need besides."""
-    needed = [*scoring.metrics, *(name for target in targets for name in target.metrics)]
-    return replace(scoring, metrics=tuple(dict.fromkeys(needed)))
 
 
 def search(

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acuity.errors import AcuityError, TuneError, UnreachableError
+from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.settings import Settings
@@ -28,14 +30,19 @@ from acuity.tune.progress import Stopped
 from acuity.tune.search.searching import search
 from acuity.tune.search.target import Target
 from acuity.tune.shots.allocation import Allocation, best_score, least_bits
-from acuity.tune.shots.beliefs import Measured, believed_curve, measured_curve
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
-from acuity.tune.shots.shot_curve import Curve
+from acuity.tune.shots.shot_curve import Choice, Curve
 
+_REACH: Final = 8  # whole values that a curve is believed beyond what was measured of it
+_HALVES: Final = (
+    6.0  # whole values in which an encoder's bits halve, as long as one point is all that is known
+)
+
+Floats = NDArray[np.float64]
 _NEAR: Final = 0.004  # of the bits: a plan of measured points this near to the best believed is taken
-_HOPES: Final = (0.0, 0.15)  # beliefs as they are, and then what they may have missed: see beliefs.py
+_HOPES: Final = (0.0, 0.15)  # beliefs as they are, and then what they may have missed: see believed_curve()
 _NEAR_HOPED: Final = 0.02
 
 # Pools of the whole clip that are sums over frames, as the summand of a frame; better is more.
@@ -331,3 +338,78 @@ class _Job:
             if isinstance(point, AcuityError):
                 raise point
             self.known[number][step] = point
+
+
+# ---- beliefs -------------------------------------------------------------------------------------
+# What is believed of a shot's curve between the qualities that were measured, and a little beyond.
+# The logarithm of bits and the score follow a smooth curve through what was measured (PCHIP), and straight
+# lines beyond. A belief is never the answer: it says which quality is worth an encode.
+
+
+class Measured(NamedTuple):
+    """What an encode of a shot gave."""
+
+    bits: float
+    score: float  # more is better
+
+
+def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable[[int], float]) -> Curve:
+    """The curve of what was measured, by step."""
+    return Curve(frames, tuple(Choice(quality(step), *known[step]) for step in sorted(known)))
+
+
+def believed_curve(
+    frames: int,
+    known: Mapping[int, Measured],
+    quality: Callable[[int], float],
+    limits: tuple[int, int],
+    hope: float = 0.0,
+    fineness: int = 1,
+) -> Curve:
+    """The curve of every step near those measured, within the limits; `fineness` steps are a whole value.
+
+    With `hope` the score in the middle between two measured steps is believed to be better by that part of
+    the difference between them: curves are round, and what was not looked at may be worth a look.
+    """
+    steps = np.array(sorted(known), dtype=np.float64)
+    reach = _REACH * fineness
+    asked = np.arange(max(limits[0], steps[0] - reach), min(limits[1], steps[-1] + reach) + 1)
+    logs = _line(
+        asked, steps, np.log([known[int(step)].bits for step in steps]), -math.log(2) / _HALVES / fineness
+    )
+    values = np.array([known[int(step)].score for step in steps])
+    scores = _line(asked, steps, values, 0.0) + hope * _room(asked, steps, values)
+    believed = {
+        int(step): Measured(math.exp(log), float(score))
+        for step, log, score in zip(asked, logs, scores, strict=True)
+    }
+    return measured_curve(frames, {**believed, **known}, quality)
+
+
+def _line(at: Floats, steps: Floats, values: Floats, slope: float) -> Floats:
+    """Values between what is known along a smooth curve, and beyond along straight lines."""
+    if len(steps) == 1:
+        return np.asarray(values[0] + slope * (at - steps[0]))
+    secants = np.diff(values) / np.diff(steps)
+    slopes = pchip_slopes(steps, values) if len(steps) > 2 else np.repeat(secants, 2)
+    place = np.clip(np.searchsorted(steps, at, side="right") - 1, 0, len(steps) - 2)
+    width = steps[place + 1] - steps[place]
+    t = np.clip((at - steps[place]) / width, 0, 1)
+    inside: Floats = (
+        values[place] * (1 + 2 * t) * (1 - t) ** 2
+        + width * slopes[place] * t * (1 - t) ** 2
+        + values[place + 1] * t**2 * (3 - 2 * t)
+        + width * slopes[place + 1] * t**2 * (t - 1)
+    )
+    inside += np.minimum(at - steps[0], 0) * secants[0] + np.maximum(at - steps[-1], 0) * secants[-1]
+    return inside
+
+
+def _room(at: Floats, steps: Floats, values: Floats) -> Floats:
+    """The difference between the two measured steps around each, full in the middle and none at them."""
+    if len(steps) == 1:
+        return np.zeros(len(at))
+    place = np.clip(np.searchsorted(steps, at, side="right") - 1, 0, len(steps) - 2)
+    t = np.clip((at - steps[place]) / (steps[place + 1] - steps[place]), 0, 1)
+    room: Floats = np.abs(values[place + 1] - values[place]) * 4 * t * (1 - t)
+    return room

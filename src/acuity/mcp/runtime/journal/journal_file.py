@@ -14,8 +14,9 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from acuity.errors import SettingsError
 from acuity.mcp.runtime.journal.buffered_journal import Refusal
 from acuity.mcp.runtime.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from acuity.mcp.runtime.journal.session_changes import SessionChanges
+from acuity.sqlite_file import connect, prepare, shrink, transaction
 
 logger: Final = logging.getLogger(__name__)
 
@@ -40,7 +42,8 @@ _FREE: Final = 256  # unused pages, above which the file is made smaller
 _LARGE: Final = 32 << 20  # bytes, which take a tenth of a second to check
 _LEAST_ROOM: Final = 1 << 20  # bytes, below which a disk counts as full
 
-_SCHEMA: Final = """
+_SCHEMA: Final = f"""
+PRAGMA application_id = {_APPLICATION};
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     principal TEXT NOT NULL,
@@ -154,7 +157,7 @@ class JournalFile:
         """Store all changes, or none of them. None is refused: the file is this server's alone."""
         self._check_place()
         assert self._writer is not None
-        with _transaction(self._writer):
+        with transaction(self._writer):
             removed = sum([self._write(session_id, change) for session_id, change in changes.items()])
         if removed:
             self._shrink()
@@ -194,11 +197,11 @@ class JournalFile:
         self._create()
         self._take_lock()
         self._inode = os.stat(self.path).st_ino
-        self._writer = self._connect()
+        self._writer = connect(self.path, _BUSY)
         self._prepare(self._writer)
-        self._reader = self._connect()
+        self._reader = connect(self.path, _BUSY)
         self._check()
-        with _transaction(self._writer):
+        with transaction(self._writer):
             for (session_id,) in self._rows("SELECT id FROM sessions WHERE last_seen < ?", expired):
                 self._write(session_id, SessionChanges(forgotten=True))
         self._shrink()
@@ -239,24 +242,8 @@ class JournalFile:
         finally:
             os.close(descriptor)
 
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        run = connection.execute
-        if not run("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
-            with _transaction(connection):
-                for statement in _SCHEMA.split(";"):
-                    run(statement)
-                run(f"PRAGMA application_id = {_APPLICATION}")
-                run(f"PRAGMA user_version = {_VERSION}")
-        (version,) = run("PRAGMA user_version").fetchone()
-        _check_version(self.path, version)
-        # From here on: until then everything goes to the file itself, so that its header is true.
-        run("PRAGMA journal_mode = WAL")
-        run(f"PRAGMA journal_size_limit = {_WAL}")
-        run("PRAGMA synchronous = NORMAL")  # outlives the process; the last moments may go with the power
+        prepare(connection, _SCHEMA, _VERSION, partial(_check_version, self.path), log=_WAL)
 
     def _check(self) -> None:
         """Refuse a damaged file. In a large one, events are only looked at when they are wanted."""
@@ -293,7 +280,7 @@ class JournalFile:
             Path(f"{self.path}{end}").unlink(missing_ok=True)
         self._create()
         try:
-            writer = self._connect()
+            writer = connect(self.path, _BUSY)
             self._writer.backup(writer)
             self._prepare(writer)
             self._inode = os.stat(self.path).st_ino
@@ -303,7 +290,7 @@ class JournalFile:
                 f"was deleted while the server runs and can't be made again ({error}): restart the server"
             ) from error
         # The old connections are closed when nobody uses them any more: another thread may be reading.
-        self._writer, self._reader = writer, self._connect()
+        self._writer, self._reader = writer, connect(self.path, _BUSY)
         logger.warning(
             "the session store '%s' was deleted while the server runs: it is made again, with all sessions",
             self.path,
@@ -344,7 +331,7 @@ class JournalFile:
         assert self._writer is not None
         (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
         if free > _FREE:
-            self._writer.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+            shrink(self._writer)
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         assert self._reader is not None
@@ -405,18 +392,6 @@ def _recognise(path: Path, descriptor: int) -> None:
     if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
         raise SettingsError(f"the session store '{path}' is a file of another program: {_ANOTHER}")
     _check_version(path, int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # some errors have ended it already
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _record(row: Iterable[Any]) -> SessionRecord:

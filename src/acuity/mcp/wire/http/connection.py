@@ -155,11 +155,6 @@ class HttpConnection:
         """Whether the connection takes no more requests and has written its last answer."""
         return self._closed
 
-    @property
-    def wants_data(self) -> bool:
-        """Whether more bytes may be received."""
-        return not self._paused
-
     def receive(self, data: bytes) -> None:
         """Take bytes from the client. The handler may be called before this returns."""
         if self._closed:
