@@ -100,7 +100,7 @@ def _whole(tensor: TensorProto) -> int | None:
 
     if len(tensor.dims) > 1 or tensor.data_type not in (TensorProto.INT64, TensorProto.INT32):
         return None
-    return max(0, math.prod(tensor.dims))
+    return max(0, int(math.prod(tensor.dims)))
 
 
 def _number(tensor: TensorProto | None) -> int | None:
@@ -109,8 +109,7 @@ def _number(tensor: TensorProto | None) -> int | None:
     if tensor is None or math.prod(tensor.dims) != 1:
         return None
     try:
-        number: int = numpy_helper.to_array(tensor).astype(int).item()
-        return number
+        return int(numpy_helper.to_array(tensor).item())
     except Exception:  # a malformed constant, of which numpy_helper has several ways to complain
         return None
 
