@@ -274,7 +274,7 @@ class RedisLink:
                 extra={"event": "redis_crowded"},
             )
         return ClusterUnavailable(
-            "this node asks more of the nodes' shared store than it can: try again later"
+            "this node has too much to ask of the nodes' shared store: try again in a few seconds"
         )
 
     def _tell(self) -> None:
