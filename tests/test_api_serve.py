@@ -142,9 +142,12 @@ def test_cancelling_waits_for_no_agent(clips: tuple[Path, Path], tmp_path: Path)
     assert lingered[0] == 0.0
 
 
-@pytest.mark.parametrize("where", ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723", 42, ["sse:0", 42]])
+_NO_PLACES = ["sse", "sse:", "sse:a", "uds:", "stdio:3", "", "8723", 42, ["sse:0", 42], b"sse:0"]
+
+
+@pytest.mark.parametrize("where", _NO_PLACES)
 def test_what_is_no_place_is_refused_before_a_file_is_opened(where: Any) -> None:
-    with pytest.raises(acuity.EmbeddedError, match="is no place to serve: write 'sse:8723'"):
+    with pytest.raises(acuity.EmbeddedError, match=r"=('|b'|42).*is no place to serve: write 'sse:8723'"):
         acuity.score("/nowhere/a.y4m", "/nowhere/b.y4m", serve=where)
 
 

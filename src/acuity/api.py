@@ -273,7 +273,7 @@ score_async.__name__ = score_async.__qualname__ = "score_async"
 
 def serving(serve: Serve) -> Callable[[EmbeddedServer], object]:
     """The function that starts a server as `serve` says; raises EmbeddedError."""
-    several = list(serve) if isinstance(serve, Sequence) and not isinstance(serve, str) else [serve]
+    several = list(serve) if isinstance(serve, Sequence) and not isinstance(serve, str | bytes) else [serve]
     starters = [_starter(one) for one in several]
     silent = not any(callable(one) for one in several)  # nobody else can tell which port was free
 

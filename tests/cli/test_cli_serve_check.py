@@ -282,3 +282,23 @@ def test_a_store_in_the_data_folder_that_a_start_makes(
     config.write_text("[server]\nhttp = 8080\ndata = 'data'\n[store]\nsessions = 'sqlite:data/s.db'\n")
     assert check("--config", str(config))[0] == 0
     assert not (tmp_path / "data").exists()
+
+
+def test_what_is_wrong_behind_a_bad_hook_node_or_value_is_said_too(
+    check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    pytest.importorskip("redis")
+    config = tmp_path / "acuity.toml"
+    config.write_text(
+        "[server]\nmetrics = 8080\nadmin = 1\nuds = 'nowhere/socket'\n"
+        "[admin]\nlisten = 8080\n"
+        "[auth]\nhook = 'no.such:thing'\ntoken_file = 'nowhere'\n"
+        "[cluster]\nredis = 'redis://127.0.0.1:6379'\nnode = 'N 1'\naddress = 'nowhere'\n"
+        "[limits]\nrate = 'fast'\n[limits.tools]\na = '1/s'\nb = 'fast'\nc = 5\n"
+    )
+    code, out, _ = check("--config", str(config), "--json")
+    assert code == 1
+    found = json.loads(out)["errors"]
+    assert sorted(error["line"] for error in found) == sorted(
+        [3, 4, 6, 8, 9, 11, 11, 11, 12, 13, 15, 18, 19]
+    ), "\n".join(error["sentence"] for error in found)

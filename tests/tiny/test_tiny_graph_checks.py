@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, shape_inference
 from onnx.external_data_helper import convert_model_to_external_data
 
 from acuity.errors import AcuityError, ModelError
@@ -220,6 +220,50 @@ def test_tensors_beyond_all_memory(nodes: list[NodeProto]) -> None:
     ]
     model = features([*nodes, *rest], *(c for c in constants if c.name in used | {"ones"}))
     refused(model, r"makes the tensor 'big' of \d+ values from a 1080p picture, and 1073741824 are the most")
+
+
+@pytest.mark.parametrize(
+    ("first", "step"),
+    [
+        ([helper.make_node("Shape", ["x"], ["s0"])], "Concat"),
+        ([helper.make_node("Constant", [], ["s0"], value_ints=[1, 2])], "Concat"),
+        ([helper.make_node("Constant", [], ["s0"], value=constant("", [[0]], "int64"))], "Gather"),
+    ],
+    ids=["computed shapes", "constant shapes", "axes"],
+)
+def test_shapes_beyond_all_memory(first: list[NodeProto], step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are refused before anything infers them, which would take the memory."""
+    monkeypatch.setattr(shape_inference, "infer_shapes", lambda *_, **__: pytest.fail("shapes were inferred"))
+    tower = [helper.make_node(step, [f"s{i}", f"s{i}"], [f"s{i + 1}"], axis=0) for i in range(24)]
+    rest = [
+        helper.make_node("ReduceMax", ["s24"], ["m"], keepdims=0),
+        helper.make_node("Cast", ["m"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["x", "ones"], ["p"]),
+        helper.make_node("Add", ["p", "f"], ["y"]),
+    ]
+    refused(
+        features([*first, *tower, *rest], ONES), r"makes shapes of more than 1048576 sizes, such as 's\d+'"
+    )
+
+
+def test_a_hundred_reshapes_by_computed_shapes() -> None:
+    """As exporters write x.reshape(x.shape[0], -1, x.shape[1]): each shape has three sizes."""
+    nodes, last = [], "x"
+    for i in range(100):
+        nodes += [
+            helper.make_node("Shape", [last], [f"s{i}"]),
+            helper.make_node("Slice", [f"s{i}", "zero", "one"], [f"a{i}"]),
+            helper.make_node("Gather", [f"s{i}", "one"], [f"b{i}"]),
+            helper.make_node("Concat", [f"a{i}", "rest", f"b{i}"], [f"t{i}"], axis=0),
+            helper.make_node("Reshape", [last, f"t{i}"], [f"r{i}"]),
+        ]
+        last = f"r{i}"
+    nodes += [helper.make_node("ReduceMean", [last], ["y"], axes=[2], keepdims=0)]
+    numbers = {"zero": [0], "one": [1], "rest": [-1]}
+    check_graph(
+        Path("m"),
+        features(nodes, *(constant(k, v, "int64") for k, v in numbers.items())).SerializeToString(),
+    )
 
 
 def test_a_constant_of_more_values_than_the_file_has() -> None:

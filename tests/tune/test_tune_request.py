@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.errors import TuneError
+from acuity.errors import AcuityError, TuneError
 from acuity.tune.encoders import ENCODERS
 from acuity.tune.request import (
     CompareRequest,
@@ -21,6 +21,21 @@ from acuity.tune.request import (
 from acuity.tune.values import byte_count, qualities, scores, size, sizes
 
 KINDS: tuple[type[TuneRequest], ...] = (SearchRequest, CompareRequest, LadderRequest, PerShotRequest)
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (SearchRequest(src="a.mkv", encode="x.foo"), "'x.foo' doesn't say its format: end it with .mp4"),
+        (PerShotRequest(src="a.mkv", output="x.webm"), "a .webm file can't hold the h264 of libx264"),
+    ],
+)
+def test_a_file_that_can_t_hold_the_video_is_refused_before_the_work(
+    request_: TuneRequest, words: str
+) -> None:
+    with pytest.raises(AcuityError, match=words):
+        request_.check()
+    LadderRequest(src="a.mkv", encode="folder", resolutions="64x48", target_vmafs="90").check()
 
 
 @pytest.mark.parametrize("kind", KINDS)

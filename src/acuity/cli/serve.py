@@ -123,13 +123,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
             group.add_argument(name, **settings)
 
 
-def values(arguments: argparse.Namespace) -> Effective:
+def values(arguments: argparse.Namespace, problems: Problems | None = None) -> Effective:
     """The value of every key, as the command line, the variables and the file have it."""
     given = {key.path: value for key in KEYS if (value := getattr(arguments, key.path, None)) is not None}
     for key in KEYS:
         if key.kind.many and key.path in given:
             given[key.path] = _joined(given[key.path])
-    return effective(given, config=arguments.config)
+    return effective(given, config=arguments.config, problems=problems)
 
 
 def _joined(parts: Sequence[Any]) -> Any:
@@ -147,7 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--json is for --check: add it, or leave --json out")
     if arguments.check:
         return _check(arguments)
-    wanted = replace(options(values(arguments)), again=partial(values, arguments))
+    problems = Problems()
+    wanted = replace(options(values(arguments, problems), problems), again=partial(values, arguments))
     from acuity.mcp.standalone.main import run as serve
 
     return serve(wanted)
@@ -155,9 +156,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Print what a server would start with, or why it would not."""
+    problems = Problems()
     try:
-        found = values(arguments)
-        wanted = options(found)
+        found = values(arguments, problems)
+        wanted = options(found, problems)
         said = [*wanted.warnings, *_oversights(wanted)]
     except AcuityError as error:
         if not arguments.json:
@@ -197,18 +199,19 @@ def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
     return run(arguments)
 
 
-def options(found: Effective) -> ServeOptions:
-    """What to serve; raises errors before anything is started."""
+def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
+    """What to serve; raises errors before anything is started, those in `problems` too."""
     from acuity.mcp.endpoints import Stdio
     from acuity.mcp.standalone.serve import ServeOptions
     from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
     from acuity.mcp.wire.guard.access import Access
     from acuity.mcp.wire.guard.grants import Scopes
 
-    problems = Problems()
-    foreign = found.settings().has_foreign_workers
-    scopes = Scopes.parse(found["auth.scopes"], strict=foreign)
-    access, certificate, operators = Access(), None, None
+    problems = problems or Problems()
+    scopes, access, certificate, operators = Scopes(), Access(), None, None
+    with problems.noted():
+        foreign = bool(found["workers.command"] or found["workers.sockets"])
+        scopes = Scopes.parse(found["auth.scopes"], strict=foreign)
     with problems.noted():
         access = _access(found, scopes)
         for name in PORTS:
@@ -257,17 +260,24 @@ def _access(found: Effective, scopes: Scopes) -> Access:
     from acuity.mcp.wire.guard.origins import Origins
     from acuity.mcp.wire.guard.proxies import TrustedProxies
 
-    hook = None
-    if (name := found["auth.hook"]) is not None:
-        with blaming(found, "auth.hook"):
-            function = load_hook(name)
-        hook = AuthHook(function, scopes=scopes, remembered=found["auth.hook_cache_seconds"])
+    problems = Problems()
+    hook, oauth, tokens = None, None, None
+    with problems.noted():
+        if (name := found["auth.hook"]) is not None:
+            with blaming(found, "auth.hook"):
+                function = load_hook(name)
+            hook = AuthHook(function, scopes=scopes, remembered=found["auth.hook_cache_seconds"])
+    with problems.noted():
+        oauth = _oauth(found, scopes)
+    with problems.noted():
+        tokens = _tokens(found, scopes)
+    problems.tell()
     return Access(
-        _tokens(found, scopes),
+        tokens,
         frozenset(found["auth.allow_host"]),
         origins=Origins.parse(found["mcp.allowed_origins"]),
         hook=hook,
-        oauth=_oauth(found, scopes),
+        oauth=oauth,
         proxies=TrustedProxies.parse(found["auth.trusted_proxies"]),
     )
 

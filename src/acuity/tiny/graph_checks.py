@@ -8,6 +8,7 @@ A model file may come from anyone, and a graph is a program. Refused are, each w
     random operators: the same pictures would have another score each time
     loops whose number of rounds isn't a constant of at most 1024, bodies that are large, deep nesting,
     functions that call themselves, and more steps than a million in all
+    shapes of more than 2^20 sizes in all, those that the graph computes included (shape_sizes.py)
     tensors of more than 2^30 values, as far as shapes follow from the file for a 1080p picture
     more than 2^26 values in tensors that operators make of constants alone, whatever the picture
 
@@ -25,6 +26,7 @@ from acuity.errors import MissingExtra, ModelError
 from acuity.text import one_line, quoted, shortened
 from acuity.tiny.external_data import take_in
 from acuity.tiny.graph import Graph, bodies_of, constants_of, nodes_of, nodes_of_model, tensor_of, tensors_of
+from acuity.tiny.shape_sizes import MAX_SIZES, ShapeSizes
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -246,6 +248,13 @@ class _Checks:
 
         for tensor in tensors_of(model):
             self._check_size(tensor.name, tensor.dims)
+        counted = ShapeSizes()
+        counted.count(model.graph)
+        if counted.longest is not None:
+            raise self.fail(
+                f"makes shapes of more than {MAX_SIZES} sizes, such as {quoted(counted.longest)}, and that "
+                "is the most: export it with shapes that are constants"
+            )
         concrete = ModelProto()
         concrete.CopyFrom(model)
         for value in concrete.graph.input:

@@ -140,6 +140,8 @@ class TuneRequest:
             if (entry := encoder_of(name)) is not None:
                 entry.preset(self.preset)
                 self.stepped(entry)
+                if (made := self.video_file()) is not None:
+                    entry.format_of(made)
             else:
                 find_encoder(name)  # raises, with those that there are
 
@@ -149,6 +151,10 @@ class TuneRequest:
         values = [self.crf_min or 0, self.crf_max or 0, *(numbers(swept, "crf_sweep") if swept else ())]
         whole = all(value == int(value) for value in values)
         return encoder.stepped(self.crf_step or (1 if whole else _STRIDES[0]))
+
+    def video_file(self) -> str | None:
+        """The video that is to be written, if any."""
+        return None
 
     def encoder_names(self) -> list[str]:
         """The encoders that have to be there."""
@@ -297,6 +303,9 @@ class SearchRequest(TuneRequest):
         self.the_target()
         if self.resolution is not None:
             size(self.resolution)
+
+    def video_file(self) -> str | None:
+        return self.encode
 
     def the_target(self) -> Target:
         """The one target; raises TuneError if there are two."""
@@ -449,6 +458,9 @@ class PerShotRequest(TuneRequest):
     output: str | None = setting(
         None, "string", "make the stitched video", OUTPUT, metavar="OUT")
     # fmt: on
+
+    def video_file(self) -> str | None:
+        return self.output
 
     def the_target(self) -> Target | None:
         """The target of the score; None if a bitrate is to be kept."""

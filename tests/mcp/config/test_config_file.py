@@ -97,7 +97,7 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
         ("[auth]\ntoken = 5", "line 2: auth.token: it should be a text"),
         ("[auth.scopes]\nscore = 'all'", "auth.scopes: 'all' should be a list of texts"),
         ("[limits]\ntools = 5", "limits.tools: 5 should be a table of names and rates"),
-        ("[limits.tools]\nvmaf_score = 5", "line 1: limits.tools: 5 is no rate: write a number and s, min,"),
+        ("[limits.tools]\nvmaf_score = 5", "line 2: limits.tools: 5 is no rate: write a number and s, min,"),
         (
             "[limits]\nrate = 'often'",
             "line 2: limits.rate: 'often' is no rate: write a number and s, min, hour",

@@ -69,6 +69,11 @@ def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
     assert repr(value[0] if isinstance(value, list) else value) in str(caught.value)
 
 
+def test_a_long_name_is_not_repeated() -> None:
+    with pytest.raises(EmbeddedError, match="user_agent has 100000 characters: write 128 at most"):
+        EmbeddedConfig(user_agent="x" * 100_000)
+
+
 def test_a_token_that_is_no_text_is_not_shown() -> None:
     with pytest.raises(EmbeddedError, match="must be text") as caught:
         EmbeddedConfig(token=1234567890123456)  # type: ignore[arg-type]

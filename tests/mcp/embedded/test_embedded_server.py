@@ -75,6 +75,7 @@ def test_what_is_available() -> None:
         ({"config": {"queue_depth": 64}}, "is no EmbeddedConfig"),
         ({"total": "300"}, "total='300' is no number of frames"),
         ({"total": -1}, "total=-1 is no number of frames"),
+        ({"total": 10**400}, "total is more than 1000000000000 frames"),
         ({"watched": 300}, "watched=300 is no Watched"),
     ],
 )
@@ -90,6 +91,8 @@ def test_so_are_those_of_its_methods(tmp_path: Path) -> None:
         wrong: list[tuple[Any, tuple[Any, ...], str]] = [
             (server.start_uds, (5,), "5 is no path of a socket"),
             (server.start_sse, (0, 7), "'7' is no path of a URL"),
+            (server.start_sse, (0, "/"), "the path '/' is taken"),
+            (server.start_sse, (0, "/mcp/request"), "the path '/mcp/request' is taken"),
             (server.start_stdio, ("3", 4), "'3' is no file descriptor"),
             (server.start_stdio, (3, 4, ["lines"]), "the framing"),
         ]
@@ -97,6 +100,8 @@ def test_so_are_those_of_its_methods(tmp_path: Path) -> None:
             with pytest.raises(EmbeddedError, match=reason):
                 method(*arguments)
         server.start_uds(tmp_path / "s")
+        with pytest.raises(EmbeddedError, match="another server steers this measurement already"):
+            EmbeddedServer(measurement)
         for method in (server.wait_for_client, server.stay, server.stop):
             with pytest.raises(EmbeddedError, match="'9' must be a number of seconds 0 or more"):
                 method("9")

@@ -45,6 +45,17 @@ def test_a_doubled_routing_header_is_refused_with_the_id_of_the_request() -> Non
     run(main)
 
 
+@pytest.mark.parametrize("body", [b"<call/>", json.dumps(call(1)).encode()])
+def test_a_body_of_another_type_is_415_whatever_is_in_it(body: bytes) -> None:
+    async def main() -> None:
+        async with running() as served:
+            for headers in ({}, {"Mcp-Session-Id": "unknown"}, modern(call(1))[1]):
+                answer = served.client.post(body, {**headers, "Content-Type": "text/xml"})
+                assert (answer.status, reply_of(answer)["id"]) == (415, None)
+
+    run(main)
+
+
 BAD_BODIES: list[tuple[bytes, int]] = [
     (b"{", -32700),
     (b"", -32700),

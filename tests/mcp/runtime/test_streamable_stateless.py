@@ -230,7 +230,10 @@ def test_what_is_refused_for_its_envelope_is_counted() -> None:
             assert answer.status == 400
             assert served.counters.refused == {"envelope": 1, "body": 1}
         async with running(bare=True) as served:
-            served.core.bare(Request("POST", "/sse", body=b"{"), answer := FakeResponder())
+            served.core.bare(
+                Request("POST", "/sse", headers={"content-type": "application/json"}, body=b"{"),
+                answer := FakeResponder(),
+            )
             assert answer.status == 400
             assert served.counters.refused == {"body": 1}
 

@@ -27,6 +27,7 @@ class History:
         self._points: deque[Document] = deque(maxlen=KEPT)
         self._counted = self._counts()
         self._timer: asyncio.TimerHandle | None = None
+        self.on_point: Callable[[], object] = lambda: None  # is called with each point
 
     def start(self) -> None:
         """Take a point each period from now on."""
@@ -35,6 +36,7 @@ class History:
         def tick() -> None:
             self._timer = loop.call_later(PERIOD, tick)
             self.take()
+            self.on_point()
 
         self._timer = loop.call_later(PERIOD, tick, context=Context())
 

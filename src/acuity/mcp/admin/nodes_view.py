@@ -1,7 +1,8 @@
 """The nodes of the cluster as operators see them: what Redis said a moment ago, and what each says of itself.
 
 Whoever asks for the document waits for a list that is fresh, for a bounded time. The feed of the page doesn't
-wait: looking at the list asks for the next one, and one that is too old shows no state.
+wait: looking at the list asks for the next one, and one that is too old shows no state. It is looked at
+now and then, so that it is known which nodes there were when Redis goes away.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ class KnownNodes:
         self._ask()
         known = not self._failed and self._clock() - self._answered < OLD
         problem = nodes.problem or (None if known else _SILENT)
-        rows = [_row(node, nodes.label, known and nodes.problem is None) for node in self._found]
+        listed = self._found or [NodeStatus(nodes.label, True)]  # this one answers
+        rows = [_row(node, nodes.label, known and nodes.problem is None) for node in listed]
+        age = round(self._clock() - self._answered, 3) if self._found else None
         living = {node.label for node in self._living()}
         others = {label: said for label, said in self._others.items() if label in living}
-        return {"node": nodes.label, "problem": problem, "nodes": rows, "others": others}
+        return {"node": nodes.label, "problem": problem, "nodes": rows, "age_seconds": age, "others": others}
 
     async def fresh(self) -> None:
         """Wait for a new list, or until it is plain that none comes."""

@@ -66,6 +66,7 @@ class AdminPort:
         """The view at an address; `names` are further host names of this machine."""
         audit, tasks = Audit(sources.clock), Tasks()
         nodes, history = KnownNodes(sources, tasks), History(sources)
+        history.on_point = nodes.document
         history.start()
 
         def state() -> Document:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from acuity.errors import SettingsError
-from acuity.mcp.config.key import Key, Problems
+from acuity.mcp.config.key import Key, Problems, unread
 from acuity.mcp.config.keys import KEYS
 from acuity.mcp.config.toml_file import ConfigFile, read_config
 from acuity.mcp.settings import Settings
@@ -55,8 +55,12 @@ class Effective:
     mistyped: tuple[
         tuple[str, str], ...
     ] = ()  # variables that nothing reads, each with the name that is near
+    unread: frozenset[str] = frozenset()  # keys whose values can't be used, which was said already
 
     def __getitem__(self, path: str) -> Any:
+        """The value of a key; raises SettingsError without a problem if it can't be used."""
+        if path in self.unread:
+            raise unread()
         return self.values[path].value
 
     def source(self, path: str) -> Source:
@@ -77,8 +81,9 @@ def effective(
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
     config: Path | None = None,
+    problems: Problems | None = None,
 ) -> Effective:
-    """Find the value of every key; raises SettingsError.
+    """Find the value of every key; raises SettingsError, or notes what is wrong in `problems`.
 
     `flags` has the parsed values of options, by key with its section. `config` is a file, otherwise the
     variable ACUITY_CONFIG may name one.
@@ -86,10 +91,10 @@ def effective(
     source = "--config"
     if config is None and (named := environ.get(CONFIG_VARIABLE)):
         config, source = Path(os.path.expanduser(named)), CONFIG_VARIABLE
-    file, flags, problems = ConfigFile(Path(), {}, {}), flags or {}, Problems()
+    file, flags, noted = ConfigFile(Path(), {}, {}), flags or {}, problems or Problems()
     if config is not None:
-        with problems.noted():
-            file = read_config(config, source)
+        with noted.noted(*(key.path for key in KEYS)):
+            file = read_config(config, source, noted)
     values: dict[str, Value] = {}
     for key in KEYS:
         found = []
@@ -98,15 +103,16 @@ def effective(
             found.append(Value(file.values[key.path], (source_there,)))
         # A variable that is set to nothing is as good as unset, except where it should hold a secret.
         if (text := environ.get(key.environment)) or (key.secret and text is not None):
-            with problems.noted():
+            with noted.noted(key.path):
                 found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
         if key.path in flags:
             found.append(Value(flags[key.path], (Source("flag", key.option or ""),)))
         if not found:
             found.append(Value(key.default_for(environ), (Source("default"),)))
         values[key.path] = _together(found) if key.adds else found[-1]
-    problems.tell()
-    return Effective(values, config, tuple(_mistyped(environ)))
+    if problems is None:
+        noted.tell()
+    return Effective(values, config, tuple(_mistyped(environ)), frozenset(noted.unread))
 
 
 def _mistyped(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

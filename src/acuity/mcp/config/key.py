@@ -25,20 +25,33 @@ class Problems:
     """Collects what is wrong with settings, so that all of it is said at once."""
 
     def __init__(self) -> None:
+        self._failed = False
         self._said: list[str] = []
+        self.unread: set[str] = set()  # keys whose values can't be used
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Go on behind the block if it raises SettingsError."""
+    def noted(self, *paths: str) -> Iterator[None]:
+        """Go on behind the block if it raises SettingsError; the values of these keys can't be used then."""
         try:
             yield
         except SettingsError as error:
+            self._failed = True
             self._said += error.problems
+            self.unread.update(paths)
 
     def tell(self) -> None:
         """Raise SettingsError if there were any."""
         if self._said:
             raise SettingsError(*dict.fromkeys(self._said))
+        if self._failed:
+            raise unread()
+
+
+def unread() -> SettingsError:
+    """The error of one who needs a value that can't be used, about which all has been said."""
+    error = SettingsError("a value that is needed can't be used")
+    error.problems = ()
+    return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,11 @@ class ConfigFile:
     lines: Mapping[str, int]  # where each is, if that is plain to see
 
 
-def read_config(path: Path, source: str = "--config") -> ConfigFile:
-    """Read a configuration file, which the option or variable `source` names; raises SettingsError."""
+def read_config(path: Path, source: str = "--config", problems: Problems | None = None) -> ConfigFile:
+    """Read a configuration file, which the option or variable `source` names; raises SettingsError.
+
+    If `problems` are given, values that can't be used are noted there and left out.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
@@ -46,18 +49,21 @@ def read_config(path: Path, source: str = "--config") -> ConfigFile:
         text = data.decode()
     except UnicodeDecodeError:
         raise SettingsError(f"the configuration '{path}' is no UTF-8 text: save it as one") from None
-    return parse_config(text, path)
+    return parse_config(text, path, problems)
 
 
-def parse_config(text: str, path: Path) -> ConfigFile:
-    """The values in the text of a configuration file; raises SettingsError."""
+def parse_config(text: str, path: Path, problems: Problems | None = None) -> ConfigFile:
+    """The values in the text of a configuration file; raises SettingsError, as read_config() does."""
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         why = why_no_toml(text, error, {name for _, name in _NAMES})
         raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
-    reader = _Reader(text, path)
-    return ConfigFile(path, reader.values(document), reader.lines)
+    reader, noted = _Reader(text, path), problems or Problems()
+    found = reader.values(document, noted)
+    if problems is None:
+        noted.tell()
+    return ConfigFile(path, found, reader.lines)
 
 
 class _Reader:
@@ -69,30 +75,38 @@ class _Reader:
         # Headers and keys can be told by their form, except among the lines of long strings.
         self._lines = [] if '"""' in text or "'''" in text else text.splitlines()
 
-    def values(self, document: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        problems = Problems()
         for section, entries in document.items():
             with problems.noted():
                 self._check_section(section, entries)
                 for name, value in entries.items():
                     with problems.noted():
-                        self._take(found, section, name, value)
-        problems.tell()
+                        self._take(found, section, name, value, problems)
         return found
 
-    def _take(self, found: dict[str, Any], section: str, name: str, value: Any) -> None:
+    def _take(self, found: dict[str, Any], section: str, name: str, value: Any, problems: Problems) -> None:
         key = _NAMES.get((section, name))
         if key is None:
             raise self._error(section, name, _unknown_key(section, name))
         if key.path in found:
             raise self._error(section, name, f"[{section}] {key.name} is set twice: keep one")
-        try:
-            found[key.path] = key.kind.read(value, self._path.parent)
-        except SettingsError as error:
-            raise self._error(section, name, f"{key.path}: {_said(key, error)}") from None
+        for entry in value if isinstance(value, dict) and len(value) > 1 else ():
+            with problems.noted(key.path):  # each that can't be used, in its own line
+                self._read(key, name, {entry: value[entry]})
+        if key.path in problems.unread:
+            return
+        with problems.noted(key.path):
+            found[key.path] = self._read(key, name, value)
         if line := self._line(section, name):
             self.lines[key.path] = line
+
+    def _read(self, key: Key, name: str, value: Any) -> Any:
+        try:
+            return key.kind.read(value, self._path.parent)
+        except SettingsError as error:
+            (entry,) = value if isinstance(value, dict) and len(value) == 1 else ("",)
+            raise self._error(key.section, name, f"{key.path}: {_said(key, error)}", entry) from None
 
     def _check_section(self, section: str, entries: Any) -> None:
         if section not in SECTIONS:
@@ -106,8 +120,8 @@ class _Reader:
         if not isinstance(entries, dict):
             raise self._error(None, section, f"'{section}' is a section: write [{section}], then its keys")
 
-    def _error(self, section: str | None, name: str | None, sentence: str) -> SettingsError:
-        line = self._line(section, name)
+    def _error(self, section: str | None, name: str | None, sentence: str, entry: str = "") -> SettingsError:
+        line = (self._line(f"{section}.{name}", entry) if entry else None) or self._line(section, name)
         return SettingsError(f"{self._path}{f', line {line}' if line else ''}: {one_line(sentence)}")
 
     def _line(self, section: str | None, name: str | None) -> int | None:

@@ -23,6 +23,7 @@ _RANGES: Final = {
     **dict.fromkeys(("connections", "calls", "calls_each"), (1, 1 << 20)),
 }
 _EXTEND: Final = "pass its folder in paths= of EmbeddedServer"  # what hosts do about a path that is refused
+_LONGEST_AGENT: Final = 128  # characters
 LONGEST_LEASE: Final = 86400.0  # seconds
 # The tools, which are loaded too late to check the names that a host gives.
 READING_TOOLS: Final = (
@@ -85,6 +86,8 @@ class EmbeddedConfig:
         agent: Any = self.user_agent
         if agent is not None and not (isinstance(agent, str) and agent.strip() and agent.isprintable()):
             raise EmbeddedError(f"user_agent {agent!r} must be a word or two that can be printed")
+        if agent is not None and len(agent) > _LONGEST_AGENT:
+            raise EmbeddedError(f"user_agent has {len(agent)} characters: write {_LONGEST_AGENT} at most")
 
     def _check_tools(self) -> None:
         if not isinstance(self.read_only, bool):

@@ -54,6 +54,8 @@ _Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
+_STEERED: Final = "another server steers this measurement already: stop that one first"
+_MOST_FRAMES: Final = 10**12  # more than 200 years of them
 _RELOAD: Final = 2.0  # seconds in which a page that is loaded anew comes back
 
 
@@ -123,6 +125,8 @@ class EmbeddedServer:
             or set(path) & set(" ?#{}")
         ):
             raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
+        if path == "/" or path.endswith("/request"):
+            raise EmbeddedError(f"the path '{path}' is taken already: write another, as /mcp/sse")
         return self._start_port("sse", port, path)
 
     def start_http(self, port: int = 0) -> ServerAddress:
@@ -307,7 +311,7 @@ class EmbeddedServer:
         if self._endpoints is not None:
             return self._endpoints
         if self.measurement.boundary.waiter is not None:
-            raise EmbeddedError("another server steers this measurement already: stop that one first")
+            raise EmbeddedError(_STEERED)
         paths = (self._paths or default_paths()).with_files(self._watched.files)
         end, both = EndSignals(), (self.measurement, self._native, Handoff())
         sender = CommandSender(*both, ModelLoader(paths), timeout=self.config.command_timeout)
@@ -355,10 +359,14 @@ def _check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> Non
 
     if not isinstance(measurement, Measurement):
         raise EmbeddedError(f"{measurement!r} is no Measurement: make one, and add a model to it")
+    if measurement.boundary.waiter is not None:
+        raise EmbeddedError(_STEERED)
     if not isinstance(config, EmbeddedConfig | None):
         raise EmbeddedError(f"config={config!r} is no EmbeddedConfig: write EmbeddedConfig(queue_depth=64)")
     if total is not None and (not isinstance(total, int) or isinstance(total, bool) or total < 0):
         raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
+    if total is not None and total > _MOST_FRAMES:
+        raise EmbeddedError(f"total is more than {_MOST_FRAMES} frames: pass None if it isn't known")
     if not isinstance(watched, Watched | None):
         raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
 

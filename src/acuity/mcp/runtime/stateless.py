@@ -28,6 +28,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from acuity.mcp.runtime.connections import EnvelopeConnection
 from acuity.mcp.runtime.core import Core
+from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted
 from acuity.mcp.runtime.parameter_headers import ParameterHeaders
 from acuity.mcp.runtime.replies import JSON, refuse, status_of_code
@@ -60,10 +61,6 @@ class Stateless:
         headers, refused = request.headers, self._core.counters.refused
         given = message if isinstance(message, PlainRequest) else None
         request_id = given.id if given is not None else None
-        if (problem := body_problem(headers)) is not None:
-            refused["type"] += 1
-            refuse(responder, 415, INVALID_REQUEST, problem, request_id)
-            return
         takes = accepted(headers.get("accept", ""))
         if not (takes.json and takes.events):
             refused["accept"] += 1
@@ -118,6 +115,8 @@ class Bare:
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a POST whose body was not read yet."""
+        if refuses_type(request, responder, self._core.counters):
+            return
         try:
             message = parse_request(request.body)
         except Refused as refused:
@@ -132,10 +131,6 @@ class Bare:
     def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         """Answer a request."""
         core = self._core
-        if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
-            core.counters.refused["type"] += 1
-            refuse(responder, 415, INVALID_REQUEST, problem, message.id)
-            return
         if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
             responder.answer(200, quick, JSON)
             return
@@ -157,6 +152,15 @@ class Bare:
                 return
             connection = _connection(route)
         core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def refuses_type(request: Request, responder: Responder, counters: RuntimeCounters) -> bool:
+    """Whether a body was refused by its type, unread: as another type a page could send it unasked."""
+    if (problem := body_problem(request.headers)) is None:
+        return False
+    counters.refused["type"] += 1
+    refuse(responder, 415, INVALID_REQUEST, problem)
+    return True
 
 
 def _plain_connection(

@@ -55,9 +55,8 @@ from acuity.mcp.runtime.scope_challenges import lacks_scope
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session, compact
-from acuity.mcp.runtime.stateless import Bare, Stateless
+from acuity.mcp.runtime.stateless import Bare, Stateless, refuses_type
 from acuity.mcp.wire.http.request import Handler, Request, Responder
-from acuity.mcp.wire.http.routes import body_problem
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import Serving, has_envelope
 
@@ -146,6 +145,8 @@ class Streamable:
 
     def _post(self, request: Request, responder: Responder, version: str | None) -> None:
         """`version` is that of a stateless request."""
+        if refuses_type(request, responder, self._counters):
+            return
         try:
             message = parse_request(request.body)
         except Refused as refused:
@@ -288,10 +289,6 @@ class Streamable:
         self, request: Request, responder: Responder, request_id: RequestId | None
     ) -> Accepted | None:
         """What the client takes; None: its headers were refused."""
-        if (problem := body_problem(request.headers)) is not None:
-            self._counters.refused["type"] += 1
-            refuse(responder, 415, INVALID_REQUEST, problem, request_id)
-            return None
         takes = accepted(request.headers.get("accept", ""))
         if not (takes.json and takes.events):
             self._counters.refused["accept"] += 1

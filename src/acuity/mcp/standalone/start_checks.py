@@ -39,7 +39,16 @@ def blaming(found: Effective, path: str, source: Source | None = None) -> Iterat
     try:
         yield
     except SettingsError as error:
+        if not error.problems:
+            raise
         raise SettingsError(*(f"{found.named(path, source)}: {said}" for said in error.problems)) from None
+
+
+@contextmanager
+def _noting(problems: Problems, found: Effective, path: str, source: Source | None = None) -> Iterator[None]:
+    """Note errors, with where the key is set, and go on behind the block."""
+    with problems.noted(), blaming(found, path, source):
+        yield
 
 
 def check_start(found: Effective) -> None:
@@ -47,14 +56,15 @@ def check_start(found: Effective) -> None:
     problems = Problems()
     for check in _CHECKS:
         with problems.noted():
-            check(found)
+            check(found, problems)
     problems.tell()
 
 
-def _check_folders(found: Effective) -> None:
+def _check_folders(found: Effective, problems: Problems) -> None:
     """The data folder, and the folders that clients may read."""
-    data = found["server.data"]
-    with blaming(found, "server.data"):
+    folder: Path | None = None
+    with _noting(problems, found, "server.data"):
+        data = found["server.data"]
         folder = resolve_root(data, "the data folder")
         there = next(place for place in (folder, *folder.parents) if place.exists())
         if not there.is_dir():
@@ -64,7 +74,7 @@ def _check_folders(found: Effective) -> None:
                 f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
             )
     for name, source, entry in _allowed(found):
-        with blaming(found, name, source):
+        with _noting(problems, found, name, source):
             path = Path(os.path.expanduser(entry))
             if not path.is_absolute():
                 raise SettingsError(f"the folder '{entry}' is not absolute: write the whole path")
@@ -84,19 +94,18 @@ def _allowed(found: Effective) -> Iterator[tuple[str, Source, str]]:
                 yield name, source, entry
 
 
-def _check_ports(found: Effective) -> None:
+def _check_ports(found: Effective, problems: Problems) -> None:
     used: dict[str, tuple[Address, Any]] = {}
     for path in (*PORTS, ADMIN, PEERS):
-        if (address := found[path]) is not None:
-            with blaming(found, path):
+        with _noting(problems, found, path):
+            if (address := found[path]) is not None:
                 used[path] = address, resolve(address)
     for (first, (one, known)), (second, (other, also)) in combinations(used.items(), 2):
         shared = {first, second} == _SHARED and one == other
         if not shared and _overlap(known, also):
             place = found.source(first).place
-            raise SettingsError(
-                f"{found.named(second)}: {other} is the port of {first} already ({place}): choose another"
-            )
+            with _noting(problems, found, second):
+                raise SettingsError(f"{other} is the port of {first} already ({place}): choose another")
 
 
 def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]]) -> bool:
@@ -109,64 +118,67 @@ def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]
     return bool(host == other_host) or host in _ANY or other_host in _ANY
 
 
-def _check_admin(found: Effective) -> None:
+def _check_admin(found: Effective, problems: Problems) -> None:
     """Who reads along could end sessions: the token of operators leaves the machine encrypted only."""
     address = found[ADMIN]
     if address is not None and not is_loopback(address.host) and found["server.tls_certificate"] is None:
-        with blaming(found, ADMIN):
+        with _noting(problems, found, ADMIN):
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes TLS: "
                 "set tls_certificate, or listen on 127.0.0.1"
             )
 
 
-def _check_socket(found: Effective) -> None:
+def _check_socket(found: Effective, problems: Problems) -> None:
     if (path := found["server.uds"]) is not None:
-        with blaming(found, "server.uds"):
+        with _noting(problems, found, "server.uds"):
             check_socket_path(path)
 
 
-def _check_store(found: Effective) -> None:
+def _check_store(found: Effective, problems: Problems) -> None:
     kind, _, path = found["store.sessions"].partition(":")
     if kind == "sqlite" and found["server.http"] is not None:
         folder, data = os.path.dirname(os.path.abspath(path)), os.path.abspath(found["server.data"])
         if folder == data and not os.path.exists(data):
             return  # a start makes it
-        with blaming(found, "store.sessions"):
+        with _noting(problems, found, "store.sessions"):
             check_journal_file(Path(path))
 
 
-def _check_cluster(found: Effective) -> None:
+def _check_cluster(found: Effective, problems: Problems) -> None:
     """What a node needs to know of its cluster, if it is in one."""
     if found["cluster.redis"] is None:
         return
     for name, check in CLUSTER_CHECKS.items():
         path = f"cluster.{name}"
-        with blaming(found, path if found[path] is not None else "cluster.redis"):
+        set_at = "cluster.redis" if found.source(path).kind == "default" else path
+        with _noting(problems, found, set_at):
             check(found[path])
-    with blaming(found, "cluster.redis"):
+    with _noting(problems, found, "cluster.redis"):
         if found[PEERS] is None:
             raise SettingsError("the other nodes need a port of this one: set [cluster] peers to [HOST:]PORT")
+    with _noting(problems, found, "cluster.redis"):
         if found["server.http"] is None:
             raise SettingsError("the nodes of a cluster share sessions of Streamable HTTP: set http too")
-    with blaming(found, PEERS):
+    with _noting(problems, found, PEERS):
         peers, address = found[PEERS], found["cluster.address"]
-        if is_loopback(peers.host) and not is_loopback(urlsplit(address).hostname or ""):
+        far = address is not None and not is_loopback(urlsplit(address).hostname or "")
+        if peers is not None and is_loopback(peers.host) and far:
             raise SettingsError(
                 f"'{peers}' can be reached from this machine only, and other nodes are sent to {address}: "
                 "listen on 0.0.0.0, or on an address of the nodes' own network"
             )
     if found.source("store.sessions").kind != "default":
-        with blaming(found, "store.sessions"):
+        with _noting(problems, found, "store.sessions"):
             raise SettingsError("a node of a cluster keeps its sessions in Redis: leave the store out")
 
 
-def _check_workers(found: Effective) -> None:
+def _check_workers(found: Effective, problems: Problems) -> None:
     """Workers serve Streamable HTTP, and can be started."""
     named = [path for path in _WORKERS if found[path]]
     if not named:
         return
-    with blaming(found, named[0]):
+    with _noting(problems, found, named[0]):
         if found["server.http"] is None:
             raise SettingsError("workers serve Streamable HTTP only: set http too")
         for path in ("server.stdio", "server.uds", "server.sse"):
@@ -174,18 +186,18 @@ def _check_workers(found: Effective) -> None:
                 name = path.partition(".")[2]
                 raise SettingsError(f"workers serve Streamable HTTP only: leave {name} out")
     if (command := found["workers.command"]) is not None:
-        with blaming(found, "workers.command"):
+        with _noting(problems, found, "workers.command"):
             program = command_words(command)[0]
             if shutil.which(program) is None:
                 raise SettingsError(f"there is no program '{program}': install it, or correct it")
-    with blaming(found, "workers.sockets"):
-        for path in found["workers.sockets"]:
+    for path in found["workers.sockets"]:
+        with _noting(problems, found, "workers.sockets"):
             if not os.path.isabs(path):
                 raise SettingsError(f"the socket '{path}' is not absolute: write the whole path")
 
 
 _WORKERS: Final = ("workers.method_workers", "workers.command", "workers.sockets")
-_CHECKS: Final[tuple[Callable[[Effective], None], ...]] = (
+_CHECKS: Final[tuple[Callable[[Effective, Problems], None], ...]] = (
     _check_folders,
     _check_ports,
     _check_admin,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from acuity.errors import EncoderError
+from acuity.errors import EncoderError, OutputError, TuneError
 from acuity.text import quoted
 
 # One vocabulary of presets for all encoders, from fast to slow.
@@ -23,6 +24,8 @@ PRESETS: Final = (
     "placebo",
 )
 DEFAULT_PRESET: Final = "medium"
+# Suffixes of files and FFmpeg's names of their formats.
+FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
 
 Options = tuple[tuple[str, str], ...]
 
@@ -94,6 +97,16 @@ class Encoder:
         own = [name for name in self.own_presets if name not in words]
         known = ", ".join([*words, *(own if len(own) < 8 else [f"{own[0]} to {own[-1]}"])])
         raise EncoderError(f"{self.name} has no preset {quoted(word)}: use one of {known}")
+
+    def format_of(self, name: str) -> str:
+        """FFmpeg's name of a file's format; raises OutputError or TuneError if it can't hold the video."""
+        suffix = os.path.splitext(name)[1].lower()
+        if suffix not in FORMATS:
+            raise OutputError(f"'{name}' doesn't say its format: end it with {', '.join(FORMATS)}")
+        if suffix.replace(".m4v", ".mp4") not in self.containers:
+            fits = ", ".join(self.containers)
+            raise TuneError(f"a {suffix} file can't hold the {self.codec} of {self.name}: use {fits}")
+        return FORMATS[suffix]
 
     def check_quality(self, quality: float) -> None:
         """Raise EncoderError for a value outside the range, or between its steps."""

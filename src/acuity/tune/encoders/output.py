@@ -35,8 +35,6 @@ from acuity.video.source import open_source
 if TYPE_CHECKING:
     from av.container.core import Chapter
 
-# Suffixes of files and FFmpeg's names of their formats.
-FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
 _INDEX_FIRST: Final = {"movflags": "+faststart"}
 _SAME_BYTES: Final = {"fflags": "+bitexact"}  # no random numbers, so that the same encode is the same file
 _OPTIONS: Final = {"mp4": _INDEX_FIRST, "mov": _INDEX_FIRST, "matroska": _SAME_BYTES, "webm": _SAME_BYTES}
@@ -57,17 +55,12 @@ def check_video_file(
 ) -> str:
     """FFmpeg's name of the format of a file to write; raises OutputError or TuneError before the work."""
     name = os.fspath(out)
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix not in FORMATS:
-        raise OutputError(f"'{name}' doesn't say its format: end it with {', '.join(FORMATS)}")
-    if suffix.replace(".m4v", ".mp4") not in encoder.containers:
-        fits = ", ".join(encoder.containers)
-        raise TuneError(f"a {suffix} file can't hold the {encoder.codec} of {encoder.name}: use {fits}")
+    format = encoder.format_of(name)
     if os.path.exists(name) and os.path.samefile(name, clip.path):
         raise OutputError(f"'{name}' is the source itself: choose another name")
     check_new(name, overwrite)
     check_output(name, _VIDEO)
-    return FORMATS[suffix]
+    return format
 
 
 class _Copied(NamedTuple):

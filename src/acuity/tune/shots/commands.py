@@ -19,8 +19,8 @@ import av
 from acuity.errors import TuneError
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import Target, job_of
+from acuity.tune.encoders.encoder import FORMATS
 from acuity.tune.encoders.external import encoder_words, tag_filters
-from acuity.tune.encoders.output import FORMATS
 from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
 

@@ -12,7 +12,7 @@ import uvloop
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
-from acuity.mcp.runtime.cluster.redis_address import WAIT
+from acuity.mcp.runtime.cluster.redis_address import MOST_CONNECTIONS, WAIT
 from acuity.mcp.runtime.cluster.redis_link import RedisLink, open_redis
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
@@ -163,6 +163,35 @@ def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: Redis
             with pytest.raises(ClusterUnavailable, match="refuses"):
                 await link.call("INCR", "x")
             assert link.healthy
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_commands_that_wait_for_a_connection_don_t_blame_redis(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a", wait=WAIT / 2) as link:
+            slow = [link.call("BLPOP", "x", WAIT, within=SOON) for _ in range(8 * MOST_CONNECTIONS)]
+            held = asyncio.gather(*slow, return_exceptions=True)
+            await asyncio.sleep(0)  # they are before the next one
+            with pytest.raises(ClusterUnavailable, match="too much to ask of the nodes' shared store"):
+                await link.call("PING")
+            assert link.healthy
+            await held
+
+    asyncio.run(main())
+    assert {entry.__dict__.get("event") for entry in caplog.records} == {"redis_crowded"}
+
+
+@needs_redis
+def test_commands_of_many_requests_at_once_are_all_answered(server: RedisServer) -> None:
+    async def main() -> None:
+        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+            answers = await asyncio.gather(*[link.call("GET", "x") for _ in range(8000)])
+            assert set(answers) == {None}
+            assert link.failures == 0
 
     asyncio.run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import time
@@ -103,6 +104,27 @@ def test_a_session_goes_on_at_another_node_when_its_owner_is_killed(server: Redi
             assert b.counters.sessions_resumed == b.counters.calls_lost == 1
 
     asyncio.run(main())
+
+
+def test_a_take_over_that_fails_when_nobody_waits_any_more_is_not_logged(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            a, b = await nodes.node("a"), await nodes.node("b")
+            session = await a.begin()
+            found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
+            asked = asyncio.create_task(b.ownership.take_over(session.id, found))
+            await asyncio.sleep(0)
+            asked.cancel()
+            others = asyncio.all_tasks() - {asyncio.current_task(), asked}
+            (taking,) = [task for task in others if "_take_over" in repr(task)]
+            await asyncio.wait([taking])  # its owner lives
+            del taking, others
+            gc.collect()
+
+    asyncio.run(main())
+    assert "never retrieved" not in caplog.text
 
 
 def test_exactly_one_node_takes_a_session_over(server: RedisServer) -> None:

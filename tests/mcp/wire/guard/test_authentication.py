@@ -122,6 +122,17 @@ def test_repeated_refusals_are_counted_instead_of_logged(caplog: pytest.LogCaptu
     assert len(caplog.records) < 40
 
 
+def test_the_sum_of_refusals_is_as_serious_as_the_worst_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    lines = RefusalLines(Clock())
+    for level in (logging.INFO, logging.WARNING):
+        for _ in range(3):
+            lines.add(level, "192.0.2.1", str(level), "the server stops", {})
+        lines.sum_up()
+    said = [record.levelno for record in caplog.records if "2 more requests" in record.message]
+    assert said == [logging.INFO, logging.WARNING]
+
+
 def test_a_wrong_token_is_told_from_none() -> None:
     authentication = Authentication(TOKENS)
     wrong, none = authentication.check(sent(WRONG)), authentication.check(sent(None))

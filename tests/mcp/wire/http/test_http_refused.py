@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -98,6 +99,19 @@ def test_bad_bytes_are_refused_and_the_client_can_read_why() -> None:
     assert rig.sink.calls == ["end"]
     assert rig.receive(GET % b"2") == b""
     assert len(rig.got) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "given"),
+    [
+        (b"GARBAGE\r\n\r\n", b"[0-9a-f-]+"),
+        (b"POST /a HTTP/1.1\r\nHost: a\r\nX-Request-Id: proxy-42\r\n\r\n", b"proxy-42"),
+    ],
+)
+def test_requests_that_no_handler_sees_have_an_id_too(data: bytes, given: bytes) -> None:
+    rig = Rig()
+    rig.connection.receive(data)
+    assert re.search(rb"\r\nx-request-id: " + given + rb"\r\n", bytes(rig.sink.written))
 
 
 def test_a_post_without_a_length_is_411_and_the_last() -> None:

@@ -151,8 +151,13 @@ class SessionOwnership:
         if taking is None:
             taking = asyncio.get_running_loop().create_task(self._take_over(session_id, found))
             self._takings[session_id] = taking
-            taking.add_done_callback(lambda _: self._takings.pop(session_id, None))
+            taking.add_done_callback(lambda done: self._taken(session_id, done))
         return await asyncio.shield(taking)
+
+    def _taken(self, session_id: str, taking: asyncio.Task[Session | None]) -> None:
+        self._takings.pop(session_id, None)
+        if not taking.cancelled():
+            taking.exception()  # is retrieved here, since all who waited for it may have left
 
     async def release_all(self) -> None:
         """Give up all sessions of this node, so that others continue them at once; called when it stops."""

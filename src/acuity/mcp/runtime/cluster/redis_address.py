@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import redis.asyncio
 
 WAIT: Final = 0.5  # seconds for a command, and for a connection
-MOST_CONNECTIONS: Final = 16  # of a node, for commands
+MOST_CONNECTIONS: Final = 32  # of a node, the one for messages included
 
 # Times WAIT: in an event loop redis-py's own limits end after those of a command (redis_link.py).
 _LATER: Final = 4

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from acuity.errors import SettingsError
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
-from acuity.mcp.runtime.cluster.redis_address import WAIT, RedisAddress
+from acuity.mcp.runtime.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from acuity.mcp.runtime.cluster.redis_messages import RedisMessages
 
 logger: Final = logging.getLogger(__name__)
@@ -30,8 +30,10 @@ LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 _BEAT: Final = 0.5  # seconds between two looks at Redis
 _PARTS: Final = 5  # in which the time of a call is counted
 _MOST_LATE: Final = 20  # parts that ended late, after which each counts
-_SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses
+_QUEUE: Final = 10  # times as long as for an answer is waited for a connection while Redis answers
+_SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses, or that got no connection
 _REACH: Final = "start it, or correct its address"
+_SILENT: Final = "the nodes' shared store doesn't answer: try again in a few seconds"
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
 
 
@@ -56,7 +58,8 @@ class RedisLink:
         self._offset = time.time() - time.monotonic()  # until Redis has told its time
         self._shas: dict[str, str] = {}
         self._beat: asyncio.Task[None] | None = None
-        self._refused = -_SILENCE
+        self._turns = asyncio.Semaphore(MOST_CONNECTIONS - 1)  # one is that of messages
+        self._refused = self._crowded = -_SILENCE  # when that was last told
         self._denied = False  # for lack of the right password
         self._on_back: list[Callable[[], None]] = []
 
@@ -152,20 +155,27 @@ class RedisLink:
     async def _bounded(self, run: Callable[[], Any], within: float | None) -> Any:
         from redis import exceptions
 
+        has_turn, returns, healthy = False, self.returns, self.healthy
         try:
             async with asyncio.timeout(None) as limit:
-                clock = _Clock(limit, within or self._wait)
+                clock = _Clock(limit, self._wait * (_QUEUE if healthy else 1))
                 try:
-                    answer = await run()
+                    async with self._turns:
+                        if healthy and (not self.healthy or self.returns > returns):
+                            raise ClusterUnavailable(_SILENT)  # it went away meanwhile
+                        has_turn = True
+                        clock.stop()
+                        clock = _Clock(limit, within or self._wait)
+                        answer = await run()
                 finally:
                     clock.stop()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+            if not has_turn:
+                raise self._crowd() from error
             self._gone(error)
             # Others that wait in the pool may be as dead, and each would cost a call.
             await self._client.connection_pool.disconnect(inuse_connections=False)
-            raise ClusterUnavailable(
-                "the nodes' shared store doesn't answer: try again in a few seconds"
-            ) from error
+            raise ClusterUnavailable(_SILENT) from error
         except exceptions.RedisError as error:  # it answers, but not to this
             self._refuse(error)
             if isinstance(
@@ -249,6 +259,23 @@ class RedisLink:
             logger.warning(
                 "Redis at %s refuses a command: %s", self.address, error, extra={"event": "redis_refused"}
             )
+
+    def _crowd(self) -> ClusterUnavailable:
+        """Count a command that got no connection, which says nothing about Redis."""
+        self.failures += 1
+        if not self.healthy:
+            return ClusterUnavailable(_SILENT)
+        if time.monotonic() - self._crowded >= _SILENCE:
+            self._crowded = time.monotonic()
+            logger.warning(
+                "more commands for Redis at %s wait than this node's %d connections send: start another node",
+                self.address,
+                MOST_CONNECTIONS,
+                extra={"event": "redis_crowded"},
+            )
+        return ClusterUnavailable(
+            "this node has too much to ask of the nodes' shared store: try again in a few seconds"
+        )
 
     def _tell(self) -> None:
         for callback in list(self._on_back):

@@ -42,6 +42,7 @@ class RefusalLines:
         self._one, self._more = one, more
         self._told = Allowances(clock)
         self._left_out = 0
+        self._level = logging.NOTSET  # of the worst that was left out
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, level: int, place: str, word: str, reason: str, fields: dict[str, Any]) -> None:
@@ -51,6 +52,7 @@ class RefusalLines:
         one = (place, word)
         if self._told.wait(one, _ONE) > 0 or self._told.wait(None, _ALL) > 0:
             self._left_out += 1
+            self._level = max(self._level, level)
             self._plan()
             return
         self._told.take(one, _ONE)
@@ -85,10 +87,11 @@ class RefusalLines:
             self._timer.cancel()
             self._timer = None
         count, self._left_out = self._left_out, 0
+        level, self._level = self._level, logging.NOTSET
         if count:
             fields = {"event": "http_refused_more", "left_out": count}
             # In no context: the line is about many requests.
-            Context().run(logger.warning, self._more, count, "s" * (count != 1), extra=fields)
+            Context().run(logger.log, level, self._more, count, "s" * (count != 1), extra=fields)
 
     def _plan(self) -> None:
         if self._timer is None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
-from acuity.mcp.wire.http.request import HeaderList
+from acuity.mcp.wire.http.request import REQUEST_ID, HeaderList
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK: Final = b"0\r\n\r\n"
@@ -60,6 +60,11 @@ def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
     if lines.count(b"\n") != len(headers) or lines.count(b"\r") != len(headers) or b"\0" in lines:
         raise ValueError(f"a header of {list(headers)!r} has CR, LF or NUL in it: leave them out")
     return lines
+
+
+def id_line(request_id: str) -> bytes:
+    """The line with the id of a request."""
+    return b"%b: %b\r\n" % (REQUEST_ID.encode(), request_id.encode())
 
 
 def status_line(status: int) -> bytes:

@@ -35,7 +35,7 @@ from acuity.mcp.wire.http import answers
 from acuity.mcp.wire.http.head import Head
 from acuity.mcp.wire.http.parser import Bad, RequestParser
 from acuity.mcp.wire.http.reply import Reply
-from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder
+from acuity.mcp.wire.http.request import Handler, HeaderList, Request, Responder, request_id
 from acuity.mcp.wire.http.routes import JSON
 from acuity.mcp.wire.messages import encode, error_message
 
@@ -304,7 +304,7 @@ class HttpConnection:
             headers = {} if self._head is None else self._head.headers
         if self._refused is not None:
             self._refused[_REASONS.get(status, "http")] += 1
-        general = self._date() + answers.CLOSE
+        general = self._date() + answers.CLOSE + answers.id_line(request_id(headers))
         full = status == 503
         body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
         added = () if self._for_pages is None else self._for_pages(headers)

@@ -62,7 +62,7 @@ class Reply:
             return
         channel, head = self._channel, self._head
         keep = head.keep_alive and not (self._unread or channel.closing)
-        general = channel.general_lines(head, keep) + self._id_line()
+        general = channel.general_lines(head, keep) + answers.id_line(self.request.id)
         data = answers.whole_answer(
             status, body, kind, headers, general, with_body=head.method != "HEAD"
         )  # raises where a header is bad: the state is still "waiting"
@@ -77,7 +77,7 @@ class Reply:
         channel, head = self._channel, self._head
         chunked = head.version == "1.1"  # the end of the connection is the end of the events for others
         self._keep = chunked and head.keep_alive and not (self._unread or channel.closing)
-        general = channel.general_lines(head, self._keep) + self._id_line()
+        general = channel.general_lines(head, self._keep) + answers.id_line(self.request.id)
         channel.write(answers.events_head(headers, general + answers.CHUNKED if chunked else general))
         self._state = "events"
         if head.method == "HEAD":
@@ -124,9 +124,6 @@ class Reply:
             self.answer(500, b"the server failed: its log says why\n", TEXT)
         elif self._state == "events":
             self._end(False)
-
-    def _id_line(self) -> bytes:
-        return b"x-request-id: %b\r\n" % self.request.id.encode()
 
     def _may_begin(self) -> bool:
         """Whether there is still a client for this answer; raises RuntimeError in the midst of events."""

@@ -21,6 +21,13 @@ _NUMBERS: Final = count(1)
 CURRENT_ID: Final[ContextVar[str | None]] = ContextVar("acuity_request_id", default=None)
 
 
+def request_id(headers: Mapping[str, str]) -> str:
+    """The id of a request: its own, if that can go into headers, logs and frames as it is, or a new one."""
+    given = headers.get(REQUEST_ID)
+    valid = given is not None and _ID.fullmatch(given) is not None
+    return f"{_PROCESS}-{next(_NUMBERS):x}" if given is None or not valid else given
+
+
 class SessionState(Protocol):
     """What a session remembers, for handlers: it outlives a restart if the server's store does."""
 
@@ -73,10 +80,7 @@ class Request:
         self.headers = headers or {}  # names in lower case, values without blanks around them
         self.repeated = repeated  # the names that came more than once; `headers` has the first value
         self.body = body
-        given = self.headers.get(REQUEST_ID)
-        # It goes into headers, logs and frames as it is.
-        valid = given is not None and _ID.fullmatch(given) is not None
-        self.id: str = f"{_PROCESS}-{next(_NUMBERS):x}" if given is None or not valid else given
+        self.id = request_id(self.headers)
         self.address = address  # of the client, without the port
         self.peer = peer  # with the port: one connection
         self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
