@@ -310,7 +310,6 @@ NOT_FOR_RAW_VIDEO = (
     "acuity.video.pairs.convert",
     "acuity.models.describe",
     "acuity.scoring.presets",
-    "acuity.features.cambi",
 )
 
 

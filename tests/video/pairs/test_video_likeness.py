@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -179,8 +180,8 @@ def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes
     [
         (turned(60), "colours", "hue turned by 60 degrees"),
         (turned(15), "colours", "hue turned by 15 degrees"),
-        (turned(0, 0.7), "colours", "saturation 70%"),
-        (turned(0, 1.3), "colours", "saturation 129%"),
+        (turned(0, 0.7), "colours", r"saturation (69|70|71)%"),
+        (turned(0, 1.3), "colours", r"saturation 1(28|29|30|31)%"),
         (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
         (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
         (
@@ -206,7 +207,7 @@ def test_what_vmaf_does_not_see_is_a_warning(
         note for note in acuity.score(source, dis).notes if note.code in ("colours", "brightness", "geometry")
     ]
     assert [(note.code, note.level) for note in notes] == [(code, "warning")]
-    assert words in notes[0].text
+    assert re.search(words, notes[0].text)  # encoders differ by a percent from processor to processor
 
 
 def test_colours_that_average_out_over_a_film_are_compared() -> None:
