@@ -347,5 +347,7 @@ def test_exit_codes_of_a_process(clips: Path) -> None:
     assert start("vmaf", [*pair[:3], "nowhere.y4m"]).returncode == 255
     assert start("vmaf", [*pair, "-m", "version=nothing"]).returncode == 255
     assert start("vmaf", [*pair, "--feature", "cambi"]).returncode == 234
+    assert start("vmaf", [*pair, "--feature", "adm=adm_norm_view_dist=0.75"]).returncode == 234
+    assert start("vmaf", [*pair, "--feature", "float_vif=vif_kernelscale=0.1"]).returncode == 1
     assert start("vmaf", [*pair, "--backend", "cuda"]).returncode == 100
     assert start("vmaf", [*pair, "--frame_skip_dist", "9"]).returncode == 101

@@ -227,6 +227,12 @@ def test_every_letter_is_drawn_and_differs() -> None:
     assert len(seen) == 95
 
 
+def test_letters_have_soft_edges() -> None:
+    canvas = np.zeros((LINE * 2, 60, 3), np.uint8)
+    write(canvas, 0, 0, "VMAF", (255, 255, 255), 2)
+    assert len(np.unique(canvas)) > 4
+
+
 def test_letters_stay_inside_the_canvas() -> None:
     canvas = np.zeros((10, 20, 3), np.uint8)
     write(canvas, 15, 6, "Wide text \u00e4\n", (9, 9, 9), 2)

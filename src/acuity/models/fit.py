@@ -6,7 +6,7 @@ A 4K model saturates at 100 on small pictures; a 1080p model is too strict with 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
 
@@ -17,7 +17,6 @@ from acuity.video.notes import Note, info
 
 _SAME_SIZE: Final = 0.1  # pictures of so nearly the size of a display fill it
 _HD: Final = (1280, 720)  # pixels of the longer and the shorter side, of which one is enough
-_LEAST_DEFINED: Final = 33  # pixels of a side, below which libvmaf's ADM reads memory that it never wrote
 _DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
 # The display that a name implies; the first match counts, and other names are not checked.
@@ -62,14 +61,6 @@ def display_note(labels: Iterable[str], width: int, height: int, aspect: float =
             remedy = to_set("display", display)
             return info("display", f"{sentence}: pass ", remedy, " to score both videos as they fill it")
     return None
-
-
-def undefined_note(labels: Sequence[str], width: int, height: int) -> Note | None:
-    """That nothing confirms a score of pictures as small as these."""
-    if not labels or min(width, height) >= _LEAST_DEFINED:
-        return None
-    text = f"libvmaf's own scores of pictures as small as {width}x{height} change from run to run"
-    return info("undefined-size", f"{text}, so nothing confirms this one: score larger pictures")
 
 
 def unfilled_display(label: str, width: int, height: int, aspect: float = 1.0) -> str | None:

@@ -14,7 +14,7 @@ from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
-from acuity.models.fit import display_note, model_display, undefined_note
+from acuity.models.fit import display_note, model_display
 from acuity.scoring.file_identity import files_of
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.named_decoder import NamedDecoder
@@ -370,10 +370,8 @@ def _explained(pairing: Source, results: Results, models: Sequence[str]) -> Iter
 def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
     """Notes about how the models fit the pictures."""
     labels = [model.label for model in measurement.models]
-    size = pairing.width, pairing.height
-    for note in (display_note(labels, *size, pairing.aspect), undefined_note(labels, *size)):
-        if note is not None:
-            yield note
+    if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
+        yield note
     if any(extractor.name == "cambi" for extractor in measurement.extractors):
         depth = pairing.format.depth
         advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""

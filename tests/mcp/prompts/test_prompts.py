@@ -142,6 +142,9 @@ def test_files_are_scored_by_the_tool_for_them() -> None:
     assert neg["arguments"] == {**encoded["arguments"], "model": "version=vmaf_v0.6.1neg"}
     assert worst["tool"] == "describe_worst_frames"
     assert worst["arguments"] == {"ref": PAIR["reference"], "dis": PAIR["distorted"], "model": "auto"}
+    text = render("diagnose_encode", PAIR)
+    assert "`worst_segments`" in text  # nobody has to join frames
+    assert "come with the answer: the distorted one, and a detail in full size" in text
 
 
 def test_raw_video_is_scored_with_the_geometry_that_is_known() -> None:

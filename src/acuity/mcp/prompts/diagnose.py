@@ -42,10 +42,9 @@ Find out how good this encode is, where it is worst and why.
 
 ## 3. Find the bad parts
 
-Read `models` (mean, harmonic_mean, min, percentiles) and `worst` first. Then read the frames' scores with \
-`get_frames`, find those under the 5th percentile, and join frames that lie within half a second of each \
-other into stretches: stretches are what viewers notice. For each of the worst stretches, and for a good one \
-beside it, call `get_frames` with its `first` and `last` and the `features` named here:
+Read `models` (mean, harmonic_mean, min, percentiles) and `worst_segments` first, the stretches with the \
+lowest means: stretches are what viewers notice; `worst` has single frames. For each of the worst stretches, \
+and for a good one beside it, call `get_frames` with its `first` and `last` and the `features` named here:
 
 {FEATURES}
 

@@ -156,6 +156,8 @@ def test_buttons_steer(chromium: Chromium) -> None:
                 await page.until(f"{FRAMES} > {ground.measurement.frames}")
                 assert [part.model for part in ground.measurement.segments] == [MODEL, NEG]
                 assert told == f"{NEG} holds from frame {ground.measurement.segments[1].first} on"
+                for card, model in (("mean", MODEL), ("mean1", NEG)):  # each has a mean of its own
+                    await page.until(f"document.querySelector('#card-{card}')?.innerText.includes('{model}')")
 
                 await page.value(
                     "(() => { const s = document.querySelector('#subsample'); s.value = '5'; "

@@ -194,6 +194,7 @@ def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
             assert [row["frame"] for row in found["frames"]] == [0, 3, 6]
             sentence = await ground.refused(client, "vmaf.score", index=4)
             assert sentence == "frame 4 has no vmaf, because one frame in 3 is measured"
+            assert (await ground.ask(client, "vmaf.report"))["acuity"]["frames_scored"] == 3
 
     play(scene, tmp_path, MODEL, subsample=3)
 
@@ -213,6 +214,9 @@ def test_the_worst_frames_so_far(tmp_path: Path) -> None:
             places = [row["frame"] for row in apart["frames"]]
             assert places[0] == whole.worst(1)[0][0]
             assert all(abs(one - other) >= 4 for one in places for other in places if one != other)
+            shown = await ground.ask(client, "vmaf.worst_frames", n=1, pictures=True)
+            assert shown["frames"][0]["picture"] is None
+            assert shown["pictures_missing"].startswith("no picture of these places is kept: ")
             curve = await ground.ask(client, "vmaf.curve", first=8, status=True)
             assert curve["frames"] == [8, 9]
             assert curve["status"]["last_score"] == curve["scores"][-1]

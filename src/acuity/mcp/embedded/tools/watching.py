@@ -61,6 +61,10 @@ Waits until a frame scores below `below`, and answers with all such frames from 
 `timeout_seconds`, or at the end of the measurement, with none. Call it again with `next_first` to go on. \
 Clients that take notifications subscribe to acuity://measurement/watch?below=70 instead."""
 
+_NO_PICTURES: Final = (
+    f"no picture of these places is kept: frames measured within {WATCH:g} seconds after a call with "
+    "pictures are copied"
+)
 _LONGEST_WATCH: Final = 300.0  # seconds
 _LOOK: Final = 0.1  # seconds between looks at new scores
 
@@ -120,7 +124,8 @@ class _Watching:
         if (newest := self._scores.headline()) is not None:
             self._pictures.settle(newest[0], self._scores.score_of)
         rows = [{**row, "picture": self._picture(row["frame"])} for row in document["frames"]]
-        return {**document, "frames": rows}
+        missing = {} if any(row["picture"] for row in rows) else {"pictures_missing": _NO_PICTURES}
+        return {**document, "frames": rows, **missing}
 
     def _picture(self, frame: int) -> dict[str, Any] | None:
         shown = self._pictures.nearest(frame)
@@ -288,7 +293,7 @@ _SCORE: Final = outline(
 )
 _WORST: Final = outline(
     {"name": "string", "frames": "array", "frames_compared": "integer"},
-    {"models": "array"},
+    {"models": "array", "pictures_missing": "string"},
     frames="The worst first; where there are several models, n of each, one model's frames after the other. "
     "A `picture` may be of a frame close by, as not every frame is copied.",
 )
