@@ -358,7 +358,10 @@ def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> No
     async def scene(ground: Ground) -> None:
         client: Client
         async with ground.client(era) as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            listed = await client.list_tools()
+        sent = listed.model_dump(by_alias=True, mode="json", exclude_none=True)["tools"]
+        assert len(json.dumps(sent, separators=(",", ":"), ensure_ascii=False)) < 27_000
+        tools = {tool.name: tool for tool in listed.tools}
         assert set(tools) == {f"vmaf.{name}" for name in steering | reading} | {
             "list_features",
             "list_models",
