@@ -64,8 +64,11 @@ def test_a_decoder_that_is_not_there(folder: Path, decoder: str, said: str) -> N
 
 @pytest.mark.parametrize("option", ["resume", "no_reference", "serve", "modle"])
 def test_options_that_it_lacks(folder: Path, option: str) -> None:
-    with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}'"):
+    with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}': of score") as refused:
         acuity.compare(folder / "ref.y4m", folder / "encodes", **{option: True})
+    known = str(refused.value).rpartition("it takes ")[2].split(", ")
+    assert "threads" in known
+    assert option not in known
 
 
 @pytest.mark.parametrize("first", ["", "import acuity.comparison.report", "acuity.CompareReport"])

@@ -109,6 +109,7 @@ def test_an_operator_signs_in_looks_around_and_kicks(chromium: Chromium) -> None
             await page.until(f"{labels}.includes('Request p95, last hour: Request p95 none;')")
             charts = await page.value(labels)
             assert " 0.0 ms" not in charts
+            assert "Errors and refusals" in await text(page)
 
             session = await open_session(ground.mcp, ground.http)
             await session.post(call(1, text="x"))

@@ -6,6 +6,7 @@ import asyncio
 
 from acuity.mcp.operations.loop_lag import TOO_LATE, LoopLag
 from acuity.mcp.operations.metrics import Metrics
+from acuity.mcp.standalone.main import _Ready
 from transport_bench import run
 
 
@@ -40,6 +41,18 @@ def test_a_loop_that_is_late_is_a_problem_also_while_it_lasts() -> None:
     assert lag.problem() == "its event loop was 3.0 s late within the last 10 s"
     lag.look()
     assert lag.problem() is not None  # it is remembered
+
+
+def test_a_server_whose_loop_is_late_is_not_ready() -> None:
+    clock = Clock()
+    lag = LoopLag(clock)
+    lag.look()
+    ready = _Ready(None, lag)
+    assert ready.problem() == "the server is starting"
+    ready.opened()
+    assert ready.problem() is None
+    clock.now += 60.0
+    assert "event loop was 59.8 s late" in (ready.problem() or "")
 
 
 def test_it_is_a_metric_while_it_is_watched() -> None:

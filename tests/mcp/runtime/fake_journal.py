@@ -30,6 +30,11 @@ class FakeJournal:
         self.at_once = at_once  # stores in the same turn
         self._queue: list[Callable[[], None]] = []
 
+    @property
+    def waiting(self) -> int:
+        """How many changes and callbacks wait."""
+        return len(self._queue)
+
     def store(self, most: int | None = None) -> None:
         """Store what waits, the oldest first, and what is added by that."""
         while self._queue and most != 0:

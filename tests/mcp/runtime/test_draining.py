@@ -110,6 +110,26 @@ def test_streams_are_told_when_to_come_back_and_end(
     run(main)
 
 
+def test_the_store_has_everything_before_the_sessions_end() -> None:
+    """Those that are in memory alone are stored from there, so they have to be there still."""
+    left: list[int] = []
+
+    class Journal(FakeJournal):
+        async def flush(self, patience: float) -> bool:
+            left.append(len(ground.sessions))
+            return await super().flush(patience)
+
+    ground = Ground(Journal(at_once=True))
+
+    async def main() -> None:
+        ground.listening()
+        await ground.drain.leave()
+
+    run(main)
+    assert set(left) == {1}
+    assert len(ground.sessions) == 0
+
+
 def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again() -> None:
     async def main() -> None:
         ground = Ground()

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import mcp_types as types
 import pytest
 
+import core_bench
+from acuity.mcp.catalog import Answer, Call, Catalog, Tool
 from acuity.mcp.settings import Settings, WireLimits
-from core_bench import BOB, EVENTS_FIRST, CoreClient, call, reply_of, run, running, until
+from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, run, running, until
+from fake_journal import FakeJournal
 from raw_http import HELLO
 
 
@@ -164,5 +172,101 @@ def test_a_client_over_its_limit_is_told_when_to_come_back() -> None:
                 assert (answer.status, answer.headers[b"retry-after"]) == (503, b"1")
             served.bench.release.set()
             await until(lambda: first.gone)
+
+    run(main)
+
+
+# ---- messages and the store -------------------------------------------------------------------
+
+
+class Talking(CoreBench):
+    """One tool, which sends a thousand notifications."""
+
+    def catalog(self) -> Catalog:
+        return Catalog(tools=[Tool("talk", "Talk", "A fixture.", {"type": "object"}, self._talk)])
+
+    async def _talk(self, call: Call) -> Answer:
+        for number in range(1000):
+            params = types.LoggingMessageNotificationParams(level="info", data=number)
+            note = types.LoggingMessageNotification(params=params)
+            await call.context.session.send_notification(note, related_request_id=call.context.request_id)
+            self.started.add()
+        return {"sent": 1000}
+
+
+@asynccontextmanager
+async def talking(
+    monkeypatch: pytest.MonkeyPatch, limits: WireLimits
+) -> AsyncIterator[tuple[Running, CoreClient, FakeJournal]]:
+    """A session whose store takes what it is given when the test says so."""
+    journal = FakeJournal(at_once=True)
+    monkeypatch.setattr(core_bench, "NoJournal", lambda: journal)
+    async with running(limits, bench=Talking()) as served:
+        client = served.client.begin()
+        journal.at_once = False
+        yield served, client, journal
+
+
+def test_a_tool_sends_no_faster_than_the_store_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with talking(monkeypatch, WireLimits()) as (served, client, journal):
+            answer = client.post(call(7, "talk"), EVENTS_FIRST)
+            while not answer.gone:
+                await until(lambda: journal.waiting or answer.gone)
+                assert journal.waiting < 1000
+                journal.store()
+            found = [json.loads(text) for text in answer.messages]
+            assert [one["params"]["data"] for one in found[:-1]] == list(range(1000))
+            assert "result" in found[-1]
+            assert served.counters.messages_dropped == 0
+
+    run(main)
+
+
+def test_a_call_whose_messages_the_store_does_not_take_in_time_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main() -> None:
+        async with talking(monkeypatch, WireLimits(send_timeout=0.02)) as (served, client, journal):
+            answer = client.post(call(7, "talk"), EVENTS_FIRST)
+            await until(lambda: served.bench.started.count)
+            await until(lambda: not served.limits.in_flight)
+            assert served.bench.started.count < 1000
+            await until(lambda: journal.store() or answer.gone)
+            sentence = reply_of(answer)["error"]["message"]
+            assert "more messages than the session store took within 0.02 s" in sentence
+
+    run(main)
+
+
+def test_announcements_are_no_faster_than_the_store_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with talking(monkeypatch, WireLimits()) as (served, client, journal):
+            answer = client.get()
+            note = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":%d}}'
+            told = asyncio.ensure_future(served.sessions.notify(None, [note % data for data in range(1000)]))
+            while not told.done() or journal.waiting:
+                journal.store()
+                for _ in range(500):  # more than there is room for
+                    await asyncio.sleep(0)
+            assert [json.loads(text)["params"]["data"] for text in answer.messages] == list(range(1000))
+            assert served.counters.messages_dropped == 0
+
+    run(main)
+
+
+def test_announcements_wait_while_the_store_is_behind_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with talking(monkeypatch, WireLimits()) as (served, _, journal):
+            journal.touch("another", 1.0)
+            journal.is_behind = True
+            told = asyncio.ensure_future(served.sessions.notify(None, [b"{}"]))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert [session.pending for session in served.sessions] == [0]
+            journal.is_behind = False
+            journal.store()
+            await told
+            assert [session.pending for session in served.sessions] == [1]
 
     run(main)

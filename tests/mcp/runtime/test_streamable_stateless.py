@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from acuity.mcp.app import build_server
 from acuity.mcp.catalog import Answer, Call, Catalog, Tool
+from acuity.mcp.runtime.http_runtime import http_runtime
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.request import Request
+from acuity.mcp.wire.http.turns import Turns
 from acuity.mcp.wire.sdk_private import connection_of
-from acuity.mcp.wire.serving import Handshake
-from core_bench import CoreBench, call, modern, reply_of, result_of, run, running, until
+from acuity.mcp.wire.serving import Handshake, Serving
+from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, run, running, until
 from fake_responder import FakeResponder
 from raw_http import HELLO
 
@@ -119,6 +123,23 @@ def test_a_handler_waits_for_a_client_that_does_not_read() -> None:
             slow.read()
             await until(lambda: slow.gone)
             assert result_of(slow) == {"sent": 100}
+
+    run(main)
+
+
+def test_large_messages_come_in_turn() -> None:
+    async def main() -> None:
+        due: list[Callable[[], None]] = []
+        server = build_server(CoreBench().catalog(), name="bench", version="1")
+        serving = Serving(server, WireLimits(), {}, turns=Turns(lambda _, turn: due.append(turn)))
+        async with http_runtime(serving) as runtime:
+            client = CoreClient(cast(Any, runtime))
+            first, second, small = (client.stateless(call(1, "plain", text="x" * n)) for n in (9000, 9000, 1))
+            await until(lambda: first.gone and small.gone)
+            assert not second.gone
+            due.pop()()
+            await until(lambda: second.gone)
+            assert result_of(second)["n"] == 1.5
 
     run(main)
 

@@ -62,6 +62,9 @@ def test_nginx_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
         assert ["backup" in options for _, options in servers] == [False, True]
         assert int(servers[0][0]) == port
     assert "proxy_buffering off;" in text
+    assert (
+        "proxy_connect_timeout 5s;" in text
+    )  # a second try of the system comes after 1 s, a third after 3 s
     assert "non_idempotent" not in text  # a POST would be carried out twice
 
 

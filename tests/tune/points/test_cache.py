@@ -172,8 +172,9 @@ def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_others_cannot_read_the_file(tmp_path: Path) -> None:
-    Cache(str(tmp_path / "c"))
-    assert (tmp_path / "c").stat().st_mode & 0o077 == 0
+    Cache(str(tmp_path / "made" / "c"))
+    assert (tmp_path / "made").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "made" / "c").stat().st_mode & 0o077 == 0
 
 
 def test_the_folder_is_the_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
+from pathlib import Path
 
 import pytest
 from http_port import GET, POST, Ground, Wire, ground, run
 
 from acuity.mcp.limits import BUSY
 from acuity.mcp.settings import WireLimits
+from acuity.mcp.wire.http.server import serve_http
+from acuity.mcp.wire.listeners import BACKLOG, Address, bind
 
 SMALL = WireLimits(max_connections=4)  # so 16 connections with requests
 BIG = b"data: %b\n\n" % (b"x" * 1_000_000)
@@ -292,4 +297,18 @@ def test_a_pipeline_gives_others_their_turns() -> None:
             for _ in range(200):
                 assert (await busy_one.reply()).body == b"/many"
 
+    run(main)
+
+
+def test_thousands_of_connections_may_come_at_once() -> None:
+    """As after a restart. The system tells the length of a port's backlog, which it may have cut."""
+
+    async def main() -> None:
+        listener = bind(Address("127.0.0.1", 0))
+        async with serve_http(lambda *_: None, Address("127.0.0.1", 0), SMALL, listener=listener):
+            about = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+        (most,) = struct.unpack_from("=I", about, 28)  # tcpi_sacked
+        assert most == min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text()))
+
+    assert BACKLOG >= 2048
     run(main)
