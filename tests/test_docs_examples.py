@@ -110,7 +110,7 @@ def test_there_are_needs() -> None:
 @pytest.mark.parametrize("line", NEEDS)
 def test_the_usual_needs(folder: Path, line: str) -> None:
     if line.startswith("ffmpeg") and shutil.which("ffmpeg") is None:
-        pytest.skip("there is no ffmpeg to write the pipe")
+        pytest.skip("ffmpeg, to write the pipe, is not installed here")
     here = shlex.join([*starter(), "-m", "acuity.cli.main", "score"])
     done = ran(folder, ["bash", "-o", "pipefail", "-c", line.replace("acuity score", here)])
     assert done.returncode == 0, done.stderr

@@ -274,7 +274,7 @@ def test_it_is_scored_as_other_programs_decode_it(
     assert report.score == pytest.approx(truth(case, paths, tmp_path, by_pyav), abs=case.within)
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, to compare with, is not installed here")
 @pytest.mark.parametrize("name", [name for name in CASES if name != "everything differs"])  # see there
 def test_ffmpeg_agrees(
     name: str, make: Callable[[Make], Path], scored: Callable[[str], ScoreReport], tmp_path: Path
@@ -284,7 +284,7 @@ def test_ffmpeg_agrees(
     assert scored(name).score == pytest.approx(truth(case, paths, tmp_path, by_ffmpeg), abs=case.within)
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, to compare with, is not installed here")
 def test_ffmpeg_turns_alike(make: Callable[[Make], Path], tmp_path: Path) -> None:
     case = Case(made("turned.mp4", rotation=180), options={"align": "off"})
     paths = make(case.ref), make(case.dis)

@@ -20,7 +20,7 @@ from acuity.tune.shots.commands import concat_command, shell_script
 from acuity.tune.shots.stitch import encode_shots
 
 needs_ffmpeg = pytest.mark.skipif(
-    shutil.which("ffmpeg") is None, reason="there is no ffmpeg on PATH to run the script with"
+    shutil.which("ffmpeg") is None, reason="ffmpeg, to run the script with, is not installed here"
 )
 
 # Shots of one and two frames among them, in which encoders delay less.

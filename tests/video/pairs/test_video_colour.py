@@ -193,7 +193,7 @@ def test_ranges_of_y4m_are_obeyed_where_both_say_them(tmp_path: Path) -> None:
     assert apart(pair(one, unsaid)) > 8  # what doesn't say its range isn't converted
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, to compare with, is not installed here")
 @pytest.mark.parametrize("name", ["rgb.mkv", "sd.mkv"])
 def test_ffmpeg_makes_the_same_samples(tmp_path: Path, name: str) -> None:
     ref = yuv_clip(tmp_path / "hd.mkv", [to_yuv(frame, "bt709") for frame in RGB], "bt709")

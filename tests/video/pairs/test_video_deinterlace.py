@@ -93,7 +93,7 @@ def test_progressive_video_is_left_alone(tmp_path: Path) -> None:
     assert pairing.description["conversions"] == []
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to compare with")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, to compare with, is not installed here")
 def test_ffmpeg_makes_the_same_pictures(tmp_path: Path) -> None:
     lumas = [woven(number, bottom_first=False) for number in range(FRAMES)]
     dis = y4m(tmp_path / "dis.y4m", lumas, "t")

@@ -65,13 +65,13 @@ def concat_command(plan: ShotPlan) -> list[str]:
             format = FORMATS[os.path.splitext(output)[1].lower()]
             kept = beside(source, clip, format).kept
             texts = [text_codec(format, stream) for stream in kept if stream.type == "subtitle"]
+            maps = [word for stream in kept for word in ("-map", f"1:{stream.index}")]
             zero = Fraction(source.start_time or 0, av.time_base)
         # Times are moved by what is said here alone: programs differ in where they think a source begins.
         start = float(_begins(clip) - zero)
         command += ["-copyts", "-itsoffset", f"{start:.6f}"]
         copied += ["-itsoffset", f"{float(-zero):.6f}", "-i", clip.path, "-map", "0:v"]
-        copied += [word for one in kept for word in ("-map", f"1:{one.index}")]
-        copied += ["-map_metadata", "1", "-map_chapters", "1"]
+        copied += [*maps, "-map_metadata", "1", "-map_chapters", "1"]
         copied += [] if clip.seconds is None or clip.parts is None else ["-t", f"{start + clip.seconds:.6f}"]
     command += ["-f", "concat", "-safe", "0", "-i", LIST]
     # Shots that are short are decoded with less delay: all get the same, so that times rise at the joins.
