@@ -6,8 +6,9 @@
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;
 others have no session. A client with a token of its own is measured, alone and beside a hostile one. Then
-come bursts (soak_bursts.py). At the end nothing may be lost or doubled for those who resume, and nothing may
-be left: sessions, calls, descriptors, processes. The exit code says whether that held.
+come bursts, and a restart of both nodes with 2,000 open streams (soak_bursts.py). At the end nothing may be
+lost or doubled for those who resume, and nothing may be left: sessions, calls, descriptors, processes. The
+exit code says whether that held.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from types import MappingProxyType
 import anyio
 
 from raw_http import http_client
-from soak_bursts import bursts
+from soak_bursts import bursts, rolled
 from soak_clients import Resumer, Tally, echo, vanish
 from soak_ground import Ground
 from soak_neighbours import Waits, disturb
@@ -149,6 +150,7 @@ def main() -> int:
         report = anyio.run(soak, ground, options.minutes * 60, options.seed)
     tally = Tally()
     anyio.run(bursts, tally)
+    anyio.run(rolled, tally)
     report.add(tally.counts, tally.faults, tally.strange)
     print("\n".join(report.lines()))
     if options.json is not None:
