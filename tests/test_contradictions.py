@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str, list[tuple[str, str]]]] = 
         "flat.mkv",
         "flat.mp4",
         {"align": "auto"},
-        "flat.mkv' is all one colour, so its frames cannot be aligned",
+        "flat.mkv' shows next to nothing, so its frames cannot be aligned",
         [("align", "off")],
     ),
     "two unrelated films": (

@@ -353,7 +353,7 @@ def test_a_reference_of_one_colour(tmp_path: Path, frames: list[Luma]) -> None:
     with pytest.raises(PairingError, match="other content"):
         paired(flat, y4m(tmp_path / "dis.y4m", frames))
     with pytest.raises(
-        PairingError, match=r"is all one colour, so its frames cannot be aligned: pass align='off'"
+        PairingError, match=r"shows next to nothing, so its frames cannot be aligned: pass align='off'"
     ):
         paired(flat, flat, align="auto")
     assert paired(flat, flat).description["pairs"] == COUNT

@@ -102,6 +102,8 @@ class Aligner:
             return found
         if (found := self._look_on(self._history.end)) is not None:
             return found
+        if (found := self._thawed(self._history.end)) is not None:
+            return found
         if self._history.end % WINDOW:
             self._look_far()
         ref = list(islice(ref, FAR))
@@ -153,7 +155,7 @@ class Aligner:
         history = self._history
         if frame - history.first < 1:
             return None
-        if history.track.still(frame):
+        if frame < history.end and history.track.still(frame):
             self._frozen = frame if self._frozen is None else self._frozen
             return None
         start, self._frozen = self._frozen, None

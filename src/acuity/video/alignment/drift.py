@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment.detours import Detours
-from acuity.video.alignment.faults import START, Finding, Kind
+from acuity.video.alignment.faults import Finding, Kind, most_first
 from acuity.video.alignment.path import (
     FLOOR,
     Costs,
@@ -37,6 +37,7 @@ _STRETCHES: Final = (2, 3, 4, 6, 12, 24, 48)  # windows before the last frame th
 _FEWEST: Final = 24  # frames that can show a lag
 _APART: Final = 0.65  # frames from which on it is one
 _APART_FEW: Final = 0.75  # of fewer frames than two windows have
+_APART_BEHIND: Final = 0.85  # behind, where encoders that code little are too
 # How much larger the error is one frame away from the vertex, so that it is believed. An encoder that codes
 # little makes frames that resemble earlier ones (never later ones), in what is smooth more than in detail.
 _SHARP_AHEAD: Final = 0.05
@@ -151,6 +152,7 @@ class Drift:
             sums = self._windows[-1] - (self._windows[before] if before >= 0 else 0.0)
             lag = self._lag(sums / max(count, 1), count)
             least = _APART if count >= 2 * WINDOW else _APART_FEW
+            least = max(least, _APART_BEHIND) if lag < 0 else least
             if count >= _FEWEST and abs(lag) >= least:
                 yield size, round(lag) or (1 if lag > 0 else -1)
 
@@ -174,7 +176,7 @@ class Drift:
         else:
             place = max(start - self._first, 0)
         frame = self._first + place
-        kind: Kind = "shift" if frame <= START else "lost" if lag > 0 else "doubled"
+        kind: Kind = "shift" if frame <= most_first(lag) else "lost" if lag > 0 else "doubled"
         return self.refined(Finding(kind, 0 if kind == "shift" else frame, lag, len(dis) - place))
 
     def refined(self, finding: Finding) -> Finding:

@@ -22,7 +22,7 @@ _FROZEN: Final = 5  # frames; encoders themselves code next to nothing for fewer
 _THAW: Final = 5  # frames in which an encode catches up: some of them lie between both pictures
 _STRETCH: Final = 30  # frames before a fault that tell how well the encode tracked its source
 _RUN: Final = 6  # frames of one lag that make a shift
-START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
+_START: Final = 3  # frames that may match by chance before a shift, as the first one does of a delayed encode
 _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find the first wrong one
 
 
@@ -41,6 +41,11 @@ class Finding:
     frame: int
     lag: int
     frames: int
+
+
+def most_first(lag: int) -> int:
+    """How many first frames may match although a video is shifted: those of one that is ahead don't."""
+    return 0 if lag > 0 else _START
 
 
 def _tracked(history: History, before: int) -> bool:
@@ -79,14 +84,14 @@ def swapped(history: History, second: int) -> Finding | None:
 
 
 def frozen(history: History, start: int, end: int) -> Finding | None:
-    """Frames from `start` to before `end` that repeat the one before; then the encode catches up."""
+    """Frames from `start` to before `end` that repeat the one before; then the encode catches up, or ends."""
     first, last = start - history.first, end - history.first
     if last - first < _FROZEN or first < 8 or not _tracked(history, start):
         return None
-    if history.moved_ref[last] > 4 * history.track.usual_motion(end):
+    if end < history.end and history.moved_ref[last] > 4 * history.track.usual_motion(end):
         return None  # a cut, before which encoders save
     usual = _usual_error(history, start)
-    after = float(min(history.error[last : last + _THAW]))
+    after = float(min(history.error[last : last + _THAW], default=0.0))
     worse = (history.error[last - 1] + history.floor) / (max(usual, after) + history.floor)
     kept, now = history.ref(start - 1, start)[0], history.ref(end - 1, end)[0]
     way = kept - now
@@ -143,7 +148,7 @@ def located(history: History, alarm: Matches) -> Finding:
     if (pace := paced(history, error)) is not None:
         return pace
     part = _parting(errors, lag, last, history.floor)
-    if start == 0 and part <= START:
+    if start == 0 and part <= most_first(lag):
         return Finding("shift", 0, lag, last)
     return Finding("lost" if lag > 0 else "doubled", start + part, lag, last - part)
 

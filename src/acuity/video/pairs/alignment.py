@@ -143,6 +143,7 @@ class Watch:
         self._aligner: Aligner | None = Aligner()
         self._likeness = Likeness()
         self._moved: Transformation | None = None  # as some pictures seem to be
+        self.scored: int | None = None  # pairs, if those after them are only looked at
 
     @property
     def certain(self) -> bool:
@@ -190,6 +191,8 @@ class Watch:
         if finding is None or self._aligner is None:
             return
         aligner, self._aligner, lag = self._aligner, None, finding.lag
+        if self.scored is not None and finding.frame >= self.scored:
+            return
         if finding.kind in ("shift", "lost", "doubled", "detour", "other"):
             found = moved(*self._likeness.recent, lag, least=LIKELY) or moved(*aligner.recent, lag)
             if found is not None:

@@ -29,6 +29,7 @@ _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
 _FRAMES: Final = 5  # that say whether a lag is a matter of geometry
 _BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
+_NEAR: Final = 3  # frames by which the lag may be wrong, beside which geometry has to be better, too
 _AS_WELL: Final = 10.0  # because thumbnails are scaled roughly
 _ZOOM: Final = 0.01
 _ALIKE: Final = 1.0  # cells, or hundredths of a zoom, by which what was done to frames may differ
@@ -63,7 +64,8 @@ def moved(
         if what is None:
             return None
         left = squared_error(ref[n], dis[n]) / what.gain
-        if left > better * squared_error(ref[n + lag], dis[n]):
+        lags = range(max(n + lag - _NEAR, 0), min(n + lag + _NEAR + 1, len(ref)))
+        if left > better * min(squared_error(ref[other], dis[n]) for other in lags):
             return None
         found.append(what)
     if not found or len(found) < min(3, len(places)):

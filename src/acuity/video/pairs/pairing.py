@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import time
@@ -27,6 +28,7 @@ from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 if TYPE_CHECKING:
     from fractions import Fraction
 
+_SEEN: Final = 60  # pairs that are looked at, if the videos have them, however few are scored
 _FEW: Final = 16  # pairs that don't show whether the videos are aligned
 
 
@@ -182,7 +184,7 @@ class Pairing:
                 if watch is not None:
                     watch.add(ref, dis)
                     if watch.certain:
-                        _read_on(left, right, watch)
+                        watch.end(*_read_on(left, right, watch))
                 self.timeline.note(ref.pts)
                 if self.pairs == 0 and ref.pts is not None and dis.pts is not None:
                     self._offset = dis.pts - ref.pts
@@ -190,7 +192,7 @@ class Pairing:
                 yield ref, dis
                 del ref, dis
             if watch is not None:
-                watch.end(*rest)
+                watch.end(*(rest or self._read_on(left, right, watch)))
         except GeneratorExit:  # interrupted, or an agent stopped the measurement
             if watch is not None:
                 watch.leave()
@@ -201,6 +203,14 @@ class Pairing:
             self.notes.extend(remarks(self._plan, self._looks))
         if self.pairs == 0:
             raise NoFramesError(self._nothing())
+
+    def _read_on(self, left: Ahead, right: Ahead, watch: Watch) -> tuple[Iterator[Picture], ...]:
+        """Look at frames after the last pair that is wanted, because few pairs don't show what is wrong."""
+        watch.scored = self.pairs
+        try:
+            return _read_on(left, right, watch, _SEEN - self.pairs)
+        except InputError:  # of frames that are not scored
+            return ()
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether the next pair or the end has come."""
@@ -295,7 +305,7 @@ class Pairing:
             text = f"left out: {' and '.join(skipped)}; frames are numbered from there on"
             self.notes.append(info("skipped", text))
         limit, length = self.options.frames, min((n for n in lengths if n is not None), default=None)
-        few = limit < _FEW and self.options.align in ("refuse", "warn")
+        few = length is not None and length < _FEW and self.options.align in ("refuse", "warn")
         why = ", too few to tell whether both videos show the same ones" if few else ""
         if limit and length is None:
             self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored{why}"))
@@ -338,13 +348,19 @@ def _leave_out(prefetch: Ahead, count: int) -> None:
         prefetch.take()
 
 
-def _read_on(left: Ahead, right: Ahead, watch: Watch) -> None:
-    """Look at the frames that follow until the watch knows what is wrong, and raises it."""
-    ref, dis = left.take(), right.take()
-    while ref is not None and dis is not None:
-        watch.add(ref, dis)
+def _read_on(
+    left: Ahead, right: Ahead, watch: Watch, most: int | None = None
+) -> tuple[Iterator[Picture], ...]:
+    """Look at the frames that follow, at most so many, until the watch knows what is wrong, and raises it.
+
+    Returns the pictures after them that one of the videos has.
+    """
+    for _ in itertools.count() if most is None else range(most):
         ref, dis = left.take(), right.take()
-    watch.end(_rest(left, ref), _rest(right, dis))
+        if ref is None or dis is None:
+            return _rest(left, ref), _rest(right, dis)
+        watch.add(ref, dis)
+    return ()
 
 
 def _rest(prefetch: Ahead, picture: Picture | None) -> Iterator[Picture]:

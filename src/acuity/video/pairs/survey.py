@@ -19,7 +19,7 @@ from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
-_FLAT: Final = 1.0  # standard deviation of a signature, in 8-bit steps, that shows anything
+_FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, that shows anything
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
@@ -303,7 +303,7 @@ class Survey:
         for seen, side in zip(self._seen, self._plan.sides, strict=True):
             if not seen:
                 raise PairingError(
-                    f"{side.name} is all one colour, so its frames cannot be aligned: pass ", off
+                    f"{side.name} shows next to nothing, so its frames cannot be aligned: pass ", off
                 )
         if (finding := self._aligner.end(rest, ())) is not None:
             self._tell(finding)
