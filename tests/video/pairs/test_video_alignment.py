@@ -72,6 +72,7 @@ CASES = {
         (0, 3, 0),
     ),
     "delay1": ([0, *range(59)], r"is 1 frame behind .*pass skip_dis=1, or align='auto'", (0, 0, 1)),
+    "drop3rd": ([0, 1, 2, *range(4, 60)], r"lost 1 frame at frame 3 .*pass align='auto'", (3, 1, 0)),
     "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align='auto'", None),
     "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align='auto'", (20, 1, 0)),
     "dup1": (
@@ -133,6 +134,7 @@ def test_auto_leaves_out_what_the_other_lacks(
     ("content", "shown", "sentence"),
     [
         ("grain", [*range(20), *[20] * 5, *range(25, 60)], r"stands still from frame 21 to 24 while "),
+        ("grain", [*range(52), *[51] * 8], r"stands still from frame 52 to 59 while "),
         (
             "twos",
             [*range(34), *range(35, 47), 46, *range(47, 60)],
@@ -147,6 +149,16 @@ def test_a_short_fault_is_a_warning(content: str, shown: list[int], sentence: st
     [told] = [note for note in paired(ref, dis).notes if note.code == "alignment"]
     assert told.level == "warning"
     assert re.search(sentence, told.text)
+
+
+@pytest.mark.parametrize("count", [1, 8, 30])
+def test_frames_after_few_pairs_tell_whether_they_are_right(count: int, source: Path, make: Make) -> None:
+    with pytest.raises(PairingError, match="is 1 frame behind"):
+        paired(source, make(CASES["delay1"][0]), frames=count)
+
+
+def test_a_fault_after_the_last_wanted_pair_is_none_of_its_matter(source: Path, make: Make) -> None:
+    assert all(note.code != "alignment" for note in paired(source, make(CASES["drop1"][0]), frames=20).notes)
 
 
 def test_frames_left_at_the_end_of_a_late_video_are_no_warning(source: Path, make: Make) -> None:

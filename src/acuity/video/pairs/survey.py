@@ -32,7 +32,7 @@ _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
 # Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
 # more than the second isn't a score.
-_DOUBTFUL: Final = 0.05
+_DOUBTFUL: Final = 0.02
 _UNKNOWN: Final = 1.0
 _SHOWN: Final = 8  # decisions that notes tell one by one
 _HELD: Final = 4  # frames for which pictures are held
@@ -70,6 +70,7 @@ class Survey:
         self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
         self._doubt = 0.0
+        self._either = False  # whether frames of the same number pass the test, too
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -96,7 +97,7 @@ class Survey:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
         doubt = self._doubt / max(self.pairs, 1)
-        if self._hides(_BLURRED) or (self.decisions and self._solver.hides):
+        if self._hides(_BLURRED) or (self.decisions and (self._solver.hides or self._either)):
             text = "a frame more or less is hard to see at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
         elif doubt > _DOUBTFUL:
@@ -129,7 +130,8 @@ class Survey:
             self._run(ref, dis, most, straight)
             left = sum(done.leave_out_ref + done.leave_out_dis for done in self.decisions)
             drifts = max(self._rest) > 0 or left > _FEW_LEFT * self.pairs
-            as_is = straight is not None and drifts and straight.holds(most)
+            also = straight is not None and (left > 0 or drifts) and straight.holds(most)
+            as_is, self._either = also and drifts, also and not drifts
         except PairingError:
             shows = self.pairs != 1 and all(self._seen)
             as_is = straight is not None and shows and straight.goes_on(ref, dis, most)
