@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types import ErrorData
 
 from acuity.mcp.principal import PRINCIPAL, Principal
 from acuity.mcp.rates import Over, RateLimits, SharedBuckets, whole_seconds
@@ -32,6 +33,8 @@ class HttpRequest(Protocol):
 
     @property
     def principal(self) -> Principal: ...
+
+    charge: Any  # see wire/http/request.py
 
 
 class Quota:
@@ -120,7 +123,8 @@ _OF_ORIGIN: Final = "requests from this address or token"
 class CallLimits(ServerMiddleware[Any]):
     """Counts requests while they run, and refuses those over the limits. Notifications always pass.
 
-    Rates are checked here and nowhere else, since every transport passes each request through here once.
+    Rates are checked here and nowhere else: every transport passes each request through here once, and HTTP
+    asks `charge` about those that it refuses before.
     """
 
     def __init__(self, settings: Settings, rates: RateLimits | None = None) -> None:
@@ -170,6 +174,8 @@ class CallLimits(ServerMiddleware[Any]):
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None or ctx.method in _FREE:
             return await call_next(ctx)
+        if ctx.request is not None:
+            ctx.request.charge = None  # it is counted here
         if self._stopping:
             raise MCPError(STOPPING, "the server is stopping: connect again later")
         origin = origin_of(ctx)
@@ -191,7 +197,7 @@ class CallLimits(ServerMiddleware[Any]):
         else:
             over = await self._rates.check_shared(self.shared, origin, own, params)
         if over is not None:
-            self._refuse_rate(over)
+            raise self._over(over)
         holders.take(holder)
         if ends:
             origins.take(origin)
@@ -204,12 +210,17 @@ class CallLimits(ServerMiddleware[Any]):
             if self._ended is not None:
                 self._ended.set()
 
-    def _refuse_rate(self, over: Over) -> NoReturn:
+    def charge(self, principal: Principal) -> ErrorData | None:
+        """Count a request that was refused before it came here; the error where that is over the rate."""
+        over = self._rates.charge(self.shared, principal.key, principal.rate)
+        return None if over is None else self._over(over).error
+
+    def _over(self, over: Over) -> MCPError:
         self.refused["rate"] += 1
         seconds = whole_seconds(over.seconds)
         what = "requests" if over.tools is None else f"calls of '{over.tools}'"
         sentence = f"{what} come faster than {over.rate}, their rate: try again in {seconds} s"
-        raise MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
+        return MCPError(BUSY, sentence, {RETRY_AFTER: seconds})
 
     def _refuse(self, quota: Quota, full: Full, what: str) -> NoReturn:
         self.refused["calls"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,12 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from acuity.mcp.rates import Rate
 
 _TOKEN: Final = "token:"
+_UNSEEN: Final = str.maketrans("", "", "\t\r\n")  # what readers of URIs leave out
+# Percent signs may be encoded too, any number of times.
+_DOT_SEGMENT: Final = re.compile(
+    r"(?:^|[/\\:]|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){1,2}(?:$|[/\\?#;]|%(?:25)*(?:2f|5c|3f|23|3b))",
+    re.IGNORECASE,
+)
 
 Kind: TypeAlias = Literal["tools", "resources", "prompts", "methods"]  # of which a principal may have a list
 KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts", "methods")
@@ -62,10 +69,17 @@ class Principal:
 
     def may_use(self, kind: Kind, name: str) -> bool:
         allowed: frozenset[str] | None = getattr(self, kind)
+        if allowed is not None and kind == "resources" and _has_dot_segments(name):
+            return False  # whoever reads it may find something else there than the patterns say
         return allowed is None or any(fnmatchcase(name, pattern) for pattern in allowed)
 
     def may_call(self, tool: str) -> bool:
         return self.may_use("tools", tool)
+
+
+def _has_dot_segments(uri: str) -> bool:
+    """Whether some reader of a URI would take a part of it for '.' or '..', plain or encoded."""
+    return _DOT_SEGMENT.search(uri.translate(_UNSEEN).strip()) is not None
 
 
 class Holders(NamedTuple):

@@ -99,6 +99,10 @@ class SharedBuckets(Protocol):
 
     def give_back(self, holder: Hashable, rate: Rate) -> None: ...
 
+    def charge(self, holder: Hashable, rate: Rate) -> float:
+        """Take one without waiting for it; returns the seconds to wait if it is known that there is none."""
+        ...
+
 
 class RateLimits:
     """The rates of a server: one for each principal, and further ones for single tools of each principal.
@@ -162,6 +166,14 @@ class RateLimits:
                 return Over(wait, limit, entry)
             taken.append((holder, limit))
         return None
+
+    def charge(self, shared: SharedBuckets | None, principal: str, own: Rate | None) -> Over | None:
+        """Take one for a request that is no call, from buckets that may be shared; nothing is awaited."""
+        rate = own or self._rate
+        if shared is None or rate is None or rate is DEFAULT_RATE:
+            return self.check(principal, own)
+        wait = shared.charge(principal, rate)
+        return Over(wait, rate, None) if wait > 0 else None
 
     def _held(
         self, principal: str, own: Rate | None, params: Mapping[str, Any] | None

@@ -38,6 +38,26 @@ def test_names_that_no_tool_has() -> None:
     ]
 
 
+def test_lists_that_the_methods_leave_without_effect() -> None:
+    text = f"""
+[tokens.alice]
+token = "{ALICE}"
+methods = ["tools/list", "prompts/*"]
+tools = ["list_*"]
+resources = ["x://open/*"]
+prompts = ["greet"]
+[tokens.bob]
+token = "bob-battery-staple!"
+methods = ["tools/*"]
+tools = ["list_*"]
+resources = []
+"""
+    assert list(Named(tokens=parse_tokens(text, "t.toml", Scopes())).oversights(TOOLS)) == [
+        "the tokens of 'alice' have tools, but no method 'tools/call' to use them",
+        "the tokens of 'alice' have resources, but no method 'resources/read' to use them",
+    ]
+
+
 def test_nothing_is_told_where_nothing_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"alice {ALICE}\n")

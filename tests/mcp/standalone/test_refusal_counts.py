@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -16,12 +17,16 @@ from product_server import SECONDS, ProductServer, product_server
 
 TOKEN = "correct-horse-battery"
 SLOW = "slow-horse-without-battery"  # may send one request a day
+LOST = "lost-horse-without-battery"  # may send six
 TOKENS = f"""
 [tokens.encoder-farm-7]
 token = "{TOKEN}"
 [tokens.slow]
 token = "{SLOW}"
 rate = "1/day"
+[tokens.lost]
+token = "{LOST}"
+rate = "6/day"
 """
 HEADERS = {
     "Content-Type": "application/json",
@@ -43,14 +48,14 @@ class Asker:
         self._there = urlsplit(server.where("http").where)
 
     def post(
-        self, method: str = "ping", *, body: bytes | None = None, **headers: str
+        self, method: str = "ping", *, verb: str = "POST", body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str]]:
         """The status and the headers of an answer; header names are written with underscores."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": INITIALIZE}
         sent = {**HEADERS, **{name.replace("_", "-"): value for name, value in headers.items()}}
         connection = http.client.HTTPConnection(self._there.netloc, timeout=SECONDS)
         try:
-            connection.request("POST", "/mcp", json.dumps(message).encode() if body is None else body, sent)
+            connection.request(verb, "/mcp", json.dumps(message).encode() if body is None else body, sent)
             response = connection.getresponse()
             response.read()
             return response.status, {name.lower(): value for name, value in response.getheaders()}
@@ -117,6 +122,28 @@ def test_requests_over_a_rate_are_counted_whatever_their_method(asker: Asker) ->
     assert status == 429
     assert int(headers["retry-after"]) > 80_000
     assert asker.refused()["rate"] == before + 1
+
+
+def test_requests_that_are_refused_before_they_are_calls_count_for_the_rate_once(asker: Asker) -> None:
+    lost, nowhere = f"Bearer {LOST}", "0" * 32
+
+    def ask(verb: str, **given: Any) -> tuple[int, dict[str, str]]:
+        return asker.post(verb=verb, Authorization=lost, **given)
+
+    status, headers = ask("POST", method="initialize")
+    assert status == 200
+    session_id = headers["mcp-session-id"]
+    assert ask("POST", method="no/such", Mcp_Session_Id=session_id)[0] == 200
+    assert [ask(verb, Mcp_Session_Id=nowhere)[0] for verb in ("POST", "GET", "DELETE")] == [404] * 3
+    assert ask("POST", body=b"{")[0] == 400
+    before = asker.refused().get("rate", 0)
+    for verb in ("POST", "GET", "DELETE"):
+        status, headers = ask(verb, Mcp_Session_Id=nowhere)
+        assert status == 429, "six were sent"
+        assert int(headers["retry-after"]) > 10_000
+    assert ask("POST", body=b"{")[0] == 429
+    assert asker.refused()["rate"] == before + 4
+    assert ask("POST", Mcp_Session_Id=session_id)[0] == 200, "a ping is free"
 
 
 def test_log_lines_say_who_it_was_and_where(asker: Asker) -> None:

@@ -50,13 +50,13 @@ from acuity.mcp.runtime.headers import (
     doubled,
 )
 from acuity.mcp.runtime.proven_streams import ProvenStreams
-from acuity.mcp.runtime.replies import JSON, refuse, retry_after
+from acuity.mcp.runtime.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from acuity.mcp.runtime.scope_challenges import lacks_scope
 from acuity.mcp.runtime.session_exchange import SessionExchange, session_headers
 from acuity.mcp.runtime.sessions.registry import Sessions
 from acuity.mcp.runtime.sessions.session import Session, compact
 from acuity.mcp.runtime.stateless import Bare, Stateless, refuses_type
-from acuity.mcp.wire.http.request import Handler, Request, Responder
+from acuity.mcp.wire.http.request import Answer, Handler, Request, Responder
 from acuity.mcp.wire.messages import Message, PlainRequest, Refused, parse_request
 from acuity.mcp.wire.serving import Serving, has_envelope
 
@@ -128,6 +128,7 @@ class Streamable:
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a request, now or later."""
+        request.charge = self._charge
         version = request.headers.get(VERSION)
         # A session says itself which version it agreed on, also to a client that names none that there is.
         stateless = version in MODERN or (
@@ -142,6 +143,14 @@ class Streamable:
             refuse(responder, 405, INVALID_REQUEST, _POST_ONLY, headers=((b"allow", b"POST"),))
         else:
             self._other(request, responder)
+
+    def _charge(self, request: Request) -> Answer | None:
+        """Count a request that is refused here; the answer where its principal sends too many."""
+        error = self._serving.charge(request.principal)
+        if error is None:
+            return None
+        body = error_payload(None, error.code, error.message, error.data)
+        return status_of(error, stateless=False), body, JSON, headers_of(error)
 
     def _post(self, request: Request, responder: Responder, version: str | None) -> None:
         """`version` is that of a stateless request."""

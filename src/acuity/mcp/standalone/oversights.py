@@ -9,12 +9,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
-from acuity.mcp.principal import Principal
+from acuity.mcp.principal import Kind, Principal
 from acuity.mcp.wire.guard.grants import NO_SCOPES, Scopes
 from acuity.mcp.wire.guard.tokens import TokenFile, Tokens, TokenStore
 from acuity.text import quoted
+
+# The method without which a list of that kind has no effect.
+_USED_BY: Final[Mapping[Kind, str]] = {
+    "tools": "tools/call",
+    "resources": "resources/read",
+    "prompts": "prompts/get",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,9 @@ class Named:
             for scope in sorted(principal.scopes - self.scopes.tools.keys()):
                 near = _near(scope, self.scopes.tools)
                 yield f"the tokens of '{name}' have the scope {quoted(scope)}, which opens no tool{near}"
+            for kind, method in _USED_BY.items():
+                if principal.lists[kind] and not principal.may_use("methods", method):
+                    yield f"the tokens of '{name}' have {kind}, but no method '{method}' to use them"
         if isinstance(self.tokens, TokenFile):
             yield from self.tokens.oversights()
 

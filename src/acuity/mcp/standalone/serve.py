@@ -144,7 +144,9 @@ async def serve(
         limits.refused = access.refused  # one count, whichever check refuses
         if cluster is not None:
             limits.shared = SharedAllowances(cluster.state.nodes)
-        serving = Serving(server, wire or settings.wire_limits(), state, access, presence=presence)
+        serving = Serving(
+            server, wire or settings.wire_limits(), state, access, presence=presence, charge=limits.charge
+        )
         runtime: HttpRuntime | None = None
         if any(isinstance(endpoint, Http) for endpoint in endpoints):
             runtime = await stack.enter_async_context(

@@ -21,11 +21,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
-from mcp_types import PROTOCOL_VERSION_META_KEY, RequestId
+from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
 from acuity.mcp.limits import CONNECTION
+from acuity.mcp.principal import Principal
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.guard.access import Access
 from acuity.mcp.wire.http.turns import Turns
@@ -121,6 +122,8 @@ class Serving:
     turns: Turns = field(default_factory=Turns)  # of large messages
     presence: Presence = IGNORED
     accounts: Accounts = IGNORED
+    # Counts a request that was refused before it became a call; the error where its principal sends too many.
+    charge: Callable[[Principal], ErrorData | None] = lambda _: None
     # Is given the SDK's connection of each client that has a lasting one.
     on_connection: Callable[[Connection], object] = lambda _: None
 

@@ -6,6 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import uvloop
@@ -217,6 +220,65 @@ def test_messages_reach_all_subscribers_until_they_leave(server: RedisServer) ->
             assert first == []
 
     asyncio.run(main())
+
+
+class LoadingRedis:
+    """Answers as Redis does, and while it is `loading` its data what Redis answers then."""
+
+    _LOADING = b"-LOADING Redis is loading the dataset in memory\r\n"
+    _ALWAYS: ClassVar = {
+        b"TIME": b"*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n",
+        b"INFO": b"$10\r\nrun_id:a\r\n\r\n",
+        b"PUBLISH": b":0\r\n",
+        b"CLIENT": b"+OK\r\n",
+    }
+
+    def __init__(self) -> None:
+        self.loading = False
+        self.refused = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                count = int((await reader.readuntil(b"\r\n"))[1:])
+                words = []
+                for _ in range(count):
+                    size = int((await reader.readuntil(b"\r\n"))[1:])
+                    words.append((await reader.readexactly(size + 2))[:-2])
+                writer.write(self._answer(words[0]))
+        writer.close()
+
+    def _answer(self, name: bytes) -> bytes:
+        if (known := self._ALWAYS.get(name)) is not None:
+            return known
+        self.refused += self.loading
+        return self._LOADING if self.loading else b"+PONG\r\n"
+
+
+def test_redis_is_gone_as_long_as_it_loads_its_data(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def main() -> None:
+        redis, path = LoadingRedis(), tmp_path / "redis.sock"
+        async with (
+            await asyncio.start_unix_server(redis.serve, path),
+            open_redis(f"unix://{path}", "a", wait=SOON) as link,
+        ):
+            assert link.healthy
+            redis.loading = True
+            await gone(link)
+            link.publish("news", b"hello")
+            looks = redis.refused
+            await until(lambda: redis.refused > looks + 1)
+            assert not link.healthy
+            with pytest.raises(ClusterUnavailable):
+                await link.call("GET", "x")
+            redis.loading = False
+            await until(lambda: link.healthy)
+
+    asyncio.run(main())
+    events = [entry.__dict__.get("event") for entry in caplog.records]
+    assert events == ["redis_gone", "redis_back"]
 
 
 @needs_redis

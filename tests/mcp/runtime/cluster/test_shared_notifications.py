@@ -75,6 +75,24 @@ def test_the_worker_learns_what_became_of_it(server: RedisServer) -> None:
     asyncio.run(main())
 
 
+def test_the_worker_is_told_when_redis_has_it(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            a, b = await nodes.node("a"), await nodes.node("b")
+            session = await a.begin()
+            outcomes = [tell(a, session.id, _note(number)) for number in range(20)]
+            assert set(await asyncio.gather(*outcomes)) == {"queued"}
+            await a.kill()
+            await lease_ended(b, "a")
+            moved = await b.reach(session.id)
+            assert moved is not None
+            read = opened(moved)
+            await until(lambda: len(read()) == 20)
+            assert read() == list(range(20)), "none that the worker was answered about is gone"
+
+    asyncio.run(main())
+
+
 def test_a_session_that_moves_misses_none_and_has_none_twice(server: RedisServer) -> None:
     async def main() -> None:
         async with ground(server.socket) as nodes:

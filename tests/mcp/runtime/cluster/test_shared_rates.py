@@ -10,7 +10,7 @@ import pytest
 from acuity.mcp.rates import Rate, RateLimits
 from acuity.mcp.runtime.cluster.shared_rates import SharedAllowances
 from acuity.mcp.runtime.dispatcher import continued
-from cluster_ground import ground
+from cluster_ground import ground, until
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
@@ -66,6 +66,22 @@ def test_without_redis_each_node_has_its_part(server: RedisServer) -> None:
             assert a.nodes.living == 2
             a.gate.shut()
             assert await _through(SharedAllowances(a.nodes), "token:c", 100) == 30
+
+    asyncio.run(main())
+
+
+def test_requests_that_nobody_waits_for_are_counted_together(server: RedisServer) -> None:
+    async def main() -> None:
+        async with ground(server.socket) as nodes:
+            rates, rate = RateLimits(), Rate(10, 3600.0)
+            shared = [SharedAllowances((await nodes.node(label)).nodes) for label in ("f", "g")]
+            for number in range(10):
+                assert rates.charge(shared[number % 2], "token:f", rate) is None
+            # Told by Redis: until then more are let through, which count as well.
+            await until(lambda: all(rates.charge(one, "token:f", rate) for one in shared))
+            over = await rates.check_shared(shared[0], "token:f", rate, None)
+            assert over is not None
+            assert over.seconds <= 360
 
     asyncio.run(main())
 

@@ -97,7 +97,8 @@ def test_a_principal_is_held_to_its_resources_and_methods(grants: dict[str, Any]
             listed = reply_of(await client.answered(request(1, "resources/list")))
             assert [entry["uri"] for entry in listed["result"]["resources"]] == read
             found = []
-            for number, uri in enumerate(("x://open/1", "x://secret"), start=2):
+            asked = ["x://open/1", "x://secret", *(["x://open/%2E./secret"] if grants else [])]
+            for number, uri in enumerate(asked, start=2):
                 reply = reply_of(await client.answered(request(number, "resources/read", uri=uri)))
                 assert reply.get("error", {"code": -32002})["code"] == -32002
                 found += [uri] * ("result" in reply)

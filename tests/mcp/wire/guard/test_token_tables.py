@@ -65,6 +65,26 @@ def test_lists_of_resources_prompts_and_methods() -> None:
     assert granted("eve", {"tools": ["echo"]}, Scopes.parse({}), "t").resources is None
 
 
+@pytest.mark.parametrize(
+    "uri",
+    ["x://open/../secret/b", "x://open/%2e%2E/secret", "x://open/.%2e%2fsecret", "x://open/..\\secret\\b",
+     "x://open\\..\\secret", "x://open/..%5csecret", "x://open/%252e%252e/b", "x://open/./b", "x://open/a/..",
+     "x://open/..?a", "x://open/..#a", "x://open/.\t./b", "x://open/.. "],
+)  # fmt: skip
+def test_uris_with_dot_segments_are_in_no_list(uri: str) -> None:
+    bob = granted("bob", {"resources": ["x://open/*", "*"]}, Scopes.parse({}), "t")
+    assert not bob.may_use("resources", uri)
+    assert granted("eve", {}, Scopes.parse({}), "t").may_use("resources", uri)
+    assert granted("eve", {"prompts": ["*"]}, Scopes.parse({}), "t").may_use("prompts", uri)
+
+
+@pytest.mark.parametrize(
+    "uri", ["x://open/a.b", "x://open/.hidden", "x://open/...", "x://open/a..", "x://open/a%20b/..c"]
+)
+def test_dots_within_names_are_as_good_as_letters(uri: str) -> None:
+    assert granted("bob", {"resources": ["x://open/*"]}, Scopes.parse({}), "t").may_use("resources", uri)
+
+
 def test_a_table_without_tools_allows_all() -> None:
     bob = at(FILE, 2026, 1, 1).find(BOB)
     assert bob is not None

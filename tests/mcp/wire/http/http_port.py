@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Container, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -136,10 +137,12 @@ async def ground(
     limits: WireLimits | None = None,
     tls: ssl.SSLContext | None = None,
     proxies: Container[str] = (),
+    refused: Counter[str] | None = None,
 ) -> AsyncIterator[Ground]:
-    """Serve the pages until the block ends."""
+    """Serve the pages until the block ends; `refused` counts requests that the port refuses."""
     pages = Pages()
-    async with serve_http(pages, LOCAL, limits or WireLimits(), tls=tls, proxies=proxies) as endpoint:
+    limits = limits or WireLimits()
+    async with serve_http(pages, LOCAL, limits, tls=tls, proxies=proxies, refused=refused) as endpoint:
         made = Ground(pages, endpoint)
         try:
             yield made

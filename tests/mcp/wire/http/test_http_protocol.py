@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,11 +65,13 @@ def test_pipelined_requests_are_answered_in_their_order() -> None:
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
 def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
     async def main() -> None:
-        async with ground(WireLimits(head_timeout=0.1)) as at:
+        refused: Counter[str] = Counter()
+        async with ground(WireLimits(head_timeout=0.1), refused=refused) as at:
             wire = await at.connect()
             wire.send(sent)
             answer = await wire.rest()
             assert answer.startswith(b"HTTP/1.1 408 ") if sent else answer == b""
+            assert refused == {"slow": 1}
             assert at.pages.paths == []
 
     run(main)
@@ -86,10 +89,12 @@ def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
 
 def test_an_idle_connection_is_closed_after_a_while() -> None:
     async def main() -> None:
-        async with ground(WireLimits(keep_alive=0.1)) as at:
+        refused: Counter[str] = Counter()
+        async with ground(WireLimits(keep_alive=0.1), refused=refused) as at:
             wire = await at.connect()
             assert (await wire.ask()).status == 200
             assert await wire.rest() == b""
+            assert not refused
             (late,) = await busy(at, 1)
             at.pages.waiting[0].answer(200)  # from outside of the connection's own turn
             assert (await late.reply()).status == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ssl
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,6 +116,21 @@ def test_clients_that_begin_no_handshake_take_no_place(files: Files) -> None:
             assert (await known.ask()).status == 200
             assert (await (await at.connect(files.client())).ask()).status == 200
             assert await asyncio.gather(*(wire.rest() for wire in silent)) == [b""] * 50
+
+    run(main)
+
+
+def test_handshakes_that_take_too_long_are_counted(files: Files) -> None:
+    async def main() -> None:
+        refused: Counter[str] = Counter()
+        async with ground(WireLimits(head_timeout=0.1), tls=tls_context(*files), refused=refused) as at:
+            silent, begun, plain = [await at.connect() for _ in range(3)]
+            begun.send(b"\x16\x03\x01\x02\x00")  # of a handshake that goes no further
+            plain.send(b"GET / HTTP/1.1\r\n\r\n")
+            for wire in (silent, begun, plain):
+                await wire.rest()
+            await at.endpoint.stop()
+            assert refused == {"slow": 2}
 
     run(main)
 

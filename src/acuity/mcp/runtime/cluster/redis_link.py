@@ -110,7 +110,8 @@ class RedisLink:
 
     async def call(self, *command: Argument, within: float | None = None) -> Any:
         """The answer to a command, as redis-py gives it; raises ClusterUnavailable."""
-        return await self._bounded(lambda: self._run(*command), within)
+        is_proof = command[0] != "PUBLISH"
+        return await self._bounded(lambda: self._run(*command), within, is_proof=is_proof)
 
     async def calls(
         self, commands: Sequence[Sequence[Argument]], *, within: float | None = None
@@ -152,7 +153,8 @@ class RedisLink:
     async def _run(self, *command: Argument) -> Any:
         return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
 
-    async def _bounded(self, run: Callable[[], Any], within: float | None) -> Any:
+    async def _bounded(self, run: Callable[[], Any], within: float | None, *, is_proof: bool = True) -> Any:
+        """What `run` returns. Not all proves that Redis is back: it publishes while it loads its data."""
         from redis import exceptions
 
         has_turn, returns, healthy = False, self.returns, self.healthy
@@ -185,7 +187,8 @@ class RedisLink:
             raise ClusterUnavailable(
                 "the nodes' shared store refuses to work: try again in a few seconds"
             ) from error
-        self._back()
+        if is_proof:
+            self._back()
         return answer
 
     # ---- messages -----------------------------------------------------------------------------------
@@ -215,7 +218,8 @@ class RedisLink:
         """See whether Redis answers, which process of it, and what time it has."""
         began = time.monotonic()
         try:
-            (seconds, micros), info = await self.calls([("TIME",), ("INFO", "server")])
+            # While it loads its data Redis answers the others, and refuses PING like all that is of use.
+            _, (seconds, micros), info = await self.calls([("PING",), ("TIME",), ("INFO", "server")])
         except ClusterUnavailable:
             return
         took = time.monotonic() - began

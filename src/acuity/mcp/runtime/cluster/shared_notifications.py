@@ -81,7 +81,7 @@ class SharedNotifications:
         Waits while the store or Redis is slow.
         """
         if not self._is_sending and self._waiting.empty() and session_id in self._sessions:
-            answer(await self._sessions.notify(session_id, payloads))
+            await self._sessions.notify_and_answer(session_id, payloads, answer)
         else:
             await self._waiting.put((session_id, payloads, answer))  # behind those that came before
 
@@ -107,7 +107,10 @@ class SharedNotifications:
             self._is_sending = False
             if outcome == "failed" and session_id is None:  # the sessions that are here can have it
                 await self._sessions.notify(None, payloads)
-            answer(outcome)
+            if session_id in self._sessions:
+                self._sessions.answer_stored(session_id, outcome, answer)
+            else:
+                answer(outcome)
 
     async def _sent(self, session_id: str | None, payloads: list[bytes]) -> NotifyOutcome:
         if session_id is not None:

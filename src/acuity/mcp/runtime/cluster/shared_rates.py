@@ -18,6 +18,7 @@ from typing import Final
 from acuity.mcp.rates import Allowances, Rate
 from acuity.mcp.runtime.cluster.nodes import Nodes
 from acuity.mcp.runtime.cluster.places import ClusterUnavailable
+from acuity.mcp.wire.tasks import Tasks
 
 _SPEND: Final = 0.5  # seconds in which a share may be spent
 _PARTS: Final = 20  # a share is at most this part of a bucket
@@ -53,6 +54,7 @@ class SharedAllowances:
         self._clock = clock
         self._shares: OrderedDict[tuple[Hashable, Rate], _Share] = OrderedDict()
         self._alone = Allowances(clock)  # while Redis is gone
+        self._charges = Tasks()  # that take, and whose answer nobody waits for
 
     async def take(self, holder: Hashable, rate: Rate) -> float:
         """Take one; returns the seconds to wait if there is none."""
@@ -74,6 +76,14 @@ class SharedAllowances:
             if (wait := self._alone.wait(holder, part)) == 0:
                 self._alone.take(holder, part)
             return wait
+
+    def charge(self, holder: Hashable, rate: Rate) -> float:
+        """Take one without waiting for it; returns the seconds to wait if it is known that there is none."""
+        share = self._shares.get((holder, rate))
+        if share is not None and self._clock() < share.refused_until:
+            return share.refused_until - self._clock()
+        self._charges.spawn(self.take(holder, rate))
+        return 0.0
 
     def give_back(self, holder: Hashable, rate: Rate) -> None:
         """Give back one that was taken a moment ago: the request was refused for another reason."""

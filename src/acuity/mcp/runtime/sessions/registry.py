@@ -16,7 +16,7 @@ from acuity.mcp.contract.envelopes import NotifyOutcome
 from acuity.mcp.limits import BUSY
 from acuity.mcp.runtime.counters import RuntimeCounters
 from acuity.mcp.runtime.journal.journal import Journal, StoredSession
-from acuity.mcp.runtime.sessions.sending import tell
+from acuity.mcp.runtime.sessions.sending import call_within, tell
 from acuity.mcp.runtime.sessions.session import EndReason, Session, compact
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.messages import Refused
@@ -146,7 +146,18 @@ class Sessions:
     async def notify_and_answer(
         self, session_id: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]
     ) -> None:
-        answer(await self.notify(session_id, payloads))
+        self.answer_stored(session_id, await self.notify(session_id, payloads), answer)
+
+    def answer_stored(
+        self, session_id: str | None, outcome: NotifyOutcome, answer: Callable[[NotifyOutcome], None]
+    ) -> None:
+        """Answer when the notifications are stored, which many are at once, or `send_timeout` is over."""
+
+        def stored() -> None:
+            lost = outcome != "unknown" and session_id is not None and session_id not in self
+            answer("failed" if lost else outcome)  # lost with its session, which has ended or moved meanwhile
+
+        call_within(self.limits.send_timeout, self.journal.when_stored, stored)
 
     def delete(self, session_id: str, principal_key: str) -> bool:
         """End a session as its client asks; whether there was one."""

@@ -72,6 +72,23 @@ async def tell(
             await _before(end, loop.call_soon)
 
 
+def call_within(
+    patience: float, register: Callable[[Callable[[], None]], object], callback: Callable[[], None]
+) -> None:
+    """Have a function called once: as the callback that is registered, or after so many seconds."""
+    is_open = True
+
+    def call() -> None:
+        nonlocal is_open
+        timer.cancel()
+        if is_open:
+            is_open = False
+            callback()
+
+    timer = asyncio.get_running_loop().call_later(patience, call)
+    register(call)
+
+
 async def _before(end: float, register: Callable[[Callable[[], None]], object]) -> bool:
     """Wait for a callback, or for a moment of the loop's clock; whether that is still to come."""
     loop = asyncio.get_running_loop()

@@ -201,6 +201,8 @@ class HttpConnection:
             limits = self._limits
             seconds = limits.read_timeout if self.waits_for == "body" else limits.head_timeout
             self._refuse(408, f"the request's {self.waits_for} took over {seconds:g} s: send it at once")
+        elif self.waits_for == "head" and self._refused is not None:
+            self._refused[_REASONS[408]] += 1  # it has said nothing, and is told nothing
         self._shut(linger=False)
 
     def give_way(self, sentence: str) -> None:

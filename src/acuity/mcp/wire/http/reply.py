@@ -60,6 +60,11 @@ class Reply:
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         if not self._may_begin():
             return
+        if 400 <= status < 500 and (charge := self.request.charge) is not None:
+            self.request.charge = None
+            if (other := charge(self.request)) is not None and status != other[0]:
+                status, body, kind, added = other
+                headers = [*headers, *added]
         channel, head = self._channel, self._head
         keep = head.keep_alive and not (self._unread or channel.closing)
         general = channel.general_lines(head, keep) + answers.id_line(self.request.id)

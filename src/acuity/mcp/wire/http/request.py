@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from acuity.mcp.principal import Principal
 
 HeaderList: TypeAlias = Collection[tuple[bytes, bytes]]
+Answer: TypeAlias = tuple[int, bytes, bytes, HeaderList]  # status, body, its content type, further headers
 
 REQUEST_ID: Final = "x-request-id"
 _ID: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
@@ -45,6 +46,7 @@ class Request:
     __slots__ = (
         "address",
         "body",
+        "charge",
         "client",
         "headers",
         "id",
@@ -89,6 +91,9 @@ class Request:
         self.client = f"post:{peer}"  # for limits, logs and the fair queue; set by the runtime
         self.worker: str | None = None  # that ran it; set by the runtime
         self.spanned = False  # whether it has a span of its own, if anything is traced
+        # Counts a request that is refused with a status from 400 to 499 before it counts as a call, and may
+        # have another answer for it; set by the runtime.
+        self.charge: Callable[[Request], Answer | None] | None = None
         # Is told of an answer with a status from 400 on, and its body; set by the checks.
         self.on_refused: Callable[[Request, int, bytes], None] | None = None
 

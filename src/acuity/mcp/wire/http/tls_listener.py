@@ -68,8 +68,10 @@ class TlsListener:
                 ssl_handshake_timeout=self._port.limits.head_timeout,
                 ssl_shutdown_timeout=_GOODBYE,
             )
-        except OSError:  # also what TLS and timeouts raise
+        except OSError as error:  # also what TLS and timeouts raise
             self._port.left(connection)
+            if isinstance(error, ConnectionAbortedError):  # it took too long
+                self._port.refused["slow"] += 1
         except asyncio.CancelledError:
             self._port.left(connection)
             raise
