@@ -136,7 +136,7 @@ def test_a_frame_missing_on_the_way_is_noticed(tmp_path: Path, monkeypatch: pyte
     ref = encode(tmp_path / "ref.mkv", codec="ffv1", frames=60)
     dis = encode(tmp_path / "dis.mkv", frames=59, ticks=[*range(45), *range(46, 60)])
     pairing = pair(ref, dis)
-    with pytest.raises(PairingError, match=r"frame 45 is shown at 1\.800 s .* 1\.840 s .*rate='by-index'"):
+    with pytest.raises(PairingError, match=r"frame 45 is shown at 1\.800 s .* 1\.840 s .*align='auto'.*if .*rate='by-index'"):
         numbers(pairing)
     assert "time-gap" in codes(pairing)
     assert len(numbers(pair(ref, dis, rate="by-index"))) == 59
