@@ -332,7 +332,7 @@ def test_models_that_cannot_read_tables(tmp_path: Path, table: dict[str, Any]) -
     )
     path = tmp_path / "picture.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    with pytest.raises(ModelError, match="reads pictures .*: 'acuity evaluate' scores tables that name"):
+    with pytest.raises(ModelError, match=r"reads pictures .*: 'acuity evaluate' scores tables that name"):
         evaluate(path, features)
     lacking = linear(tmp_path / "m.onnx", (1.0,), sidecar={"features": ["no_such_feature"]})
     with pytest.raises(EvaluationError, match="has no column 'no_such_feature'"):

@@ -176,7 +176,8 @@ def _within(
     at = np.array(known)
     inside = (at >= (-np.inf if start is None else start)) & (at <= (np.inf if end is None else end))
     if not inside.any():
-        raise InputError(f"no frame there was compared: the first is at {at[0]:g} s, the last at {at[-1]:g} s")
+        first, last = at[0], at[-1]
+        raise InputError(f"no frame there was compared: the first is at {first:g} s, the last at {last:g} s")
     return np.where(inside, scores, np.nan)
 
 

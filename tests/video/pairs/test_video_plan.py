@@ -213,7 +213,7 @@ REFUSED = [
     (PQ, HLG, None, {}, "arib-std-b67"),
     (None, FAST, None, {}, "25 and 'dis' 50 frames a second: pass rate='match' to compare every 2nd"),
     (None, {"rate": Fraction(30)}, None, {}, "25 and 'dis' 30 frames a second: .*rate='by-index'"),
-    (None, {"rate": Fraction(30)}, None, {"rate": "match"}, "pass align='auto' .*, or, if .* rate='by-index'"),
+    (None, {"rate": Fraction(30)}, None, {"rate": "match"}, "align='auto' .*, or, if .* rate='by-index'"),
     ({"rate": Fraction(24)}, {"rate": Fraction(24000, 1001)}, None, {}, "24 and 'dis' 23.976"),
     (VFR, None, ("container", "y4m"), {}, "variable frame rate .* align='auto' .*, or, if .* vfr='by-index'"),
     ({"format": PixelFormat("420", 11)}, SMALL, None, {}, "11 bit"),

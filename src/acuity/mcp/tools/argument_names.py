@@ -1,7 +1,7 @@
 """What tools accept besides what their schemas say: other tools' names of the same thing, numbers as text.
 
-Models write the arguments of one tool by the names of another, `"576"` for a number, lists where a tool takes a
-text with commas, and the other way round. Where that can mean only one thing, it is taken as that.
+Models write the arguments of one tool by the names of another, `"576"` for a number, lists where a tool
+takes a text with commas, and such a text for a list. Where that can mean only one thing, it is taken as that.
 """
 
 from __future__ import annotations

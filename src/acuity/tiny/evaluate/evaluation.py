@@ -307,7 +307,8 @@ def _gaps(figures: Figures, draws: Draws | None) -> list[str]:
     if figures.plcc is None:
         notes.append("all predictions or all ratings are the same, so there is no correlation")
     if draws is None:
-        notes.append(f"{figures.n} samples are too few for confidence intervals and mapped figures, which need {FEWEST}")
+        missing = "confidence intervals and mapped figures"
+        notes.append(f"{figures.n} samples are too few for {missing}, which need {FEWEST}")
     return notes
 
 
