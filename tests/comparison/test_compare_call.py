@@ -62,6 +62,22 @@ def test_a_decoder_that_is_not_there(folder: Path, decoder: str, said: str) -> N
         acuity.compare(folder / "ref.y4m", folder / "encodes", remember=False, decoder=decoder)
 
 
+def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> None:
+    ref = container(tmp_path / "ref.mkv", 20)
+    container(tmp_path / "dis.mkv", 20, worse=True)
+    (tmp_path / "list.csv").write_text("distorted,bitrate\ndis.mkv,7\n")
+    whole = acuity.compare(ref, tmp_path / "list.csv", remember=False)
+    part = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5)
+    assert whole.rows[0].kbps == 7.0
+    assert part.rows[0].kbps is not None
+    assert part.rows[0].kbps > 7.0
+    said = "bitrates are those of the frames that are scored, sizes are of whole files"
+    assert said not in whole.all_notes
+    assert said in part.all_notes
+    nothing = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5, align="auto")
+    assert any(note.startswith("no bitrate of dis.mkv: ") for note in nothing.all_notes)
+
+
 @pytest.mark.parametrize("option", ["resume", "no_reference", "serve", "modle"])
 def test_options_that_it_lacks(folder: Path, option: str) -> None:
     with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}': of score") as refused:

@@ -77,6 +77,33 @@ def test_the_bitrate_is_that_of_the_video_alone(tmp_path):
     assert 0.9 < row.kbps * 1000 * 2 / 8 / row.size < 1.0
 
 
+def packets(path: Path) -> list[tuple[int, int]]:
+    """The times and sizes of a clip's packets, in the order in which they are shown."""
+    import av
+
+    with av.open(str(path)) as clip:
+        return sorted((int(p.pts or 0), p.size) for p in clip.demux(video=0) if p.size)
+
+
+@pytest.mark.parametrize(("skip", "frames"), [(0, 10), (5, 10), (5, 0)])
+def test_the_bitrate_of_a_part_is_that_of_its_frames(tmp_path: Path, skip: int, frames: int) -> None:
+    ref = container(tmp_path / "ref.mkv", 50)
+    dis = container(tmp_path / "dis.mkv", 50, codec="libx264")  # its first frame has most of the bits
+    row = compared((ref, dis), skip_ref=skip, skip_dis=skip, frames=frames).rows[0]
+    part = packets(dis)[skip:][: frames or None]
+    assert row.kbps == pytest.approx(sum(size for _, size in part) * 8 / (len(part) / 25) / 1000, rel=1e-3)
+    assert row.seconds == pytest.approx(len(part) / 25, abs=0.001)
+    assert row.size == dis.stat().st_size
+
+
+def test_a_part_whose_frames_are_looked_for_has_no_bitrate(tmp_path: Path) -> None:
+    ref = container(tmp_path / "ref.mkv", 20)
+    dis = container(tmp_path / "dis.mkv", 20, worse=True)
+    row = compared((ref, dis), frames=10, align="auto").rows[0]
+    assert row.error is None
+    assert row.kbps is None
+
+
 def test_raw_video_has_the_bitrate_of_its_file_where_its_rate_is_known(tmp_path):
     ref, dis = y4m(tmp_path / "ref.y4m", 5), y4m(tmp_path / "dis.y4m", 5, worse=True)
     row = compared((ref, dis)).rows[0]

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -99,6 +100,20 @@ def test_a_stretch_alone(videos: tuple[Path, Path], out: Path) -> None:
     found = find_worst(request)
     assert len(found.frames) == 3
     assert all(frame.time is not None and 0.2 <= frame.time <= 0.6 for frame in found.frames)
+
+
+def test_a_stretch_after_the_end_is_refused_before_anything_is_scored(
+    videos: tuple[Path, Path], out: Path
+) -> None:
+    seen: list[WorstProgress] = []
+    length = find_worst(wanted(videos, out, 1)).scoring.pairs / 25
+    request = WorstRequest(Request(*videos, threads=1), out / "late", 3, start=10.0, end=12.0)
+    with pytest.raises(InputError, match=f"start=10 can't be: what is compared ends at {length:g} s"):
+        find_worst(request, progress=seen.append)
+    assert not [told for told in seen if told.stage == "scoring"]
+    request = replace(request, start=0.201, end=0.202)  # between two frames
+    with pytest.raises(InputError, match=r"no frame there was compared: the first is at 0 s, the last at "):
+        find_worst(request)
 
 
 def test_only_scored_frames_are_picked(videos: tuple[Path, Path], out: Path) -> None:

@@ -240,9 +240,18 @@ def test_few_samples_and_no_variance(tmp_path: Path) -> None:
     assert document["rmse"] == pytest.approx(np.sqrt(np.square(some["mos"] - 50).mean()))
     assert document["notes"] == [
         "all predictions or all ratings are the same, so there is no correlation",
-        "4 samples are too few for confidence intervals, which need 10",
+        "4 samples are too few for confidence intervals and mapped figures, which need 10",
     ]
     assert set(document["ci95"].values()) == {None}
+
+
+def test_another_scale_than_the_ratings_is_told(tmp_path: Path, table: dict[str, Any]) -> None:
+    model = linear(tmp_path / "m.onnx", SUM)
+    notes = evaluate(model, write(tmp_path / "same.parquet", table)).notes
+    assert not [note for note in notes if "two scales" in note]
+    stars = {**table, "mos": 1 + np.asarray(table["mos"]) / 25}
+    found = evaluate(model, write(tmp_path / "stars.parquet", stars))
+    assert len([note for note in found.notes if "if these are two scales, rmse says nothing" in note]) == 1
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -323,7 +332,7 @@ def test_models_that_cannot_read_tables(tmp_path: Path, table: dict[str, Any]) -
     )
     path = tmp_path / "picture.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    with pytest.raises(ModelError, match="reads pictures"):
+    with pytest.raises(ModelError, match=r"reads pictures .*: 'acuity evaluate' scores tables that name"):
         evaluate(path, features)
     lacking = linear(tmp_path / "m.onnx", (1.0,), sidecar={"features": ["no_such_feature"]})
     with pytest.raises(EvaluationError, match="has no column 'no_such_feature'"):

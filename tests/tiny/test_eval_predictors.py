@@ -76,7 +76,8 @@ def test_videos_of_a_list_are_scored(tmp_path: Path) -> None:
     assert document["mapped"]["rmse"] == pytest.approx(0, abs=1e-9)
     assert document["mapped"]["outlier_ratio"] == 0
     assert document["notes"][0] == "d5.mp4: it is one frame late"
-    assert document["notes"][-1] == "2 more videos were scored with warnings"
+    assert document["notes"][-2] == "2 more videos were scored with warnings"
+    assert "predictions are 20 to 75 and ratings 1 to 3.75" in document["notes"][-1]
     # Those of acuity features-table have other names.
     assert evaluate("acuity_nr_v1", videos(tmp_path, ci=False), "all", score=score).mapped is not None
 

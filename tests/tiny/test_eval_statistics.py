@@ -50,6 +50,12 @@ def test_no_variance_is_no_correlation_but_still_an_error(constant: float) -> No
     assert figures_of(y, np.full(3, constant)).plcc is None
 
 
+@pytest.mark.parametrize("count", range(3, 40))
+def test_equal_orders_correlate_by_one(count: int) -> None:
+    found = figures_of(np.arange(count) ** 2.0, np.arange(count, dtype=np.float64))
+    assert found.srocc == 1.0
+
+
 def test_means_that_differ_by_rounding_are_constant() -> None:
     values = np.array([np.full(rows, 0.1).sum() / rows for rows in (3, 7, 10, 11)])
     assert len(set(values)) > 1

@@ -336,7 +336,7 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
             made(f"{name}.mkv", "ffv1", rate=rate),
             made(f"{other}.mp4", rate=slower),
             {},
-            f"{name} and .* {other} frames a second: convert one of them, or pass rate='by-index'",
+            f"{name} and .* {other} frames a second: pass align='auto' .*, if frame n .* rate='by-index'",
         )
         for name, rate, other, slower in (
             ("25", 25, "24", 24),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,7 @@ from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
 from acuity.comparison.encodes import Encodes, find_encodes
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
-from acuity.comparison.row import CompareRow
+from acuity.comparison.row import CompareRow, is_part
 from acuity.comparison.run import WatchCallback, compare_videos
 from acuity.devices import open_backend, open_decoder
 from acuity.errors import InputError, listed
@@ -53,8 +53,10 @@ def run_comparison(
     _check_against(against, encodes, find)
     request = CompareRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
-    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, encodes.kbps, strict=True)]
-    notes = [*encodes.notes, *report.notes]
+    part = is_part(scoring)
+    listed_kbps = [None] * len(encodes.pairs) if part else encodes.kbps  # those are of whole files
+    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, listed_kbps, strict=True)]
+    notes = [*encodes.notes, *report.notes, *(_about_rates(rows) if part else ())]
     known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))
     if against is not None and against not in known:
         instead = (
@@ -62,6 +64,13 @@ def run_comparison(
         )
         notes.append(f"no encode is of the encoder {quoted(against)}: {instead}")
     return replace(report, rows=rows, notes=notes, against=against)
+
+
+def _about_rates(rows: list[CompareRow]) -> Iterator[str]:
+    """What the bitrates are of where a part of the frames is scored."""
+    yield "bitrates are those of the frames that are scored, sizes are of whole files"
+    if unknown := [row.name for row in rows if row.kbps is None and row.report is not None]:
+        yield f"no bitrate of {listed(unknown)}: which packets have the frames that are scored isn't known"
 
 
 def _check_references(encodes: Encodes) -> None:

@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import AcuityError, Remedy
 from acuity.report.document import plain
 from acuity.scoring.report import ScoreReport
 from acuity.video.notes import Note
+
+if TYPE_CHECKING:
+    from acuity.scoring.request import Request
 
 FINISHED: Final = "finished"
 PARTIAL: Final = "partial"  # interrupted, with the figures of the frames before
@@ -29,8 +32,8 @@ class CompareRow:
     distorted: str
     encoder: str | None = None
     size: int | None = None  # of the encode's file, in bytes
-    kbps: float | None = None  # of its video stream; of the file if it is raw
-    seconds: float | None = None  # of video
+    kbps: float | None = None  # of its video stream, as far as it is scored; of the file if it is raw
+    seconds: float | None = None  # of video, that the bitrate is of
     report: ScoreReport | None = None
     remembered: bool = False  # whether an earlier run made the figures
     failure: Exception | None = None
@@ -125,6 +128,11 @@ class CompareRow:
         known = {name: results.columns[name].tolist() for name in columns if name in results.columns}
         found: dict[str, Any] = plain({"frame": results.frames, **known})
         return found
+
+
+def is_part(scoring: Request) -> bool:
+    """Whether only some of an encode's frames are scored, whose bits are counted then."""
+    return bool(scoring.frames or scoring.skip_dis)
 
 
 def with_rate(row: CompareRow) -> CompareRow:

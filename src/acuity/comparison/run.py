@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, Protocol, TypedDict
 from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
 from acuity.comparison.memory import Memory, PairKey
 from acuity.comparison.report import CompareReport
-from acuity.comparison.row import CompareRow, with_rate
+from acuity.comparison.row import CompareRow, is_part, with_rate
 from acuity.errors import AcuityError
 from acuity.video.local_file import local_size
 
 if TYPE_CHECKING:
     from acuity.comparison.request import CompareRequest
     from acuity.measure.feed import ProgressCallback
+    from acuity.scoring.request import Request
 
 
 class FileFacts(TypedDict):
@@ -31,12 +32,12 @@ class FileFacts(TypedDict):
     seconds: float | None
 
 
-def file_facts(path: str, stream: int | None = None) -> FileFacts:
+def file_facts(path: str, scoring: Request) -> FileFacts:
     """The facts about a file; of one that can't be read, which scoring reports, its size at most."""
     size = None
     try:
         size = local_size(path)
-        found = None if size is None else _of_packets(path, stream)
+        found = None if size is None else _of_packets(path, scoring)
     except (AcuityError, OSError):
         found = None
     if found is None:
@@ -45,15 +46,22 @@ def file_facts(path: str, stream: int | None = None) -> FileFacts:
     return {"size": size, "kbps": count * 8 / seconds / 1000, "seconds": seconds}
 
 
-def _of_packets(path: str, stream: int | None) -> tuple[int, float] | None:
-    """The bytes of a container's video packets and how long they last, read without decoding."""
+def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
+    """The bytes of a container's video packets and how long they last, read without decoding.
+
+    Of a part, they are those of the frames that are scored, unless these are chosen by looking at them.
+    """
     from acuity.video.readers.open import is_container
 
     if not is_container(path):
         return None
     from acuity.video.readers.packets import measure_packets
 
-    return measure_packets(path, stream)
+    if not is_part(scoring):
+        return measure_packets(path, scoring.streams[1])
+    if scoring.align == "auto" or scoring.rate == "match":
+        return None
+    return measure_packets(path, scoring.streams[1], skip=scoring.skip_dis, frames=scoring.frames)
 
 
 _MOMENT: Final = 0.1  # seconds between two reports of progress
@@ -160,7 +168,7 @@ class Comparison:
 
     def _row(self, run: PairRun) -> CompareRow:
         pair = run.pair
-        facts = file_facts(pair.distorted, self._request.scoring.streams[1])
+        facts = file_facts(pair.distorted, self._request.scoring)
         return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy, **facts)
 
     def _interrupted(self, run: PairRun) -> CompareRow:

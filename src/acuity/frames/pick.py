@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import ScoreError
+from acuity.errors import InputError, ScoreError
 from acuity.frames.compared import compared_pairs, reopen
 from acuity.frames.request import Listener, WorstProgress
 from acuity.scoring.report import ScoreReport
@@ -165,7 +165,7 @@ def pick_worst(
 def _within(
     report: ScoreReport, scores: NDArray[np.float64], start: float | None, end: float | None
 ) -> NDArray[np.float64]:
-    """The scores, and NaN for frames before `start` and after `end`, in seconds."""
+    """The scores, and NaN for frames before `start` and after `end`, in seconds; raises InputError."""
     if start is None and end is None:
         return scores
     times = [report.time_of(frame) for frame in report.results.frames]
@@ -175,6 +175,9 @@ def _within(
     ]
     at = np.array(known)
     inside = (at >= (-np.inf if start is None else start)) & (at <= (np.inf if end is None else end))
+    if not inside.any():
+        first, last = at[0], at[-1]
+        raise InputError(f"no frame there was compared: the first is at {first:g} s, the last at {last:g} s")
     return np.where(inside, scores, np.nan)
 
 

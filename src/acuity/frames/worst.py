@@ -19,7 +19,7 @@ from acuity.frames.contact_sheet import ContactSheet
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn
 from acuity.frames.narrator import Narrator
-from acuity.frames.pick import Pick, pick_worst
+from acuity.frames.pick import FRAMES_A_SECOND, Pick, pick_worst
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
 from acuity.png import rgb_png
@@ -201,7 +201,7 @@ def find_worst(
     before = identities(scoring, scored)
     tell = progress or nobody
     with PictureFolder(request.output) as folder:
-        report = scored or _scored(scoring, tell)
+        report = scored or _scored(scoring, tell, request.start)
         picks, about = pick_worst(
             scoring, report, request.n, request.apart, tell, (request.start, request.end)
         )
@@ -225,12 +225,24 @@ def find_worst(
     return answer
 
 
-def _scored(request: Request, tell: Listener) -> ScoreReport:
+def _check_start(start: float | None, pairing: Source) -> None:
+    """Refuse to look for frames after the end, where that is known before all frames are read."""
+    length, timeline = pairing.length, pairing.timeline
+    if start is None or length is None or timeline.varies:
+        return
+    end = timeline.at(length)
+    end = length / FRAMES_A_SECOND if end is None else end
+    if start >= end:
+        raise InputError(to_set("start", f"{start:g}"), f" can't be: what is compared ends at {end:g} s")
+
+
+def _scored(request: Request, tell: Listener, start: float | None) -> ScoreReport:
     def started(pairing: Source, models: list[AnyModel], _: object) -> None:
         if not models:
             raise InputError(
                 "no model is scored, so no frame is the worst: ask for one, as ", to_set("metrics", "vmaf")
             )
+        _check_start(start, pairing)
         tell(WorstProgress("scoring", 0, pairing.length))
 
     def passed(done: int, total: int | None, mean: float | None) -> None:

@@ -22,7 +22,7 @@ _USES: Final = (
     (
         r"vmaf_v0\.6\.1neg",
         "1080p television seen from 3 times its height, without credit for sharpening or contrast: "
-        "for comparing encoders, some of which enhance",
+        "for comparing encoders",
     ),
     (r"vmaf_v0\.6\.1", "1080p television seen from 3 times its height: the usual choice"),
     (r"vmaf_(float_)?r?b_v0\.6\.\d", "1080p television seen from 3 times its height, with an interval"),

@@ -22,7 +22,14 @@ def tool(schema: dict[str, Any]) -> Tool:
 
 ENCODED, RAW = tool(ENCODED_INPUT), tool(RAW_INPUT)
 TUNE = tool(
-    {"type": "object", "properties": {"encoders": {"type": "string"}, "target_vmaf": {"type": "number"}}}
+    {
+        "type": "object",
+        "properties": {
+            "encoders": {"type": "string"},
+            "target_vmaf": {"type": "number"},
+            "metrics": {"type": "array", "items": {"type": "string"}},
+        },
+    }
 )
 
 
@@ -44,6 +51,12 @@ def test_numbers_as_text() -> None:
 def test_a_list_where_commas_are_meant() -> None:
     found = check(TUNE, {"encoders": ["libx264", "libx265"], "target": "93.5"})
     assert found == {"encoders": "libx264,libx265", "target_vmaf": 93.5}
+
+
+def test_commas_where_a_list_is_meant() -> None:
+    assert check(TUNE, {"metrics": "vmaf, psnr"})["metrics"] == ["vmaf", "psnr"]
+    assert check(TUNE, {"metrics": "vmaf"})["metrics"] == ["vmaf"]
+    assert check(TUNE, {"metrics": ["a,b"]})["metrics"] == ["a,b"]
 
 
 def test_two_names_of_the_same_thing_are_refused() -> None:

@@ -15,7 +15,7 @@ from image_files import images
 from info_server import Ask, Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
-from video_clips import encode_two_streams
+from video_clips import encode, encode_two_streams
 
 
 @pytest.fixture
@@ -66,6 +66,18 @@ def test_folders_and_what_is_in_them(folder: Path) -> None:
     unknown = by_name(found)["d.yuv"]
     assert "its name gives no size" in unknown["problem"]
     assert "vmaf_score, which takes width" in unknown["problem"]
+
+
+def test_a_variable_rate_counts_no_frames(tmp_path: Path) -> None:
+    """A Matroska has no count of its own, and its length times its usual rate is none."""
+    encode(tmp_path / "vfr.mkv", ticks=[0, 1, 2, 5, 6, 9, 10, 14, 15, 20])
+    encode(tmp_path / "even.mkv")
+    found = by_name(listed(tmp_path.resolve()))
+    assert found["vfr.mkv"]["variable_rate"] is True
+    assert "frames" not in found["vfr.mkv"]
+    assert found["vfr.mkv"]["duration"] == pytest.approx(21 / 25, abs=0.05)
+    assert found["even.mkv"]["frames"] == 10
+    assert "variable_rate" not in found["even.mkv"]
 
 
 def test_images_and_several_streams(folder: Path) -> None:

@@ -7,11 +7,14 @@ import io
 import json
 import shlex
 import subprocess
+from dataclasses import replace
 
 import pytest
 from shot_plans import plan_of, settings_of, write_shots
 
-from acuity.tune.shots.commands import concat_command, segment_commands, shell_script
+from acuity.errors import TuneError
+from acuity.scoring.fronts import sentence
+from acuity.tune.shots.commands import check_script, concat_command, segment_commands, shell_script
 from acuity.tune.shots.plan import ShotPlan, Stitched
 
 
@@ -19,6 +22,14 @@ from acuity.tune.shots.plan import ShotPlan, Stitched
 def plan(tmp_path_factory: pytest.TempPathFactory) -> ShotPlan:
     clip = write_shots(tmp_path_factory.mktemp("a folder") / "it's a clip.y4m")
     return plan_of(clip, settings_of("libx264"), (24, 34, 30), (14, 28))
+
+
+def test_a_variable_rate_has_no_script_and_the_remedy_is_an_option(plan: ShotPlan) -> None:
+    clip = replace(plan.clip, info=replace(plan.clip.info, variable_rate=True))
+    with pytest.raises(TuneError) as caught:
+        check_script(clip)
+    assert "leave out --format and pass --output, which makes" in sentence(caught.value, "vmaf-tune")
+    assert "leave out format and pass output=, which makes" in sentence(caught.value, "run_tune_per_shot")
 
 
 def test_the_document_has_what_users_know_and_more(plan: ShotPlan) -> None:

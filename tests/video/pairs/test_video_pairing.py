@@ -18,6 +18,7 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import open_video
+from misaligned_clips import encode_luma, frames_of
 from video_clips import encode, feed, number_of, numbered_luma, random_planes, raw_bytes, y4m_bytes
 
 
@@ -117,6 +118,21 @@ def test_rates_that_differ(clips: Path) -> None:
         assert numbers(pairing) == [(n, n) for n in range(30)]
 
 
+@pytest.mark.parametrize("rate", [30, 24])
+def test_other_rates_are_followed_where_the_advice_is_taken(tmp_path: Path, rate: int) -> None:
+    frames = frames_of("fast")
+    ref = encode_luma(tmp_path / "ref.mkv", frames, codec="ffv1")
+    shown = [frames[n * 25 // rate] for n in range(len(frames) * rate // 25)]
+    dis = encode_luma(tmp_path / "dis.mp4", shown, rate=rate)
+    with pytest.raises(PairingError, match="frames a second: pass align='auto' to find out"):
+        pair(ref, dis)
+    with pair(ref, dis, align="auto") as pairing:
+        errors = [float(np.abs(one.luma - 1.0 * other.luma).mean()) for one, other in pairing]
+    assert "rate" in codes(pairing)
+    assert len(errors) == min(len(frames), len(shown))
+    assert max(errors) < 2 * np.median(errors)
+
+
 def test_variable_rate_is_paired_by_time(tmp_path: Path, clips: Path) -> None:
     ticks = [0, 1, 2, 5, 6, 9, 10, 11, 15, 16]
     ref = encode(tmp_path / "ref.mkv", codec="ffv1", ticks=ticks)
@@ -136,7 +152,9 @@ def test_a_frame_missing_on_the_way_is_noticed(tmp_path: Path, monkeypatch: pyte
     ref = encode(tmp_path / "ref.mkv", codec="ffv1", frames=60)
     dis = encode(tmp_path / "dis.mkv", frames=59, ticks=[*range(45), *range(46, 60)])
     pairing = pair(ref, dis)
-    with pytest.raises(PairingError, match=r"frame 45 is shown at 1\.800 s .* 1\.840 s .*rate='by-index'"):
+    with pytest.raises(
+        PairingError, match=r"frame 45 is shown at 1\.800 s .* 1\.840 s .*align='auto'.*, if .*by-index"
+    ):
         numbers(pairing)
     assert "time-gap" in codes(pairing)
     assert len(numbers(pair(ref, dis, rate="by-index"))) == 59

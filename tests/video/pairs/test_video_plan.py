@@ -139,6 +139,8 @@ HANDLED = [
     (None, {"rate": None}, ("raw", "container"), {}, [], [], {}),
     (VFR, VFR, None, {}, [], [], {"vfr": "info"}),
     (VFR, None, ("container", "raw"), {"vfr": "by-index"}, [], [], {"vfr": "warning"}),
+    (VFR, None, ("container", "raw"), {"align": "auto"}, [], [], {"vfr": "warning"}),
+    (None, {"rate": Fraction(30)}, None, {"align": "auto"}, [], [], {"rate": "warning"}),
 ]  # fmt: skip
 
 
@@ -211,9 +213,9 @@ REFUSED = [
     (PQ, HLG, None, {}, "arib-std-b67"),
     (None, FAST, None, {}, "25 and 'dis' 50 frames a second: pass rate='match' to compare every 2nd"),
     (None, {"rate": Fraction(30)}, None, {}, "25 and 'dis' 30 frames a second: .*rate='by-index'"),
-    (None, {"rate": Fraction(30)}, None, {"rate": "match"}, "rate='by-index'"),
+    (None, {"rate": Fraction(30)}, None, {"rate": "match"}, "align='auto' .*, or, if .* rate='by-index'"),
     ({"rate": Fraction(24)}, {"rate": Fraction(24000, 1001)}, None, {}, "24 and 'dis' 23.976"),
-    (VFR, None, ("container", "y4m"), {}, "variable frame rate .* vfr='by-index'"),
+    (VFR, None, ("container", "y4m"), {}, "variable frame rate .* align='auto' .*, or, if .* vfr='by-index'"),
     ({"format": PixelFormat("420", 11)}, SMALL, None, {}, "11 bit"),
     ({"format": PixelFormat("444", 11)}, None, None, {}, "11 bit"),
 ]

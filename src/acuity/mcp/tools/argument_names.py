@@ -1,7 +1,7 @@
 """What tools accept besides what their schemas say: other tools' names of the same thing, numbers as text.
 
-Models write the arguments of one tool by the names of another, `"576"` for a number, and lists where a tool
-takes a text with commas. Where that can mean only one thing, it is taken as that.
+Models write the arguments of one tool by the names of another, `"576"` for a number, lists where a tool
+takes a text with commas, and such a text for a list. Where that can mean only one thing, it is taken as that.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def _name(name: str, properties: Mapping[str, Any], given: Mapping[str, Any]) ->
 def _value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     if name in _WITH_COMMAS and isinstance(value, list):
         return ",".join(map(str, value))
+    if isinstance(value, str) and schema.get("type") == "array" and not value.lstrip().startswith("["):
+        return [entry for part in value.split(",") if (entry := part.strip())]
     if not isinstance(value, str) or schema.get("type") not in ("integer", "number"):
         return value
     try:

@@ -37,6 +37,8 @@ def describe_video(path: str) -> dict[str, Any]:
     except Exception as error:  # a broken file must not end the process
         return {"problem": f"it can't be read: {type(error).__name__}"}
     rate = float(info.rate) if info.rate else None
+    # A file's length times its usual rate counts frames only where the rate doesn't vary.
+    frames = info.frames if info.frames_exact or not info.variable_rate else None
     found = {
         "kind": info.kind,
         "codec": info.codec,
@@ -45,7 +47,8 @@ def describe_video(path: str) -> dict[str, Any]:
         "pixfmt": info.format.layout,
         "bitdepth": info.format.depth,
         "fps": None if rate is None else round(rate, 3),
-        "frames": info.frames,
+        "variable_rate": info.variable_rate or None,
+        "frames": frames,
         "duration": round(info.frames / rate, 3) if rate and info.frames is not None else None,
     }
     return {name: value for name, value in found.items() if value is not None}

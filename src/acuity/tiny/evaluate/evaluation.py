@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from acuity.tiny.evaluate.ratings import KEY, LARGEST, MARGIN, Batch, Ratings
 from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
 from acuity.tiny.evaluate.split import ALL, TOO_FEW, check_split
 from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
+
+_OTHER_SCALE: Final = 4  # how many times greater the numbers of another scale are, at least
 
 ModelName: TypeAlias = str | os.PathLike[str]
 Progress: TypeAlias = Callable[[int, int], None]  # rows read, rows of the file
@@ -279,7 +281,7 @@ class _Evaluations:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
-        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws)]
+        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws), *_scales(pooled, samples.target)]
         return Evaluation(
             model=regressor.name,
             features=os.fspath(self._features),
@@ -305,8 +307,21 @@ def _gaps(figures: Figures, draws: Draws | None) -> list[str]:
     if figures.plcc is None:
         notes.append("all predictions or all ratings are the same, so there is no correlation")
     if draws is None:
-        notes.append(f"{figures.n} samples are too few for confidence intervals, which need {FEWEST}")
+        missing = "confidence intervals and mapped figures"
+        notes.append(f"{figures.n} samples are too few for {missing}, which need {FEWEST}")
     return notes
+
+
+def _scales(predicted: Vector, target: Vector) -> Iterator[str]:
+    """A note where predictions and ratings are not on one scale, as far as their ranges show it."""
+    ranges = [(float(values.min()), float(values.max())) for values in (predicted, target)]
+    (low, high), (least, most) = ranges
+    far, near = sorted(max(map(abs, each)) for each in ranges)[::-1]
+    if high < least or most < low or far > _OTHER_SCALE * near:
+        yield (
+            f"predictions are {low:.4g} to {high:.4g} and ratings {least:.4g} to {most:.4g}: if these are two"
+            " scales, rmse says nothing; `mapped` has it on the ratings' scale where it isn't null"
+        )
 
 
 def _without_repeats(models: Sequence[ModelName]) -> tuple[list[ModelName], list[str]]:

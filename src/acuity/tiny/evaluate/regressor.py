@@ -198,8 +198,8 @@ def _inputs(name: str, graph: Graph, sidecar: Sidecar, wanted: str) -> tuple[Ten
         rank = None if tensor.shape is None else len(tensor.shape)
         if rank == 4:
             raise ModelError(
-                f"'{name}' reads pictures (rank 4), and the table has features: give one that names videos,"
-                " with the columns reference and distorted"
+                f"'{name}' reads pictures (rank 4), and the table has features: 'acuity evaluate' scores"
+                " tables that name videos, with the columns reference and distorted"
             )
         if rank != 2 or tensor.type not in _FLOATS:
             raise ModelError(

@@ -16,6 +16,7 @@ Vector = npt.NDArray[np.float64]
 NAMES: Final = ("plcc", "srocc", "krocc", "rmse")
 # Values that differ by less than this, relative to the greatest, are the same but for rounding.
 _SAME: Final = 1e-12
+_DIGITS: Final = 15  # of correlations: equal values have 1, not 0.9999999999999999
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def is_constant(values: Vector) -> bool:
 def pearson(x: Vector, y: Vector) -> float:
     """Pearson's correlation of values that vary."""
     x, y = _unit(x), _unit(y)
-    return float(np.clip(np.dot(x, y), -1.0, 1.0))
+    return float(np.clip(np.dot(x, y), -1.0, 1.0).round(_DIGITS))
 
 
 def kendall(x: Vector, y: Vector) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import av
 
-from acuity.errors import TuneError
+from acuity.errors import TuneError, to_give, to_omit
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import Target, job_of
 from acuity.tune.encoders.encoder import FORMATS
@@ -39,8 +39,11 @@ def check_script(clip: Clip) -> None:
     """Refuse a source whose frames the commands couldn't give their times; raises TuneError."""
     if clip.info.variable_rate:
         raise TuneError(
-            f"the frame rate of '{clip.path}' varies, and a script's frames are even: make the file with "
-            "output, which keeps their times"
+            f"the frame rate of '{clip.path}' varies, and a script's frames are even: ",
+            to_omit("format"),
+            " and ",
+            to_give("output"),
+            ", which makes the file with their times",
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_plan import PairPlan
+from acuity.video.pairs.rate import same_frames
 from acuity.video.picture import Picture
 
 if TYPE_CHECKING:
@@ -35,13 +36,14 @@ class Clock:
         if slack is None:
             return
         by_time = self._plan.pair_by == "time"
-        by_index = to_set("vfr" if by_time else "rate", "by-index")
+        by_index = same_frames("vfr" if by_time else "rate")
         if ref.pts is None or dis.pts is None:
             if by_time:
                 raise PairingError(
                     f"frame {index} has no presentation time, so the videos cannot be paired by time: pass ",
-                    by_index,
-                    " to compare frame by frame",
+                    to_set("align", "auto"),
+                    ", or, ",
+                    *by_index,
                 )
             return
         before, self._before = self._before, (ref.pts, dis.pts)
@@ -54,9 +56,9 @@ class Clock:
                 f"frame {index} {self._difference(one, other, times, steps)}, so frames are missing or "
                 "doubled in one of them: pass ",
                 to_set("align", "auto"),
-                " to leave out what the other lacks, or ",
-                by_index,
-                " to compare frame by frame",
+                " to leave out what the other lacks, or, ",
+                *by_index,
+                " whatever the times say",
             )
 
     def _difference(
@@ -84,6 +86,11 @@ class Timeline:
         self._rate = rate  # pairs a second
         self._start = start or 0  # what was skipped
         self._times: list[float | None] | None = [] if variable else None
+
+    @property
+    def varies(self) -> bool:
+        """Whether times are noted one by one, and none is known before."""
+        return self._times is not None
 
     def note(self, time: float | None) -> None:
         """Add the presentation time of the next pair; kept only if the rate varies."""

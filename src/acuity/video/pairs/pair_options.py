@@ -41,8 +41,8 @@ class PairOptions:
         Y4M pairs to the greater depth too.
     colour: other matrix, primaries or range by the tags: 'convert' takes the distorted video to the
         reference's; 'as-libvmaf' does so if a container is involved; 'ignore' compares samples as they are.
-    rate: different frame rates: 'refuse'; 'match' leaves out frames of the faster video, for whole ratios;
-        'by-index' compares frame n with frame n whatever the rates and times say.
+    rate: different frame rates: 'refuse', unless align='auto' follows them; 'match' leaves out frames of the
+        faster video, for whole ratios; 'by-index' compares frame n with frame n whatever rates and times say.
     vfr: variable frame rate: 'by-time' needs equal presentation times; 'by-index' ignores them.
     hdr: HDR against SDR: 'refuse', or 'ignore' the difference and compare the samples.
     align: frames that don't show the same in both videos, found by looking at them: 'refuse'; 'auto' reads
@@ -90,7 +90,7 @@ class PairOptions:
                 to_set("rate", "by-index"),
                 " compares frame n with frame n, and ",
                 to_set("align", "auto"),
-                " does not: pass one of them",
+                " does not: pass one of them (the second follows other rates, too)",
             )
         if self.ahead is not None and self.ahead < 1:
             raise PairingError(f"ahead={self.ahead} is too small: at least one picture is read ahead")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from acuity.errors import PairingError, to_set
+from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.readers.reader import VideoInfo
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _SAME_RATE: Final = 5000  # as one part in so many
 # Steps between the times of two videos of variable rate differ by rounding to milliseconds only.
 _EQUAL_TIMES: Final = 0.003
+_BY_PICTURES: Final = (to_set("align", "auto"), " to find out by their pictures which frames belong together")
+_FOUND: Final = "their pictures tell which frames belong together"
 _GIF_TICK: Final = 0.01  # seconds: no GIF has exactly 30 frames a second
 
 
@@ -26,12 +28,11 @@ def match_times(plan: PairPlan, options: PairOptions) -> None:
     timed = ref.info.kind == dis.info.kind == "container"
     if variable and options.vfr == "by-time":
         if not timed:
-            raise PairingError(
-                f"{variable[0].name} has a variable frame rate and the other video has no times to pair by:"
-                " pass ",
-                to_set("vfr", "by-index"),
-                " to compare frame by frame",
-            )
+            said = f"{variable[0].name} has a variable frame rate and the other video has no times to pair by"
+            if options.align != "auto":
+                raise PairingError(f"{said}: pass ", *_BY_PICTURES, ", or, ", *same_frames("vfr"))
+            plan.warn("vfr", f"{said}: {_FOUND}")
+            return
         plan.pair_by, plan.time_slack = "time", _EQUAL_TIMES
         plan.inform("vfr", f"{variable[0].name} has a variable frame rate: paired by time")
         return
@@ -59,13 +60,19 @@ def _match_rates(plan: PairPlan, options: PairOptions) -> None:
         faster = ref if one > other else dis
         faster.stride = whole
         plan.convert("rate", f"{said}: every {_nth(whole)} frame of {faster.name} is compared")
+    elif options.align == "auto" and options.rate != "by-index":
+        plan.warn("rate", f"{said}: {_FOUND}, and those that one of them repeats or lacks are left out")
     elif options.rate == "by-index" or (options.rate == "refuse" and not plan.container):
         plan.warn("rate", f"{said}: frame n is compared with frame n")
     else:
         every = f" to compare every {_nth(whole)} frame of the faster one, or "
-        match = ("pass ", to_set("rate", "match"), every) if even else ("convert one of them, or pass ",)
-        index = to_set("rate", "by-index"), " to compare frame n with frame n"
-        raise PairingError(f"{said}: ", *match, *index)
+        match = (to_set("rate", "match"), every) if even else ()
+        raise PairingError(f"{said}: pass ", *match, *_BY_PICTURES, ", or, ", *same_frames("rate"))
+
+
+def same_frames(option: Literal["rate", "vfr"]) -> tuple[str | Remedy, ...]:
+    """The advice to compare by number, with what that takes for granted."""
+    return "if frame n of both is the same picture, ", to_set(option, "by-index")
 
 
 def _rounds(info: VideoInfo, one: Fraction, other: Fraction) -> bool:
