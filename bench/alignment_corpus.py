@@ -6,6 +6,7 @@ files by the pattern that made the encode, and these are scored with align=off, 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import itertools
@@ -127,10 +128,15 @@ def _key(*what: object) -> str:
 
 
 def _move_in(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place first: several processes may make the same one."""
+    """Write a file beside its place first: of several processes that make it, the first one's stays.
+
+    x264 doesn't make the same bytes each time, and what is remembered of a file must go with it.
+    """
     part = path.with_name(f"{os.getpid()}-{path.name}")
     write(part)
-    part.replace(path)
+    with contextlib.suppress(FileExistsError):
+        os.link(part, path)
+    part.unlink()
 
 
 def decoded(path: Path) -> list[Luma]:
