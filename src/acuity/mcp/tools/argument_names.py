@@ -27,6 +27,7 @@ _SAME: Final = (
     ("frame_skip_ref", "skip_ref"),
     ("frame_skip_dist", "skip_dis"),
 )
+_LONGEST_NUMBER: Final = 100  # characters of one that is written as text
 _WITH_COMMAS: Final = frozenset({"encoders", "target_vmafs", "resolutions"})
 
 
@@ -52,7 +53,11 @@ def _name(name: str, properties: Mapping[str, Any], given: Mapping[str, Any]) ->
 def _value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     if name in _WITH_COMMAS and isinstance(value, list):
         return ",".join(map(str, value))
-    if not isinstance(value, str) or schema.get("type") not in ("integer", "number"):
+    if (
+        not isinstance(value, str)
+        or len(value) > _LONGEST_NUMBER
+        or schema.get("type") not in ("integer", "number")
+    ):
         return value
     try:
         number = json.loads(value)
