@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.foreign_json import NestedTooDeeply, parse_json, parse_strictly
+from acuity.foreign_json import NestedTooDeeply, has_longer_number, parse_json, parse_strictly
 
 DEEP = ["[" * 100_000, b'{"a":' * 100_000, "[" * 100_000 + "]" * 100_000]
 documents = st.recursive(
@@ -79,6 +79,15 @@ def test_brackets_beside_each_other_and_in_strings_are_not_deep() -> None:
     document = [[[]], {"a": "[{" * 600 + '\\"['}] * 600
     assert parse_json(json.dumps(document)) == document
     assert parse_json("[" * 500 + "]" * 500)
+
+
+@pytest.mark.parametrize("before", range(12))
+def test_long_numbers_are_found_wherever_they_stand(before: int) -> None:
+    start = b"[" + b" " * before
+    assert not has_longer_number(start + b"1234567,1.234567]", 7)
+    assert has_longer_number(start + b"7,12345678]", 7)
+    assert has_longer_number(start + b"1.234567890]", 7)
+    assert not has_longer_number(start + rb'"1234567890","\"1234567890"]', 7), "digits of a text"
 
 
 def test_the_garbage_collector_is_left_alone() -> None:

@@ -13,6 +13,7 @@ _SHOWN: Final = 80  # characters of a member's name in an error
 # Lists and objects inside each other. Python's stack has room for about twice as many, which leaves some to
 # finalizers that the garbage collector may run at the bottom of a document.
 _DEEPEST: Final = 500
+_DIGITS: Final = b"0123456789"
 _BRACKETS: Final = bytes.maketrans(b"[{]}", b"\2\2\0\0")
 _OTHERS: Final = bytes(set(range(256)) - set(b'[{]}"'))
 
@@ -75,6 +76,24 @@ def has_more_values(text: bytes, most: int) -> bool:
     if bare.count(b'"') > 4 * most + 2:  # a name and a string for each
         return True
     return _at_most(_without_strings(bare)) > most
+
+
+def has_longer_number(text: bytes, most: int) -> bool:
+    """Whether a text has a number with more digits in a row than that, told without building any.
+
+    The time for building an integer goes with the square of its digits.
+    """
+    return _has_longer_run(text, most) and _has_longer_run(_without_strings(_without_escapes(text)), most)
+
+
+def _has_longer_run(text: bytes, most: int) -> bool:
+    for at in range(most, len(text), most):  # one of these bytes is in any longer run
+        if text[at] in _DIGITS:
+            before, after = text[at - most : at], text[at : at + most + 1]
+            rest = len(before.rstrip(_DIGITS)) + len(after.lstrip(_DIGITS))
+            if len(before) + len(after) - rest > most:
+                return True
+    return False
 
 
 def _is_too_deep(text: str | bytes) -> bool:

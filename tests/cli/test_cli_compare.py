@@ -234,3 +234,24 @@ def test_names_are_no_formulas_in_a_csv(capsys: Capture, tmp_path: Path) -> None
     ran = compare(capsys, "ref.y4m", str(tmp_path / "=1+2.mkv"), "--csv")
     (line,) = csv.DictReader(io.StringIO(ran.out))
     assert (line["name"], line["bytes"], line["status"]) == ("'=1+2.mkv", "0", "failed")
+
+
+@pytest.mark.parametrize("format", ["csv", "html", "json"])
+def test_no_report_is_lost_for_a_name_that_is_no_utf_8(
+    capsys: Capture, tmp_path: Path, folder: Path, format: str
+) -> None:
+    name, reference = os.fsdecode(b"caf\xe9.mkv"), os.fsdecode(b"th\xe9.y4m")
+    (tmp_path / name).write_bytes((folder / "good_1000k.mkv").read_bytes())
+    (tmp_path / reference).write_bytes((folder / "ref.y4m").read_bytes())
+    target = tmp_path / f"out.{format}"
+    assert compare(capsys, str(tmp_path / reference), str(tmp_path / name), "-o", str(target)).code == 0
+    assert "caf" in target.read_text("utf-8")
+
+
+def test_names_in_a_csv_do_nothing_to_a_terminal(capsys: Capture, tmp_path: Path) -> None:
+    name = "a\x1b[31m\r\x9b\u202e.mkv"
+    (tmp_path / name).write_bytes(b"")
+    compare(capsys, "ref.y4m", str(tmp_path / name), "-o", str(tmp_path / "out.csv"))
+    text = (tmp_path / "out.csv").read_text("utf-8")
+    assert r"a\x1b[31m\r\x9b\u202e.mkv" in text
+    assert text.replace("\n", "").isprintable()

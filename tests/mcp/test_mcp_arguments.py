@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.mcp.calls import MAX_DEPTH, ArgumentError, check, deeper_than
+from acuity.mcp.calls import MAX_DEPTH, ArgumentError, check, deeper_than, shown
 from acuity.mcp.catalog import Answer, Call, Tool
+from acuity.mcp.schema_checks import schema_check
 
 SCHEMA = {
     "type": "object",
@@ -71,7 +73,12 @@ def test_defaults_are_not_shared_between_calls() -> None:
         ({"ref": "a", "pixfmt": "411"}, "invalid pixfmt '411': use one of '420', '444'"),
         ({"ref": "a", "feature": [1]}, "invalid feature.0 1: should be of type string"),
         ({"ref": "a", "feature": ["a", "b", "c"]}, "should have at most 2 entries"),
+        ({"ref": "a", "feature": [1] * 9000}, "should have at most 2 entries"),  # before any of them
         ({"ref": ["x" * 500]}, "…: should be of type string"),
+        (
+            {"ref": {"a": [10**110, -(10**4000)]}},
+            'ref {"a": [(an integer of more than 100 digits), (an integer',
+        ),
     ],
 )
 def test_one_sentence_says_what_is_wrong(given: dict[str, Any] | None, sentence: str) -> None:
@@ -86,6 +93,22 @@ def _nested(depth: int) -> Any:
     for level in range(depth):
         value = [value] if level % 2 else {"a": value}
     return value
+
+
+class Untouched(list[Any]):
+    """A list whose entries nobody may look at, beyond the first few."""
+
+    def __iter__(self) -> Iterator[Any]:
+        for number, item in enumerate(super().__iter__()):
+            assert number < 100, "more is looked at than is shown"
+            yield item
+
+
+@pytest.mark.parametrize("value", [Untouched([1] * 1000), {"a": Untouched([{}] * 1000)}])
+def test_no_more_of_a_bad_value_is_looked_at_than_is_shown(value: Any) -> None:
+    assert len(shown(value)) == 81
+    error = next(schema_check(SCHEMA).errors({"ref": value}))
+    assert (error.absolute_path, error.validator) == (("ref",), "type")
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1, 900])

@@ -14,7 +14,7 @@ import pytest
 
 from acuity.errors import OutputError
 from acuity.report import check_output, write, write_report
-from acuity.report.write import written_beside
+from acuity.report.write import write_document, written_beside
 
 needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 
@@ -221,3 +221,8 @@ def test_a_new_file_replaces_nothing_and_follows_no_link(
         write(lambda: None)  # the folder is a link now
     assert list(outside.iterdir()) == []
     assert [path.name for path in (tmp_path / "moved").iterdir()] == ["new.bin"]
+
+
+def test_what_is_no_utf_8_is_escaped_as_on_standard_output(tmp_path: Path) -> None:
+    write_document(tmp_path / "names.html", "caf\udce9")
+    assert (tmp_path / "names.html").read_text("utf-8") == r"caf\udce9"

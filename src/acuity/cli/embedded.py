@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.cli.getopt import UsageError
+from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
@@ -238,7 +239,7 @@ def _stay_for_pages(program: str, server: EmbeddedServer) -> None:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(one_line(line), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from acuity.report.tables import Table, to_csv
+from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.comparison.analysis import ComparedRows, Standing
@@ -229,7 +230,7 @@ def csv_text(report: ComparedRows, pools: Sequence[str] = ()) -> str:
             "seconds": row.seconds,
             "frames": None if row.report is None else len(row.report.results.frames),
             "remembered": "yes" if row.remembered else "no",
-            "error": row.error,
+            "error": _harmless(row.error),
             "status": row.status,
         }
         pooled = [figure_of(row, figure, method) for figure, method in columns]
@@ -238,8 +239,10 @@ def csv_text(report: ComparedRows, pools: Sequence[str] = ()) -> str:
 
 
 def _harmless(name: str | None) -> str | None:
-    """A name that no spreadsheet takes for a formula."""
-    return f"'{name}" if name is not None and name.startswith(_FORMULA) else name
+    """A name that no spreadsheet takes for a formula, and that does nothing to a terminal."""
+    if name is None:
+        return None
+    return one_line(f"'{name}" if name.startswith(_FORMULA) else name)
 
 
 def size_text(size: int | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
@@ -61,7 +61,9 @@ def _problem(error: ValidationError) -> str:
 
 
 MAX_DEPTH: Final = 50
+_NESTING: Final = (dict, list)  # what JSON has inside each other
 _SHOWN: Final = 80  # characters of a bad value that are repeated
+_SHOWN_BITS: Final = 333  # of an integer whose digits are; to tell those of a longer one takes long
 
 
 class ArgumentError(ValueError):
@@ -84,12 +86,14 @@ def check(tool: Tool, given: Mapping[str, Any] | None) -> Arguments:
 
 
 def deeper_than(value: Any, limit: int) -> bool:
-    """Whether lists and objects are nested deeper than the limit; recurses no deeper itself."""
-    if isinstance(value, Mapping):
-        return limit == 0 or any(deeper_than(item, limit - 1) for item in value.values())
-    if isinstance(value, list):
-        return limit == 0 or any(deeper_than(item, limit - 1) for item in value)
-    return False
+    """Whether lists and objects are nested deeper than the limit; looks at each of them once."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [part for part in level if isinstance(part, _NESTING)]
+        if not level:
+            return False
+        level = [item for part in level for item in (part.values() if isinstance(part, dict) else part)]
+    return True
 
 
 def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs are incomplete
@@ -124,14 +128,42 @@ def _wrong_names(tool: Tool, given: Mapping[str, Any]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A client's value in JSON's spelling, shortened; text is in single quotes, as in all our sentences."""
+    """A client's value in JSON's spelling, shortened; text is in single quotes, as in all our sentences.
+
+    No more of it is looked at than is shown.
+    """
     if isinstance(value, str):
         text = f"'{value[: _SHOWN + 1]}'"
     elif isinstance(value, float) and math.isinf(value):
         return "(a number too large for a double)"
     else:
-        text = json.dumps(value, ensure_ascii=False)
+        text = ""
+        for piece in _spelled(value):
+            text += piece
+            if len(text) > _SHOWN:
+                break
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _spelled(value: Any) -> Iterator[str]:
+    """A value in JSON's spelling, piece by piece."""
+    if isinstance(value, dict):
+        yield "{"
+        for number, (name, item) in enumerate(value.items()):
+            yield f"{', ' if number else ''}{json.dumps(name[:_SHOWN], ensure_ascii=False)}: "
+            yield from _spelled(item)
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for number, item in enumerate(value):
+            if number:
+                yield ", "
+            yield from _spelled(item)
+        yield "]"
+    elif isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        yield "(an integer of more than 100 digits)"
+    else:
+        yield json.dumps(value[:_SHOWN] if isinstance(value, str) else value, ensure_ascii=False)
 
 
 def _types(wanted: str | list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -29,20 +29,29 @@ _NOTES: Final = frozenset({"title", "description", "default", "examples", "x-mcp
 _OBJECT: Final = frozenset({"$schema", "type", "properties", "required", "additionalProperties"}) | _NOTES
 
 
+class Fault(NamedTuple):
+    """What is wrong with one argument, as jsonschema's errors say it."""
+
+    absolute_path: tuple[str, ...]
+    validator: str
+    validator_value: Any
+    instance: Any
+
+
 class SchemaCheck:
     """The checks of one schema, made once: creating a validator takes longer than most calls."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
-        properties = schema.get("properties", {})
+        self._properties: dict[str, Any] = schema.get("properties", {})
         self._checks: dict[str, _Check] | None = None  # None: the schema says more than what properties are
         if schema.keys() <= _OBJECT and schema.get("type") == "object":
-            found = ((name, _plain_check(part)) for name, part in properties.items())
+            found = ((name, _plain_check(part)) for name, part in self._properties.items())
             self._checks = {name: check for name, check in found if check is not None}
         self._required = frozenset(schema.get("required", ()))
         self._defaults = {
             name: part["default"]
-            for name, part in properties.items()
+            for name, part in self._properties.items()
             if isinstance(part, dict) and "default" in part
         }
 
@@ -64,8 +73,25 @@ class SchemaCheck:
         return Draft202012Validator(self.schema)
 
     def errors(self, arguments: Mapping[str, Any]) -> Iterator[Any]:
-        """What jsonschema finds wrong with them."""
-        return self._validator.iter_errors(arguments)
+        """What is wrong with them: first the lists and objects that a look at each refuses.
+
+        jsonschema looks at the entries of a list before it counts them, and its messages have whole values.
+        """
+        yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
+        yield from self._validator.iter_errors(arguments)
+
+    def _plain_fault(self, name: str, arguments: Mapping[str, Any]) -> Fault | None:
+        value, part = arguments.get(name), self._properties[name]
+        kind = "array" if isinstance(value, list) else "object" if isinstance(value, dict) else None
+        if kind is None or not isinstance(part, dict):
+            return None
+        assert value is not None
+        wanted, most = part.get("type", kind), part.get("maxItems")
+        if kind != wanted and kind not in wanted:
+            return Fault((name,), "type", wanted, value)
+        if kind == "array" and most is not None and len(value) > most:
+            return Fault((name,), "maxItems", most, value)
+        return None
 
     def fill_in(self, arguments: dict[str, Any]) -> None:
         """Add the defaults of those that are missing."""

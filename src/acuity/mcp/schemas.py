@@ -39,8 +39,8 @@ def outline(
     }
 
 
-def array(items: Mapping[str, Any], description: str | None = None) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "array", "items": dict(items)}
+def array(items: Mapping[str, Any], most: int, description: str | None = None) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "array", "items": dict(items), "maxItems": most}
     return schema if description is None else {**schema, "description": description}
 
 

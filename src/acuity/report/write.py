@@ -292,8 +292,9 @@ def _write_text(stream: TextIO, pieces: Iterable[Piece]) -> None:
 
 
 def _write_bytes(stream: BufferedWriter, pieces: Iterable[Piece]) -> None:
+    # Names of files may hold any bytes; those that are no UTF-8 are escaped, as on standard output.
     for piece in pieces:
-        stream.write(piece if isinstance(piece, bytes) else piece.encode("utf-8"))
+        stream.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
     stream.flush()
 
 

@@ -92,7 +92,7 @@ class Front(NamedTuple):
         if about.kind != "array":
             entry |= {**choices, "default": False if about.asks_for_less else about.default}
         elif choices:
-            entry["items"] = choices
+            entry |= {"items": choices, "maxItems": MAX_ENTRIES}
         else:
             texts = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
             entry |= {"items": texts, "maxItems": MAX_ENTRIES, "default": []}

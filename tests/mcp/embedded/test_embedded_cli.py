@@ -176,11 +176,11 @@ def test_addresses_that_are_taken(
 
 @pytest.mark.parametrize("program", ["vmaf", "acuity"])
 def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp_path: Path) -> None:
-    report, path = tmp_path / "report.json", tmp_path / "s"
+    report, path = tmp_path / "report.json", tmp_path / "s\x1b[1m"
     format = ["--json"] if program == "vmaf" else []
     options = ["--enable-mcp-stdio", "--enable-mcp-uds", str(path), "--enable-mcp-sse=0", "-q"]
     with running(program, clips, *options, "-o", str(report), *format) as command:
-        assert line_of(command) == f"{program}: agents may connect to {path}"
+        assert line_of(command) == rf"{program}: agents may connect to {tmp_path}/s\x1b[1m"
         assert line_of(command).startswith(f"{program}: agents may connect to http://127.0.0.1:")
         assert paused(command)["paused"]
         first = command.client.call("vmaf.status")["frames_read"]

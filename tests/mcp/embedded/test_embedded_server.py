@@ -90,6 +90,8 @@ def test_so_are_those_of_its_methods(tmp_path: Path) -> None:
     with measuring() as measurement, EmbeddedServer(measurement) as server:
         wrong: list[tuple[Any, tuple[Any, ...], str]] = [
             (server.start_uds, (5,), "5 is no path of a socket"),
+            (server.start_uds, ("a\0b",), r"a\\x00b' has a zero byte"),
+            (server.start_uds, ("a\0b/s",), r"a\\x00b/s' has a zero byte"),
             (server.start_sse, (0, 7), "'7' is no path of a URL"),
             (server.start_sse, (0, "/"), "the path '/' is taken"),
             (server.start_sse, (0, "/mcp/request"), "the path '/mcp/request' is taken"),
@@ -134,14 +136,17 @@ def test_ports_that_are_none(port: Any) -> None:
         assert server.started == {}
 
 
-@pytest.mark.parametrize("path", ["", "mcp", "/mcp sse", "/mcp?x", "/ü", "/a\n", "/{x}"])
+@pytest.mark.parametrize(
+    "path", ["", "mcp", "/mcp sse", "/mcp?x", "/ü", "/a\n", "/{x}", "//evil", "/a//b", "/../x", "/a/."]
+)
 def test_paths_that_are_none(path: str) -> None:
     with (
         measuring() as measurement,
         EmbeddedServer(measurement) as server,
-        pytest.raises(EmbeddedError, match="is no path of a URL"),
+        pytest.raises(EmbeddedError, match="is no path of a URL") as caught,
     ):
         server.start_sse(path=path)
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("transport", ["sse", "http"])

@@ -45,6 +45,7 @@ def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Path) -> 
         assert tool.output_schema["required"]
         for name, argument in tool.input_schema["properties"].items():
             assert argument.get("description"), (tool.name, name)
+            assert argument.get("type") != "array" or argument.get("maxItems", 99) <= 64, (tool.name, name)
 
 
 def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ def test_what_looks_like_too_much_in_a_string_is_none() -> None:
         (b'{"id":7,"method":"ping","method":"tools/call"}', types.INVALID_REQUEST, 7, "'method' comes twice"),
         # These are no JSON either, but nobody has looked: it would take long.
         (CALL % (b"[" + b"0," * 10_000), types.INVALID_REQUEST, 7, "more than 10000 values"),
+        (CALL % (b"[-" + b"9" * 401 + b"]"), types.INVALID_REQUEST, 7, "more than 400 digits in a row"),
+        (CALL % (b"0." + b"3" * 4000), types.INVALID_REQUEST, 7, "more than 400 digits in a row"),
         (SDK_CALL % (b"[" + b"[]," * 10_000), types.INVALID_REQUEST, 7, "more than 10000 values"),
         (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', types.INVALID_REQUEST, None, "batches"),
         (b"[]", types.INVALID_REQUEST, None, "batches"),

@@ -41,6 +41,7 @@ from acuity.mcp.wire.descriptors import check_descriptor, copied
 from acuity.mcp.wire.framing import FRAMINGS, FramingName
 from acuity.mcp.wire.listeners import LOOPBACK, Address, bind, bound, listening
 from acuity.scoring.watched import Watched
+from acuity.text import quoted
 
 if TYPE_CHECKING:
     from acuity.mcp.embedded.endpoints import Endpoints
@@ -123,8 +124,10 @@ class EmbeddedServer:
             or not path.isascii()
             or not path.isprintable()
             or set(path) & set(" ?#{}")
+            or "//" in path
+            or {".", ".."} & set(path.split("/"))  # clients would ask for another path
         ):
-            raise EmbeddedError(f"'{path}' is no path of a URL: write it as in /mcp/sse")
+            raise EmbeddedError(f"{quoted(str(path))} is no path of a URL: write it as in /mcp/sse")
         if path == "/" or path.endswith("/request"):
             raise EmbeddedError(f"the path '{path}' is taken already: write another, as /mcp/sse")
         return self._start_port("sse", port, path)

@@ -27,6 +27,7 @@ _SAME: Final = (
     ("frame_skip_ref", "skip_ref"),
     ("frame_skip_dist", "skip_dis"),
 )
+_LONGEST_NUMBER: Final = 100  # characters of one that is written as text
 _WITH_COMMAS: Final = frozenset({"encoders", "target_vmafs", "resolutions"})
 
 
@@ -54,7 +55,11 @@ def _value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
         return ",".join(map(str, value))
     if isinstance(value, str) and schema.get("type") == "array" and not value.lstrip().startswith("["):
         return [entry for part in value.split(",") if (entry := part.strip())]
-    if not isinstance(value, str) or schema.get("type") not in ("integer", "number"):
+    if (
+        not isinstance(value, str)
+        or len(value) > _LONGEST_NUMBER
+        or schema.get("type") not in ("integer", "number")
+    ):
         return value
     try:
         number = json.loads(value)

@@ -52,10 +52,11 @@ _TABLE: Final[dict[str, dict[str, Any]]] = {
 }
 _MODELS: Final = {
     **array(
-        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}, ".onnx files, or names of list_models."
+        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+        _MOST,
+        ".onnx files, or names of list_models.",
     ),
     "minItems": 1,
-    "maxItems": _MOST,
 }
 _OPTIONAL: Final = ("split", "input_name", "pooling")
 

@@ -50,8 +50,7 @@ def tools(services: Services) -> list[Tool]:
         "first": {**frame, "default": 0, "description": "Number of the first frame; they count from 0."},
         "last": {**frame, "description": "Number of the last one; left out: to the end."},
         "features": {
-            **array(text(), 'Columns, by their names in pooled_metrics; ["all"] for every one.'),
-            "maxItems": _MOST_NAMES,
+            **array(text(), _MOST_NAMES, 'Columns, by their names in pooled_metrics; ["all"] for every one.'),
             "default": [],
         },
     }

@@ -128,7 +128,9 @@ class _JobTools:
     def list_tool(self) -> Tool:
         properties = {
             "status_filter": {
-                **array({"enum": list(STATUSES)}, "Only jobs of these statuses; empty for all."),
+                **array(
+                    {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all."
+                ),
                 "default": [],
             },
             "limit": {**whole("At most so many."), "minimum": 1, "maximum": 500, "default": _SHOWN},

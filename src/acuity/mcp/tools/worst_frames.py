@@ -60,9 +60,9 @@ INPUT: Final = record(
         "images": {
             **array(
                 {"enum": list(KINDS)},
+                len(KINDS),
                 "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
             ),
-            "maxItems": len(KINDS),
             "default": ["distorted", DETAIL],
         },
     },

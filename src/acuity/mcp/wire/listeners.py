@@ -138,6 +138,10 @@ def listening(path: Path) -> Iterator[socket.socket]:
 
 def check_socket_path(path: Path) -> None:
     """Raise SettingsError if no socket can be made there, whoever uses it. Changes nothing."""
+    if "\0" in str(path):
+        raise SettingsError(
+            f"the socket path {str(path)!r} has a zero byte, as no file's name has: leave it out"
+        )
     length = len(os.fsencode(path))
     if length > LONGEST_PATH:
         raise SettingsError(

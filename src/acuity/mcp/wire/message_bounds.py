@@ -1,20 +1,21 @@
 """Bounds of a message's parts, so that no message keeps the server busy or is repeated at length. No I/O.
 
-The number of values is checked before any of them is built; the others before anything else looks at the
-message, at the cost of a few lengths for a short one.
+The number of values, and that of their digits, is checked before any of them is built; the others before
+anything else looks at the message, at the cost of a few lengths for a short one.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from acuity.foreign_json import has_more_values, members, parse_strictly
+from acuity.foreign_json import has_longer_number, has_more_values, members, parse_strictly
 
 LONGEST_METHOD: Final = 256  # characters
 LONGEST_ID: Final = 1024  # characters
 LARGEST_ID: Final = 1 << 63  # and not reached
 MOST_ARGUMENTS: Final = 1000
 MOST_VALUES: Final = 10_000  # of all lists and objects together; to build and look at more takes too long
+MOST_DIGITS: Final = 400  # in a row; a double has 309 before its point
 SURELY_FEW: Final = 2 * MOST_VALUES  # bytes of a text that has no room for more
 MOST_LEVELS: Final = 50  # of lists and objects inside each other
 _LONGEST: Final = {"name": 1024, "cursor": 1024, "uri": 8192}  # characters of a parameter
@@ -24,6 +25,9 @@ TOO_LONG_ID: Final = (
     f"the message's 'id' should have at most {LONGEST_ID} characters, or be an integer of 64 bits"
 )
 TOO_MANY: Final = f"the message has more than {MOST_VALUES} values in its lists and objects: send fewer"
+TOO_LONG_NUMBER: Final = (
+    f"the message has a number with more than {MOST_DIGITS} digits in a row: send a shorter one"
+)
 TOO_DEEP: Final = f"the message nests lists and objects deeper than {MOST_LEVELS} levels: send it flatter"
 
 
@@ -37,6 +41,11 @@ def is_id_too_long(request_id: Any) -> bool:
 def has_too_many_values(text: bytes) -> bool:
     """Whether a text has more values than a message may have; told without building them."""
     return has_more_values(text, MOST_VALUES)
+
+
+def has_too_long_number(text: bytes) -> bool:
+    """Whether a text has a number with more digits than it may have; told without building it."""
+    return has_longer_number(text, MOST_DIGITS)
 
 
 def excess(document: dict[str, Any], text: bytes) -> str | None:

@@ -15,8 +15,10 @@ from acuity.mcp.wire.message_bounds import (
     SURELY_FEW,
     TOO_DEEP,
     TOO_LONG_ID,
+    TOO_LONG_NUMBER,
     TOO_MANY,
     excess,
+    has_too_long_number,
     has_too_many_values,
     is_id_too_long,
 )
@@ -101,12 +103,14 @@ def progress_params(
 
 
 def _document(text: bytes) -> dict[str, Any]:
-    """The object in a text. An array is refused by its first byte, too many values by their commas: building
-    them would take long."""
+    """The object in a text. An array is refused by its first byte, too many values by their commas and too
+    long numbers by their digits: building them would take long."""
     if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
         raise Refused(types.INVALID_REQUEST, _BATCH)
     if len(text) > SURELY_FEW and has_too_many_values(text):
         raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
+    if has_too_long_number(text):
+        raise Refused(types.INVALID_REQUEST, TOO_LONG_NUMBER, _id_in(text))
     try:
         document = pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:

@@ -71,6 +71,16 @@ def test_many_requests_at_once_leave_turns_to_others() -> None:
     assert rig.connection.waits_for == "request"
 
 
+def test_bytes_that_arrive_bring_no_turn() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(GET % b"1" + GET % b"2")
+    for _ in range(3000):
+        rig.connection.receive(GET % b"3")
+    assert rig.paths == ["/1"]
+    assert len(rig.sink.due) == 1
+    assert rig.sink.calls == ["pause"], "what waits for a turn is bounded too"
+
+
 def test_reading_pauses_when_much_waits_behind_a_request() -> None:
     rig = Rig()
     rig.connection.receive(GET % b"1")
@@ -104,6 +114,8 @@ def test_a_client_that_reads_nothing_gets_no_more_answers() -> None:
     rig.connection.receive(GET % b"1" + GET % b"2")
     assert rig.paths == []
     rig.connection.room()
+    assert rig.paths == [], "before it is this connection's turn"
+    rig.sink.turn()
     assert rig.paths == ["/1"]
     rig.sink.turn()
     assert rig.paths == ["/1", "/2"]

@@ -7,6 +7,7 @@ import json
 import socket
 import struct
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -301,6 +302,33 @@ def test_a_pipeline_gives_others_their_turns() -> None:
             assert at.pages.paths.index("/one") < 100
             for _ in range(200):
                 assert (await busy_one.reply()).body == b"/many"
+
+    run(main)
+
+
+def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:
+    async def main() -> None:
+        async with ground() as at:
+            place = (at.endpoint.address.host, at.endpoint.address.port)
+            with ExitStack() as stack:
+
+                def send(data: bytes) -> None:
+                    stack.enter_context(socket.create_connection(place)).sendall(data)
+
+                async def asked_before(path: str) -> int:
+                    """How many other requests come to the handler before that one."""
+                    before = len(at.pages.paths)
+                    while path not in at.pages.paths:
+                        at.pages.asked.clear()
+                        await at.pages.asked.wait()
+                    return at.pages.paths.index(path) - before
+
+                for _ in range(100):
+                    send(GET % b"ahead" * 200)
+                send(GET % b"one")  # all of them wait to be accepted
+                assert await asked_before("/one") < 200
+                send(GET % b"two")
+                assert await asked_before("/two") < 80
 
     run(main)
 

@@ -192,15 +192,14 @@ _SCORE_INPUT: Final = _optional(
         "last": _frame("Its last frame. Left out where there is a first: the newest."),
         "name": _COLUMN,
         "features": {
-            **array(named(""), f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
-            "maxItems": 64,
+            **array(named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
         },
         "percentiles": {
             **array(
                 number(minimum=0, maximum=100),
+                32,
                 "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
             ),
-            "maxItems": 32,
         },
     }
 )

@@ -15,8 +15,8 @@ How an asyncio protocol drives it:
 
 The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request
 comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
-bytes behind it are taken meanwhile, then reading pauses. One request is handed out in a turn of the event
-loop, and none while the client has not taken an earlier answer: others get their turns too.
+bytes behind it are taken meanwhile, then reading pauses. A request that was sent ahead waits for its turn
+among those of other connections, and until the client has taken the earlier answers.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Sink(Protocol):
         ...
 
     def soon(self, callback: Callable[[], None]) -> None:
-        """Call a function in the next turn of the event loop, in the context of the connection."""
+        """Call a function in a later turn of the event loop, in the context of the connection."""
         ...
 
 
@@ -97,6 +97,7 @@ class HttpConnection:
         "_clock",
         "_closed",
         "_date",
+        "_due",
         "_for_pages",
         "_full",
         "_handler",
@@ -138,6 +139,7 @@ class HttpConnection:
         self._head: Head | None = None  # of the request whose body is being read
         self._answer: Reply | None = None  # of the request that is being answered
         self._pumping = False
+        self._due = False  # whether the next request, which was sent ahead, waits for its turn
         self._paused = False
         self._full = False
         self._closed = False
@@ -160,7 +162,10 @@ class HttpConnection:
         if self._closed:
             return
         self.parser.receive(data)
-        self._pump()
+        if self._due:
+            self._read_on(self.parser.buffered < _AHEAD)
+        else:
+            self._pump()
 
     def lost(self) -> None:
         """Take note that the client has gone."""
@@ -179,7 +184,10 @@ class HttpConnection:
         self._full = False
         if self._answer is not None:
             self._answer.tell_room()
-        self._pump()
+        elif self.parser.begun:
+            self._pump_later()
+        else:
+            self._pump()
 
     def finish(self) -> None:
         """Close the connection after the answer in progress, or now where there is none."""
@@ -210,6 +218,15 @@ class HttpConnection:
         if not self._closed:
             self._refuse(503, sentence)
         self._shut(linger=False)
+
+    def _pump_later(self) -> None:
+        if not self._due:
+            self._due = True
+            self._sink.soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._due = False
+        self._pump()
 
     def _pump(self) -> None:
         """Hand out the next request, unless one is being answered or bytes are missing."""
@@ -250,7 +267,7 @@ class HttpConnection:
             if wait == "request" and self.waits_for == "head" and not handed_out:
                 wait = "head"  # an empty line before the request gives no more time
         elif self._answer is None and not self._full:
-            self._sink.soon(self._pump)
+            self._pump_later()
         if wait != self.waits_for or handed_out:
             self._wait(wait)
         self._read_on(starved or self.parser.buffered < _AHEAD)
@@ -346,7 +363,7 @@ class HttpConnection:
             self._shut(linger=unread or self.parser.begun)
         elif not self._pumping:
             if self.parser.begun:
-                self._sink.soon(self._pump)  # not now: this is the task of another request
+                self._pump_later()  # not now: this is the task of another request
             else:
                 self._wait("request")
                 self._read_on(True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter
-from collections.abc import Container
+from collections import Counter, deque
+from collections.abc import Callable, Container
+from contextvars import Context
 from typing import Final
 
 from acuity.mcp.limits import BUSY, Quota
@@ -19,6 +20,7 @@ from acuity.mcp.wire.messages import Refused, encode
 from acuity.mcp.wire.serving import Presence
 
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
+_AHEAD_IN_A_TURN: Final = 4  # requests that were sent ahead, of all connections
 _CONNECTIONS: Final = "connections"  # the reason, for counters
 _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
@@ -68,6 +70,7 @@ class Port:
         self._body_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
+        self._ahead: deque[tuple[Callable[[], None], Context]] = deque()
 
     @property
     def connections(self) -> list[HttpProtocol]:
@@ -139,6 +142,23 @@ class Port:
             self._timer.cancel()
         for connection in list(self._half_open):
             connection.abort()
+
+    def soon(self, work: Callable[[], None], context: Context) -> None:
+        """Do what connections have to do for requests that were sent ahead: a few in each turn of the loop.
+
+        Between them the loop looks for new connections, and for requests of those who wait for their answers.
+        """
+        if not self._ahead:
+            asyncio.get_running_loop().call_soon(self._let_some_go)
+        self._ahead.append((work, context))
+
+    def _let_some_go(self) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(min(len(self._ahead), _AHEAD_IN_A_TURN)):
+            work, context = self._ahead.popleft()
+            loop.call_soon(work, context=context)
+        if self._ahead:
+            loop.call_soon(self._let_some_go)
 
     async def empty(self) -> None:
         """Wait until every connection has ended."""

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from acuity.mcp.wire.http.connection import HttpConnection
@@ -49,7 +50,7 @@ class HttpProtocol(asyncio.Protocol):
         self._reading: asyncio.TimerHandle | None = None  # looks whether the client reads
         self.address = "unknown"
         self.peer = "unknown"
-        self.shaking_hands: asyncio.Task[None] | None = None  # sets up TLS
+        self.shaking_hands: asyncio.Task[None] | None = None  # sets up the transport, and TLS
 
     def note_peer(self, peer: object) -> None:
         """Note who is at the other end, as sockets say it."""
@@ -215,7 +216,7 @@ class HttpProtocol(asyncio.Protocol):
 
     def soon(self, callback: Callable[[], None]) -> None:
         # Not in the context of the task that has just answered: the next request is no part of it.
-        self._loop.call_soon(self._turn, callback, context=self._context)
+        self._port.soon(partial(self._turn, callback), self._context)
 
     def _turn(self, work: Callable[..., None], *given: bytes) -> None:
         """Let the connection do something; write the answers of that together and see to its deadline."""

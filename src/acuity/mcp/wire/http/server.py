@@ -14,11 +14,11 @@ import anyio
 
 from acuity.mcp.settings import WireLimits
 from acuity.mcp.wire.http.connection import Admission, PageHeaders
+from acuity.mcp.wire.http.listener import Listener
 from acuity.mcp.wire.http.port import Port
 from acuity.mcp.wire.http.protocol import HttpProtocol
 from acuity.mcp.wire.http.request import Handler
-from acuity.mcp.wire.http.tls_listener import TlsListener
-from acuity.mcp.wire.listeners import BACKLOG, Address, bind, bound
+from acuity.mcp.wire.listeners import Address, bind, bound
 from acuity.mcp.wire.serving import IGNORED, Presence
 
 _FLUSH: Final = 0.5  # seconds for the last answers to be written
@@ -29,15 +29,15 @@ _CLOSING: Final = 1.0  # seconds for connections to go once their requests have 
 class HttpEndpoint:
     """A port that is being served."""
 
-    def __init__(self, address: Address, server: asyncio.Server | TlsListener, port: Port) -> None:
+    def __init__(self, address: Address, listener: Listener, port: Port) -> None:
         self.address = address  # with the port that was chosen
-        self._server = server
+        self._listener = listener
         self._port = port
         self._stopped: asyncio.Task[None] | None = None
 
     def close(self) -> None:
         """Take no more connections; those there are go on until they have had one more answer."""
-        self._server.close()
+        self._listener.close()
         for connection in self._port.connections:
             connection.wind_down()
 
@@ -61,8 +61,7 @@ class HttpEndpoint:
             connection.abort()
         with anyio.move_on_after(_CLOSING):
             await self._port.empty()
-        if isinstance(self._server, TlsListener):
-            await self._server.end()
+        await self._listener.end()
 
 
 def _is_post(connection: HttpProtocol) -> bool:
@@ -94,14 +93,7 @@ async def serve_http(
     listener = listener or bind(address)
     found = bound(listener)
     port = Port(handler, limits, presence, refused, admit, for_pages, proxies)
-    server: asyncio.Server | TlsListener
-    if tls is None:
-        server = await asyncio.get_running_loop().create_server(
-            lambda: HttpProtocol(port), sock=listener, backlog=BACKLOG
-        )
-    else:
-        server = TlsListener(listener, port, tls)
-    endpoint = HttpEndpoint(found, server, port)
+    endpoint = HttpEndpoint(found, Listener(listener, port, tls), port)
     try:
         yield endpoint
     finally:
