@@ -112,7 +112,9 @@ class Program:
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
-            if not select.select([self._told], [], [], timeout)[0]:
+            told = select.poll()  # select.select() takes no descriptor above 1023
+            told.register(self._told, select.POLLIN)
+            if not told.poll(None if timeout is None else timeout * 1000):
                 assert timeout is not None
                 raise subprocess.TimeoutExpired(self.args, timeout)
             self.returncode = json.loads(self._told.recv(_LONGEST))

@@ -107,13 +107,10 @@ class PatientClient(httpx2.AsyncClient):
 
 @asynccontextmanager
 async def http_client(
-    address: str | None = None, *, patient: bool = False, limit: int = 500, **headers: str
+    address: str | None = None, *, patient: bool = False, **headers: str
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client that comes from this address, such as 127.0.0.2, with these headers in every request.
-
-    `limit` is how many connections it has at most.
-    """
-    limits = httpx2.Limits(max_connections=limit)
+    """A client that comes from this address, such as 127.0.0.2, with these headers in every request."""
+    limits = httpx2.Limits(max_connections=500)
     transport = httpx2.AsyncHTTPTransport(local_address=address, limits=limits, trust_env=False)
     kind = PatientClient if patient else httpx2.AsyncClient
     async with kind(timeout=30, transport=transport, trust_env=False, headers=headers) as http:

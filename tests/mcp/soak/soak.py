@@ -148,6 +148,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Ground(Path(folder), ttl=_TTL) as ground:
         report = anyio.run(soak, ground, options.minutes * 60, options.seed)
+    print("\n".join(report.lines()), "\nthen bursts and rolled streams:", flush=True)
     tally = Tally()
     anyio.run(bursts, tally)
     anyio.run(rolled, tally)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import anyio
@@ -20,6 +20,7 @@ from soak_ground import Ground
 NOTES = 10_000  # notifications of one call
 SESSIONS = 1_000  # that are announced to at once
 STREAMS = 2_000  # that are open while both nodes are restarted
+_OF_A_CLIENT = 100  # streams
 _ANNOUNCEMENTS = 40  # of 4 kB each
 _SIZE = 4_000
 _LISTENERS = 200  # sessions that read while they are announced to; the others read later
@@ -42,8 +43,11 @@ async def rolled(tally: Tally, streams: int = STREAMS) -> None:
     """Restart both nodes, one after the other, behind nginx: clients come back when they are told to."""
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Ground(Path(folder), ttl=_TTL) as ground:
         token = f"Bearer {ground.tokens['soak']}"
-        async with http_client(patient=True, limit=2 * streams, Authorization=token) as http:
-            sessions = [await _begun(ground.url, http, tally) for _ in range(streams)]
+        async with AsyncExitStack() as stack:
+            sessions: list[RawSession] = []
+            while len(sessions) < streams:  # a client with thousands of connections is slow itself
+                http = await stack.enter_async_context(http_client(patient=True, Authorization=token))
+                sessions += [await _begun(ground.url, http, tally) for _ in range(_OF_A_CLIENT)]
             heard = Counter[str]()  # announcements, by session
             async with anyio.create_task_group() as tasks:
                 for session in sessions:

@@ -71,6 +71,7 @@ class Node:
             "session-ttl-seconds": f"{self._ground.ttl}",
             "max-sessions": "3000",
             "max-sessions-per-principal": "3000",
+            "max-connections": "3000",
             "max-connections-per-principal": "3000",
             "data": str(folder / f"data-{self.label}"),
             "grace": "5",
