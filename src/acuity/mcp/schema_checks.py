@@ -77,7 +77,8 @@ class SchemaCheck:
 
         jsonschema looks at the entries of a list before it counts them, and its messages have whole values.
         """
-        yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
+        if isinstance(arguments, dict):  # what a worker's tool returns may be anything
+            yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
         yield from self._validator.iter_errors(arguments)
 
     def _plain_fault(self, name: str, arguments: Mapping[str, Any]) -> Fault | None:

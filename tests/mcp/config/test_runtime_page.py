@@ -70,4 +70,4 @@ def test_every_reason_of_a_refusal_is_there() -> None:
     section = PAGE.split("Refusals are counted", 1)[1].split("Calls that are", 1)[0]
     told = set(re.findall(r"`(\w+)`", section))
     assert counted <= told
-    assert told - counted == {"http", "headers", "size", "slow", "connections", "header", "envelope"}
+    assert told - counted == {"http", "headers", "size", "connections", "header", "envelope"}

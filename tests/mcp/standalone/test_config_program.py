@@ -18,7 +18,7 @@ max_sessions = 1
 session_safe_seconds = 0
 
 [limits]
-rate = "3/hour"
+rate = "4/hour"
 
 [store]
 sessions = "sqlite:sessions.db"
