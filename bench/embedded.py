@@ -28,8 +28,8 @@ from typing import Any
 
 import acuity
 from acuity._native import Bridge
-from acuity.mcp.embedded.steering.bridge import BoundaryListener
-from acuity.mcp.embedded.steering.commands import Handoff
+from acuity.agents.embedded.steering.bridge import BoundaryListener
+from acuity.agents.embedded.steering.commands import Handoff
 from bridge import median_ns
 from clips import Clip, make_clip
 

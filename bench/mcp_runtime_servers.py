@@ -22,7 +22,7 @@ ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 def echo_tools(args: argparse.Namespace) -> list[Any]:
     import anyio
 
-    from acuity.mcp.catalog import Call, Tool
+    from longwire.product.catalog import Call, Tool
 
     def echo(call: Call) -> dict[str, Any]:
         return {"result": call.arguments["text"]}
@@ -47,20 +47,20 @@ def serve_acuity(args: argparse.Namespace) -> None:
     import uvloop
     from mcp.server.lowlevel import Server
 
-    from acuity.mcp.app import build_server
-    from acuity.mcp.asking import AskingRules
-    from acuity.mcp.calls import NamesBadParams
-    from acuity.mcp.catalog import Catalog
-    from acuity.mcp.endpoints import Http
-    from acuity.mcp.limits import CallLimits
-    from acuity.mcp.operations.metrics import Metrics
-    from acuity.mcp.operations.observe import Observer
-    from acuity.mcp.operations.tracing import trace_requests
-    from acuity.mcp.runtime.counters import RuntimeCounters
-    from acuity.mcp.runtime.workers.pool import WorkerPlan, WorkerPool
-    from acuity.mcp.settings import Settings
-    from acuity.mcp.standalone.serve import serve
-    from acuity.mcp.wire.listeners import LOOPBACK, Address
+    from longwire.product.app import build_server
+    from longwire.product.asking import AskingRules
+    from longwire.product.calls import NamesBadParams
+    from longwire.product.catalog import Catalog
+    from longwire.endpoints import Http
+    from longwire.guard.limits import CallLimits
+    from longwire.operations.metrics import Metrics
+    from longwire.operations.observe import Observer
+    from longwire.operations.tracing import trace_requests
+    from longwire.dispatch.counters import RuntimeCounters
+    from longwire.workers.pool import WorkerPlan, WorkerPool
+    from longwire.settings import Settings
+    from longwire.server.serve import serve
+    from longwire.wire.listeners import LOOPBACK, Address
 
     tools = echo_tools(args)
     settings = replace(
@@ -103,12 +103,12 @@ def serve_acuity(args: argparse.Namespace) -> None:
 
 
 def serve_worker(args: argparse.Namespace) -> None:
-    from acuity.mcp.app import build_server
-    from acuity.mcp.asking import AskingRules
-    from acuity.mcp.catalog import Catalog
-    from acuity.mcp.operations.tracing import trace_requests
-    from acuity.mcp.worker.run import run_worker
-    from acuity.mcp.worker.service import Introduction
+    from longwire.product.app import build_server
+    from longwire.product.asking import AskingRules
+    from longwire.product.catalog import Catalog
+    from longwire.operations.tracing import trace_requests
+    from longwire.worker.run import run_worker
+    from longwire.worker.service import Introduction
 
     server = build_server(
         Catalog(tools=echo_tools(args)), name="echo", version="1", asking=AskingRules(seals=False)

@@ -74,7 +74,7 @@ def test_jobs_and_every_public_name_are_there(packages: Path) -> None:
 import importlib, pkgutil, acuity
 from acuity import *
 for found in pkgutil.walk_packages(acuity.__path__, "acuity."):
-    if not found.name.startswith(("acuity.mcp", "acuity.worker")):
+    if not found.name.startswith(("acuity.agents", "longwire.worker")):
         importlib.import_module(found.name)
 """
     assert run(packages, code).stderr == ""

@@ -15,27 +15,9 @@ if _typing.TYPE_CHECKING:
     from acuity.comparison.call import compare
     from acuity.comparison.report import CompareReport
     from acuity.comparison.row import CompareRow
-    from acuity.errors import (
-        AcuityError,
-        BackendError,
-        ClosedError,
-        EmbeddedError,
-        FeatureError,
-        FeedingError,
-        FormatError,
-        InputError,
-        ModelError,
-        NoFramesError,
-        NotReady,
-        OutputError,
-        PairingError,
-        ResumeError,
-        ScoreError,
-        StrictError,
-        TruncatedError,
-    )
+    from acuity.errors import AcuityError, BackendError, ClosedError, EmbeddedError, FeatureError, FeedingError, FormatError, InputError, ModelError, NoFramesError, NotReady, OutputError, PairingError, ResumeError, ScoreError, StrictError, TruncatedError
     from acuity.frames.page_pictures import write_page
-    from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
+    from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
     from acuity.models import Model, ModelCollection, load_model
@@ -78,7 +60,7 @@ _HOMES: _typing.Final = {
         "TruncatedError",
     ),
     "acuity.frames.page_pictures": ("write_page",),
-    "acuity.mcp.embedded": ("EmbeddedConfig", "EmbeddedServer"),
+    "acuity.agents.embedded": ("EmbeddedConfig", "EmbeddedServer"),
     "acuity.measure": ("BoundarySnapshot", "FrameBoundary", "Measurement", "Results"),
     "acuity.measure.feed": ("feed",),
     "acuity.models": ("Model", "ModelCollection", "load_model"),

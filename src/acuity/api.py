@@ -21,7 +21,7 @@ from acuity.scoring.run import run_request
 from acuity.video.pairs.open_pair import Video
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded import EmbeddedServer
+    from acuity.agents.embedded import EmbeddedServer
     from acuity.measure import Measurement
     from acuity.scoring.watched import Watched
 
@@ -226,7 +226,7 @@ def score(
     with ExitStack() as stack:
 
         def attach(measurement: Measurement, watched: Watched) -> None:
-            from acuity.mcp.embedded import EmbeddedServer
+            from acuity.agents.embedded import EmbeddedServer
 
             assert start is not None
             server = stack.enter_context(EmbeddedServer(measurement, watched=watched))

@@ -10,7 +10,7 @@ import pytest
 
 from acuity.cli import main as acuity
 from acuity.cli import serve
-from acuity.mcp.config.keys import KEYS
+from longwire.config.keys import KEYS
 
 TOKEN = "correct-horse-battery"
 

@@ -304,7 +304,7 @@ NOT_FOR_RAW_VIDEO = (
     "numpy.random",
     "numpy.fft",
     "numpy.testing",
-    "acuity.mcp",
+    "acuity.agents",
     "acuity.jobs",
     "acuity.video.readers.y4m",
     "acuity.video.pairs.convert",

@@ -47,7 +47,7 @@ def test_the_document_has_every_case(capsys: Capture, command: str) -> None:
     only = ("--only", "two-connections", "--only", "ids")
     ran = run_acuity(capsys, "worker-check", "--command", command, *only, "--json")
     document = json.loads(ran.out)
-    assert document["schema"] == "acuity.worker_check/1"
+    assert document["schema"] == "longwire.worker_check/1"
     assert (ran.code, document["passed"]) == (0, 2)
     assert document["cases"][0]["requires"] == "A reply has the id of its request: same value, same type."
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from acuity.cli.serve import GROUPS
-from acuity.mcp.config.toml_file import parse_config
+from longwire.config.toml_file import parse_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "deploy"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from acuity.mcp.contract import writing
-from acuity.mcp.contract.check.probe import Probe
-from acuity.mcp.contract.check.run import CASES, check_worker
+from longwire.contract import writing
+from longwire.contract.check.probe import Probe
+from longwire.contract.check.run import CASES, check_worker
 from example_workers import COMMANDS, PATIENCE, listening, started
 
 _HANDSHAKE, _STATELESS = "2025-11-25", "2026-07-28"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acuity.mcp.contract.check.probe import Probe
+from longwire.contract.check.probe import Probe
 from example_workers import COMMANDS, WORKERS, started
 from test_example_contract import greeted, send_request, tool_call
 

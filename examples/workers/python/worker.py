@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from acuity.worker import App
+from longwire.worker import App
 
 app = App("example-python", "1.0")
 

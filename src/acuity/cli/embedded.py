@@ -19,7 +19,7 @@ from acuity.cli.getopt import UsageError
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.mcp.embedded import EmbeddedConfig, EmbeddedServer
+    from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
     from acuity.scoring.run import AttachCallback
     from acuity.scoring.watched import Watched
@@ -133,7 +133,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         return
     if wanted.stay_empty is not None and wanted.stay != FOREVER:
         raise UsageError("option --mcp-stay-empty is for --mcp-stay without SECONDS: add that")
-    from acuity.mcp import check_installed
+    from acuity.agents import check_installed
 
     check_installed()  # before a video is opened
     with ExitStack() as stack:
@@ -144,7 +144,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         servers: list[EmbeddedServer] = []
 
         def attach(measurement: Measurement, watched: Watched) -> None:
-            from acuity.mcp.embedded import EmbeddedServer
+            from acuity.agents.embedded import EmbeddedServer
 
             server = stack.enter_context(EmbeddedServer(measurement, config, watched=watched))
             servers.append(server)
@@ -192,8 +192,8 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
     steer. It is behind the #, which browsers send to nobody. A token that the user made is never printed.
     """
     from acuity.errors import EmbeddedError, SettingsError
-    from acuity.mcp.embedded import EmbeddedConfig
-    from acuity.mcp.wire.guard.tokens import EMBEDDED_VARIABLE, read_tokens
+    from acuity.agents.embedded import EmbeddedConfig
+    from longwire.guard.tokens import EMBEDDED_VARIABLE, read_tokens
 
     if wanted.sse is None and wanted.http is None and wanted.live is None:
         if wanted.token_file is not None:
@@ -214,7 +214,7 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
 
 def _stay(program: str, server: EmbeddedServer, wanted: Wanted) -> None:
     """Keep serving after the report is written; an interrupt only ends this wait."""
-    from acuity.mcp.embedded.presence import EMPTY
+    from acuity.agents.embedded.presence import EMPTY
 
     length, empty = wanted.stay, EMPTY if wanted.stay_empty is None else wanted.stay_empty
     ends = f"until the last agent has left, or none has come for {empty:g} seconds"
@@ -248,7 +248,7 @@ def _claimed() -> Iterator[tuple[int, int]]:
 
     Call this before any file is opened, which might get one of these numbers.
     """
-    from acuity.mcp.wire.descriptors import check_descriptor
+    from longwire.wire.descriptors import check_descriptor
 
     check_descriptor(FD_IN, "in", "start the command with it, as in 3< and 4>")
     check_descriptor(FD_OUT, "out", "start the command with it, as in 3< and 4>")

@@ -18,19 +18,7 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from acuity.cli.getopt import UsageError
-from acuity.errors import (
-    AcuityError,
-    BackendError,
-    EmbeddedError,
-    MissingExtra,
-    NameClashError,
-    NoFilterError,
-    NoFramesError,
-    OutputError,
-    SettingsError,
-    UnfitOptionError,
-    UnfitPictureError,
-)
+from acuity.errors import AcuityError, BackendError, EmbeddedError, MissingExtra, NameClashError, NoFilterError, NoFramesError, OutputError, SettingsError, UnfitOptionError, UnfitPictureError
 from acuity.text import one_line
 
 OK: Final = 0

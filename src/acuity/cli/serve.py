@@ -27,23 +27,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from acuity.cli.exits import guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import AcuityError, SettingsError
-from acuity.mcp import check_installed
-from acuity.mcp.config import check_report
-from acuity.mcp.config.effective import Effective, effective
-from acuity.mcp.config.key import Key, Problems
-from acuity.mcp.config.keys import GROUPS as KEY_GROUPS
-from acuity.mcp.config.keys import KEYS
-from acuity.mcp.wire.listeners import Address
+from acuity.agents import check_installed
+from longwire.config import check_report
+from longwire.config.effective import Effective, effective
+from longwire.config.key import Key, Problems
+from longwire.config.keys import GROUPS as KEY_GROUPS
+from longwire.config.keys import KEYS
+from longwire.wire.listeners import Address
 
 if TYPE_CHECKING:
     from acuity.cli.main import Parser
-    from acuity.mcp.endpoints import Endpoint
-    from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.wire.guard.access import Access
-    from acuity.mcp.wire.guard.grants import Scopes
-    from acuity.mcp.wire.guard.oauth.resource_server import ResourceServer
-    from acuity.mcp.wire.guard.tokens import TokenFile, TokenStore
-    from acuity.mcp.wire.http.tls import Certificate
+    from longwire.endpoints import Endpoint
+    from longwire.server.serve import ServeOptions
+    from longwire.guard.access import Access
+    from longwire.guard.grants import Scopes
+    from longwire.guard.oauth.resource_server import ResourceServer
+    from longwire.guard.tokens import TokenFile, TokenStore
+    from longwire.wire.http.tls import Certificate
 
 USAGE: Final = "[options]"  # there are dozens
 
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _check(arguments)
     problems = Problems()
     wanted = replace(options(values(arguments, problems), problems), again=partial(values, arguments))
-    from acuity.mcp.standalone.main import run as serve
+    from acuity.agents.standalone.main import run as serve
 
     return serve(wanted)
 
@@ -201,11 +201,11 @@ def _run_script(parser: Parser, argv: Sequence[str] | None) -> int:
 
 def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
     """What to serve; raises errors before anything is started, those in `problems` too."""
-    from acuity.mcp.endpoints import Stdio
-    from acuity.mcp.standalone.serve import ServeOptions
-    from acuity.mcp.standalone.start_checks import PORTS, blaming, check_start, start_warnings
-    from acuity.mcp.wire.guard.access import Access
-    from acuity.mcp.wire.guard.grants import Scopes
+    from longwire.endpoints import Stdio
+    from longwire.server.serve import ServeOptions
+    from longwire.server.start_checks import PORTS, blaming, check_start, start_warnings
+    from longwire.guard.access import Access
+    from longwire.guard.grants import Scopes
 
     problems = problems or Problems()
     scopes, access, certificate, operators = Scopes(), Access(), None, None
@@ -246,7 +246,7 @@ def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
 
 def _oversights(wanted: ServeOptions) -> list[str]:
     """What the server's log would say when it has its tools."""
-    from acuity.mcp.standalone.main import tool_names
+    from acuity.agents.standalone.main import tool_names
 
     named = wanted.named
     return list(named.oversights(tool_names(wanted.settings) if named else None))  # which takes a second
@@ -254,11 +254,11 @@ def _oversights(wanted: ServeOptions) -> list[str]:
 
 def _access(found: Effective, scopes: Scopes) -> Access:
     """Who may connect over HTTP."""
-    from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.guard.access import Access
-    from acuity.mcp.wire.guard.auth_hook import AuthHook, load_hook
-    from acuity.mcp.wire.guard.origins import Origins
-    from acuity.mcp.wire.guard.proxies import TrustedProxies
+    from longwire.server.start_checks import blaming
+    from longwire.guard.access import Access
+    from longwire.guard.auth_hook import AuthHook, load_hook
+    from longwire.guard.origins import Origins
+    from longwire.guard.proxies import TrustedProxies
 
     problems = Problems()
     hook, oauth, tokens = None, None, None
@@ -284,17 +284,17 @@ def _access(found: Effective, scopes: Scopes) -> Access:
 
 def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
     """The authorization server whose tokens are accepted."""
-    from acuity.mcp.standalone.start_checks import blaming
+    from longwire.server.start_checks import blaming
 
     names = ("issuer", "audience", "jwks", "resource")
     given = {name: found[f"auth.oauth_{name}"] for name in names}
     blamed = next((name for name, value in given.items() if value), None)
     if blamed is None:
         return None
-    from acuity.mcp.wire.guard.oauth.resource_server import resource_server
+    from longwire.guard.oauth.resource_server import resource_server
 
     if given["jwks"] is not None:
-        from acuity.mcp.wire.guard.oauth.key_sources import key_source
+        from longwire.guard.oauth.key_sources import key_source
 
         with blaming(found, "auth.oauth_jwks"):
             key_source(given["jwks"])
@@ -303,8 +303,8 @@ def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
 
 
 def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
-    from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.guard.tokens import TokenFile, Tokens, parse_tokens
+    from longwire.server.start_checks import blaming
+    from longwire.guard.tokens import TokenFile, Tokens, parse_tokens
 
     if (path := found["auth.token_file"]) is not None:
         with blaming(found, "auth.token_file"):
@@ -318,8 +318,8 @@ def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
 
 def _operators(found: Effective, clients: TokenStore) -> TokenFile | None:
     """The tokens of operators; None: one is made when the server starts."""
-    from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.guard.tokens import TokenFile
+    from longwire.server.start_checks import blaming
+    from longwire.guard.tokens import TokenFile
 
     if (path := found["admin.token_file"]) is None:
         return None
@@ -331,7 +331,7 @@ def _operators(found: Effective, clients: TokenStore) -> TokenFile | None:
 
 
 def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:
-    from acuity.mcp.endpoints import Http, Peers, Stdio, Uds
+    from longwire.endpoints import Http, Peers, Stdio, Uds
 
     endpoints: list[Endpoint] = []
     if found["server.uds"] is not None:
@@ -348,8 +348,8 @@ def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoi
 
 
 def _certificate(found: Effective) -> Certificate | None:
-    from acuity.mcp.standalone.start_checks import blaming
-    from acuity.mcp.wire.http.tls import Certificate
+    from longwire.server.start_checks import blaming
+    from longwire.wire.http.tls import Certificate
 
     certificate, key = found["server.tls_certificate"], found["server.tls_key"]
     if certificate is not None:

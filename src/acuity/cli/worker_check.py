@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Final
 from acuity.cli.exits import FAILED, OK
 from acuity.cli.getopt import UsageError
 from acuity.cli.style import Style, count, wrapped_columns
-from acuity.mcp import check_installed
+from acuity.agents import check_installed
 
 if TYPE_CHECKING:
-    from acuity.mcp.contract.check.run import CaseReport
+    from longwire.contract.check.run import CaseReport
 
 USAGE: Final = "[SOCKET] [--command COMMAND] [--only CASE] [--json]"
 _LEAST: Final = 30  # columns for a sentence beside the names; in fewer it is below them
@@ -48,10 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     check_installed()
-    from acuity.mcp.contract.check.run import CASES, document
+    from longwire.contract.check.run import CASES, document
 
     if arguments.schemas:
-        from acuity.mcp.contract.reference import bundle_text
+        from longwire.contract.reference import bundle_text
 
         print(bundle_text(), end="")
         return OK
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _checked(arguments: argparse.Namespace, tell: Callable[[CaseReport], None]) -> list[CaseReport]:
-    from acuity.mcp.contract.check.run import check_worker, started
+    from longwire.contract.check.run import check_worker, started
 
     with tempfile.TemporaryDirectory(prefix="acuity-") as folder:
         path = Path(arguments.socket or Path(folder) / "worker.sock")
@@ -98,7 +98,7 @@ def _words(command: str) -> list[str]:
 
 
 def _printer(style: Style) -> Callable[[CaseReport], None]:
-    from acuity.mcp.contract.check.run import CASES
+    from longwire.contract.check.run import CASES
 
     width = max(len(case.name) for case in CASES)
     beside = len(f"  {'':7}  {'':{width}}  ")

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from acuity.devices import open_backend
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
-from acuity.tune.request import (
-    CompareRequest,
-    LadderRequest,
-    PerShotRequest,
-    SearchRequest,
-    TuneRequest,
-)
+from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.values import qualities, scores, sizes
 
 if TYPE_CHECKING:

@@ -1,0 +1,197 @@
+"""What operators can do: end a session, drain or restart a worker. Each is a line in a table, and audited."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
+
+from longwire.foreign_json import parse_strictly
+from longwire.admin.answers import AdminRefusal, answer, refuse
+from longwire.admin.audit import Audit, Outcome
+from longwire.admin.sessions_view import beginning
+from longwire.admin.sources import Sources
+from longwire.cluster.places import ClusterUnavailable
+from longwire.workers.status import Workers
+from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.tasks import Tasks
+from longwire.text import quoted, shown_id
+
+logger: Final = logging.getLogger(__name__)
+
+_LONGEST_BODY: Final = 4096  # bytes
+_LOOK: Final = 2.0  # seconds to ask Redis which node has a session
+_LONGEST_TARGET: Final = 128  # characters
+
+
+class Done(NamedTuple):
+    """What was done, and to what."""
+
+    target: str
+    said: str  # one sentence
+
+
+class OperatorAction(NamedTuple):
+    """One kind of action: how it is named, what it is done to, and how."""
+
+    name: str
+    field: str  # of the body, which names the target
+    run: Callable[[Sources, str], Done]  # raises AdminRefusal
+    elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]] | None = (
+        None  # where an unknown one is
+    )
+
+
+def _kick(sources: Sources, given: str) -> Done:
+    begin = beginning(given)
+    found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
+    if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
+        raise AdminRefusal(400, f"session_id is {quoted(given)}: use as many characters as are shown")
+    shown = quoted(_shown(given))  # it may be of another node, and alive
+    if not found:
+        raise AdminRefusal(404, f"no session of this server begins with {shown}: it may have ended")
+    if len(found) > 1:
+        raise AdminRefusal(409, f"{len(found)} sessions begin with {shown}: name the whole id")
+    [session] = found
+    calls, streams = session.calls, session.open_gets
+    session.end("kicked")
+    ended = f"{_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
+    return Done(shown_id(session.id), f"ended the session with {ended}")
+
+
+async def _elsewhere(sources: Sources, given: str) -> AdminRefusal | None:
+    """Which other node has a session; None: this server is alone, or nobody knows."""
+    nodes, begin = sources.nodes, beginning(given)
+    if nodes is None or sources.runtime is None:
+        return None
+    try:
+        async with asyncio.timeout(_LOOK):
+            ownership = sources.runtime.ownership
+            place = None if ownership is None else await ownership.find(begin)
+            if place is not None and place.alive and place.node != nodes.label:
+                return _at(begin, place.node, place.address)
+            label = begin.partition("-")[0]  # where it began, and mostly still is
+            for node in await nodes.statuses():
+                if node.label == label != nodes.label and node.alive:
+                    return _at(begin, node.label, node.address)
+    except (ClusterUnavailable, TimeoutError):
+        return AdminRefusal(
+            503, f"{nodes.problem or 'Redis does not answer'}: which node has it can't be asked"
+        )
+    return None
+
+
+def _at(begin: str, node: str, address: str) -> AdminRefusal:
+    shown = quoted(shown_id(begin))
+    return AdminRefusal(404, f"{shown} is a session of the node '{node}' at {address}: end it there")
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _drain(sources: Sources, worker_id: str) -> Done:
+    workers = _workers(sources)
+    if not workers.drain(worker_id):
+        raise _not_done(workers, worker_id)
+    return Done(worker_id, "the worker finishes what it runs, and another takes its place")
+
+
+def _restart(sources: Sources, worker_id: str) -> Done:
+    workers = _workers(sources)
+    restart: Callable[[str], bool] | None = getattr(workers, "restart", None)
+    if restart is None:
+        raise AdminRefusal(409, "workers of this server can't be restarted at once: drain them instead")
+    if not restart(worker_id):
+        raise _not_done(workers, worker_id)
+    return Done(worker_id, "the worker was ended, and is started again")
+
+
+def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
+    """Why nothing was done to a worker."""
+    for status in workers.statuses():
+        if status.id == worker_id:
+            return AdminRefusal(409, f"the worker {worker_id} is {status.state}: wait until it is ready")
+    return AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
+
+
+def _workers(sources: Sources) -> Workers:
+    if sources.workers is None:
+        raise AdminRefusal(409, "this server has no method workers: start it with --method-workers")
+    return sources.workers
+
+
+ACTIONS: Final[dict[str, OperatorAction]] = {
+    "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick, _elsewhere),
+    "/admin/workers/drain": OperatorAction("drain", "worker", _drain),
+    "/admin/workers/restart": OperatorAction("restart", "worker", _restart),
+}
+
+
+def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: Tasks) -> Handler:
+    """The handler of an action's path. Whatever becomes of it is audited."""
+
+    def handle(request: Request, responder: Responder) -> None:
+        given, refusal = "", None
+        outcome: Outcome = "done"
+        try:
+            given = _target(request, action.field)
+            target, said = action.run(sources, given)
+        except AdminRefusal as problem:
+            if problem.status == 404 and action.elsewhere is not None and sources.nodes is not None:
+                tasks.spawn(look(action.elsewhere, problem, given, request, responder))
+                return
+            outcome, target, said, refusal = "refused", _shown(given), str(problem), problem
+        except Exception:
+            logger.exception("the action %s failed", action.name, extra={"event": "admin_failed"})
+            outcome, target, said = "failed", _shown(given), "the server failed at it: see its log"
+            refusal = AdminRefusal(500, said)
+        over(request, target, outcome, said)
+        if refusal is not None:
+            refuse(responder, refusal)
+        else:
+            answer(responder, {"ok": True, "action": action.name, "target": target, "said": said})
+
+    async def look(
+        elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]],
+        problem: AdminRefusal,
+        given: str,
+        request: Request,
+        responder: Responder,
+    ) -> None:
+        refusal = await elsewhere(sources, given) or problem
+        over(request, _shown(given), "refused", str(refusal))
+        if not responder.gone:
+            refuse(responder, refusal)
+
+    def over(request: Request, target: str, outcome: Outcome, said: str) -> None:
+        who = request.principal.key.removeprefix("token:")
+        audit.record(who, request.address, action.name, target, outcome, said)
+
+    return handle
+
+
+def _shown(given: str) -> str:
+    """A target that nothing was done to: it may be most of a session's id."""
+    return shown_id(beginning(given))
+
+
+def _target(request: Request, field: str) -> str:
+    """The target that the body names: {"session_id": "…"}. Raises AdminRefusal."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # what a form of a foreign page can't send without asking first
+        raise AdminRefusal(415, f"the body is {quoted(kind)}: send application/json")
+    if len(request.body) > _LONGEST_BODY:
+        raise AdminRefusal(413, f"the body has {len(request.body)} bytes, {_LONGEST_BODY} are the most")
+    try:
+        body = parse_strictly(request.body)
+    except ValueError:
+        sentence = f'the body is no JSON in UTF-8 with each field once: send {{"{field}": "…"}}'
+        raise AdminRefusal(400, sentence) from None
+    if not isinstance(body, dict) or set(body) != {field}:
+        raise AdminRefusal(400, f'the body has other fields than {field}: send {{"{field}": "…"}}')
+    target = body[field]
+    if not isinstance(target, str) or not 0 < len(target) <= _LONGEST_TARGET or not target.isprintable():
+        raise AdminRefusal(400, f"{field} is {quoted(target)}: use 1 to {_LONGEST_TARGET} characters")
+    return target

@@ -1,0 +1,127 @@
+"""The server as a whole as operators see it: figures, limits, workers, nodes and latencies."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from acuity import __version__
+from longwire.admin.answers import Document
+from longwire.admin.sessions_view import limits_of_sessions, totals
+from longwire.admin.sources import Sources
+from longwire.operations.latencies import Latencies, quantile
+from longwire.operations.runtime_figures import plain_counts
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.settings import Settings
+
+# Requests to clients that lack the capability, under the names of the runtime's plan.
+_SAMPLING: Final = {
+    "warned": "mcp_sampling_capability_warnings_total",
+    "dropped": "mcp_sampling_capability_dropped_total",
+    "refused": "mcp_sampling_capability_errors_total",
+}
+
+
+def runtime_document(sources: Sources) -> Document:
+    """The document of GET /admin/runtime."""
+    now = sources.clock()
+    runtime = sources.runtime
+    all_sessions = totals(() if runtime is None else runtime.sessions)
+    counters = RuntimeCounters() if runtime is None else runtime.counters
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "at_unix": round(now, 3),
+        "started_at_unix": round(sources.started, 3),
+        "uptime_seconds": round(now - sources.started, 3),
+        "ready": sources.ready(),
+        "mcp_enabled": runtime is not None,
+        "active_mcp_sessions": all_sessions.sessions,
+        "open_streams": all_sessions.streams,
+        "open_get_streams": all_sessions.gets,
+        "open_subscriptions": sources.limits.subscriptions,
+        "pending_messages": all_sessions.pending,
+        "pending_bytes": all_sessions.pending_bytes,
+        "connections": len(sources.metrics.connections),
+        "requests_in_flight": sources.limits.in_flight,
+        "tool_calls_in_flight": sources.metrics.in_flight,
+        "limits": _limits(sources.settings),
+        "stats": _stats(counters),
+        "refused": dict(sorted(counters.refused.items())),
+        "client_requests": _client_requests(counters.client_requests),
+        "forwards_failed": dict(sorted(counters.forwards_failed.items())),
+        "worker_events": dict(sorted(counters.worker_events.items())),
+        "worker_failures": dict(sorted(counters.worker_failures.items())),
+        "jobs": asdict(sources.jobs.stats()),
+        "workers": workers_document(sources),
+        "errors_total": sources.metrics.errors,
+        "latency": _latencies(sources.metrics.call_seconds, sources.metrics.outcomes()),
+        "methods": _latencies(sources.metrics.request_seconds),
+    }
+
+
+def workers_document(sources: Sources) -> Document:
+    """The document of GET /admin/workers: the method workers behind the contract."""
+    workers = sources.workers
+    if workers is None:
+        return {"enabled": False, "queued": 0, "can_restart": False, "workers": []}
+    return {
+        "enabled": True,
+        "queued": workers.queued,
+        "can_restart": callable(getattr(workers, "restart", None)),
+        "workers": [asdict(status) for status in workers.statuses()],
+    }
+
+
+def _limits(settings: Settings) -> Document:
+    return limits_of_sessions(settings) | {
+        "max_connections": settings.connections,
+        "max_calls": settings.calls,
+        "max_calls_per_client": settings.calls_each,
+        "max_subscriptions": settings.streams,
+        "max_message_bytes": settings.body,
+        "jobs_at_once": settings.workers,
+        "jobs_queued": settings.queue,
+        "store": settings.store.partition(":")[0] if settings.cluster_redis is None else "redis",
+    }
+
+
+def _stats(counters: RuntimeCounters) -> Document:
+    found: Document = {f"{name}_total": count for name, count in plain_counts(counters)}
+    for outcome, name in _SAMPLING.items():
+        found[name] = counters.client_requests["sampling", outcome]
+    return found
+
+
+def _client_requests(counted: Counter[tuple[str, str]]) -> Document:
+    """Requests to clients: the count by outcome of each kind."""
+    found: dict[str, dict[str, int]] = {}
+    for (kind, outcome), count in sorted(counted.items()):
+        found.setdefault(kind, {})[outcome] = count
+    return found
+
+
+def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] | None = None) -> Document:
+    """Latencies of those that were called: counts between the bounds, and quantiles of the last calls."""
+    rows = {}
+    for name, figures in latencies.figures().items():
+        rows[name] = {
+            "count": figures.count,
+            "sum_ms": round(1000 * figures.seconds, 3),
+            **quantiles(figures.window),
+            "counts": list(figures.counts),
+        }
+        if outcomes is not None:
+            rows[name]["outcomes"] = dict(outcomes.get(name, {}))
+    bounds = [1000 * bound for bound in latencies.bounds]
+    return {"bounds_ms": bounds, "all": quantiles(latencies.newest()), "rows": rows}
+
+
+def quantiles(ordered: Sequence[float]) -> Document:
+    """The quantiles of so many last calls; exact, since each is the time of one of them."""
+    found = {f"p{round(100 * share)}_ms": quantile(ordered, share) for share in (0.5, 0.95, 0.99)}
+    rounded = {name: None if value is None else round(1000 * value, 3) for name, value in found.items()}
+    return {**rounded, "window_calls": len(ordered)}

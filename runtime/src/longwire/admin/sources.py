@@ -1,0 +1,72 @@
+"""What the operator's view reads and acts on: the parts of one running server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from acuity.jobs.job import Job, JobsStats, Status
+from longwire.guard.limits import CallLimits
+from longwire.operations.metrics import Metrics
+from longwire.cluster.nodes import NodeStatus
+from longwire.dispatch.http_runtime import HttpRuntime
+from longwire.workers.status import Workers
+from longwire.settings import Settings
+
+
+class ListedJobs(Protocol):
+    """The part of the job service that operators see."""
+
+    def stats(self) -> JobsStats: ...
+
+    async def list(
+        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
+    ) -> tuple[list[Job], bool]: ...
+
+
+class ListedNodes(Protocol):
+    """The part of a cluster that operators see."""
+
+    @property
+    def label(self) -> str:
+        """Of this node."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why it can't be known which nodes live, for operators; None: it can."""
+        ...
+
+    async def statuses(self) -> list[NodeStatus]:
+        """All nodes; raises ClusterUnavailable."""
+        ...
+
+
+@dataclass(slots=True)
+class Sources:
+    """One running server. What it has not is None, as its runtime is before it listens."""
+
+    settings: Settings
+    metrics: Metrics
+    limits: CallLimits
+    jobs: ListedJobs
+    ready: Callable[[], bool] = lambda: True
+    runtime: HttpRuntime | None = None
+    clock: Callable[[], float] = time.time
+    started: float = field(default_factory=time.time)  # seconds since 1970
+
+    def use(self, settings: Settings) -> None:
+        """Show other settings, which were read again."""
+        self.settings = settings
+
+    @property
+    def workers(self) -> Workers | None:
+        """Those that run the methods, if not this process."""
+        return None if self.runtime is None else self.runtime.workers
+
+    @property
+    def nodes(self) -> ListedNodes | None:
+        """The cluster, if this server is in one."""
+        return None if self.runtime is None else self.runtime.nodes

@@ -1,0 +1,102 @@
+"""The settings of one node of a cluster, checked: nothing is connected or opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from longwire.errors import SettingsError
+from longwire.cluster.redis_address import RedisAddress
+from longwire.cluster.redis_link import check_label, check_prefix
+from longwire.cluster.shared_secret import ClusterKeys, read_secret
+from longwire.settings import Settings
+from longwire.text import quoted
+
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """What a node needs to know of its cluster."""
+
+    redis: str = field(repr=False)  # a URL, which may have a password in it
+    node: str  # this node's label
+    address: str  # http://HOST:PORT, where other nodes reach it
+    keys: ClusterKeys
+    prefix: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> ClusterSettings | None:
+        """Those of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
+        if settings.cluster_redis is None:
+            return None
+        for name, check in CHECKS.items():
+            check(getattr(settings, f"cluster_{name}"))
+        assert settings.cluster_node is not None
+        assert settings.cluster_address is not None
+        assert settings.cluster_secret_file is not None
+        return cls(
+            settings.cluster_redis,
+            settings.cluster_node,
+            settings.cluster_address,
+            ClusterKeys.of(read_secret(settings.cluster_secret_file)),
+            settings.cluster_prefix,
+        )
+
+
+def check_address(address: str) -> None:
+    """Raise SettingsError for an address that other nodes can't reach."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), None, None
+    plain = parts.scheme == "http" and not (parts.path.strip("/") or parts.query or parts.fragment)
+    if not plain or "@" in parts.netloc or not host or not port or not _HOST.fullmatch(host):
+        raise SettingsError(f"{quoted(address)} is no address of a node: write http://HOST:PORT")
+    if address.endswith("/"):
+        raise SettingsError(f"{quoted(address)} ends with a slash: leave it out")
+    try:
+        anywhere = ip_address(host).is_unspecified
+    except ValueError:
+        anywhere = False
+    if anywhere:
+        raise SettingsError(f"{quoted(address)} is where a port listens, not where it is: name this machine")
+
+
+def _check_node(label: str | None) -> None:
+    if label is None:
+        raise SettingsError("a node of a cluster has a label of its own, such as n1: set [cluster] node")
+    check_label(label)
+
+
+def _check_address(address: str | None) -> None:
+    if address is None:
+        raise SettingsError(
+            "the other nodes have to know where this one is: set [cluster] address to http://HOST:PORT"
+        )
+    check_address(address)
+
+
+def _check_secret(path: Path | None) -> None:
+    if path is None:
+        raise SettingsError(
+            "the nodes of a cluster share a secret: write one with 'openssl rand -hex 32' to a file, "
+            "and set [cluster] secret_file"
+        )
+    read_secret(path)
+
+
+# By the name of the key. The checks raise SettingsError.
+CHECKS: Final[dict[str, Callable[[Any], object]]] = {
+    "redis": RedisAddress,
+    "node": _check_node,
+    "address": _check_address,
+    "secret_file": _check_secret,
+    "prefix": check_prefix,
+}

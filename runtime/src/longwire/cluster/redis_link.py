@@ -1,0 +1,359 @@
+"""The connection to Redis or Valkey that all parts of a node share. Every call is bounded in time.
+
+Nothing has to be done when Redis goes away: calls fail at once or after half a second, `healthy` says so,
+and a heartbeat finds out when it is back. Other nodes' clocks don't matter: `now()` is Redis's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+from longwire.errors import SettingsError
+from longwire.cluster.places import ClusterUnavailable
+from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
+from longwire.cluster.redis_messages import RedisMessages
+
+logger: Final = logging.getLogger(__name__)
+
+Argument: TypeAlias = str | bytes | int | float
+
+PREFIX: Final = "acuity"
+LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
+
+_BEAT: Final = 0.5  # seconds between two looks at Redis
+_PARTS: Final = 5  # in which the time of a call is counted
+_MOST_LATE: Final = 20  # parts that ended late, after which each counts
+_QUEUE: Final = 10  # times as long as for an answer is waited for a connection while Redis answers
+_SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses, or that got no connection
+_REACH: Final = "start it, or correct its address"
+_SILENT: Final = "the nodes' shared store doesn't answer: try again in a few seconds"
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
+
+
+class RedisLink:
+    """Commands, messages and the clock of one Redis server. For one event loop."""
+
+    def __init__(self, url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT) -> None:
+        """Check the settings; raises SettingsError, or MissingExtra. `open()` connects."""
+        self.node = check_label(node)  # this node's label
+        self._prefix = check_prefix(prefix)
+        self.address = RedisAddress(url, wait=wait)
+        self.failures = 0  # calls that Redis did not answer, since the start
+        self.returns = 0  # how often it came back
+        self.back_since = 0.0  # the loop's time since which Redis answers
+        self.run_id = ""  # of Redis's process: another one may have forgotten the last moments
+        self.is_sharded = False  # it is one of several servers that share keys
+        self.problem = ""  # why the last call failed that did
+        self._wait = wait
+        self._client = self.address.client()
+        self._messages = RedisMessages(self._client)
+        self._healthy: bool | None = None  # None: nothing is known yet
+        self._offset = time.time() - time.monotonic()  # until Redis has told its time
+        self._shas: dict[str, str] = {}
+        self._beat: asyncio.Task[None] | None = None
+        self._turns = asyncio.Semaphore(MOST_CONNECTIONS - 1)  # one is that of messages
+        self._refused = self._crowded = -_SILENCE  # when that was last told
+        self._denied = False  # for lack of the right password
+        self._on_back: list[Callable[[], None]] = []
+
+    async def open(self) -> None:
+        """Connect, and watch over the connection from then on. Redis may be gone: see `healthy`."""
+        await self._look()
+        loop = asyncio.get_running_loop()
+        self._beat = loop.create_task(self._watch(), name="redis heartbeat")
+        self._messages.start()
+
+    async def close(self) -> None:
+        """End all connections. May be called again."""
+        while self._beat is not None and not self._beat.done():
+            self._beat.cancel()  # again and again: redis-py swallows one that comes while it connects
+            await asyncio.wait([self._beat], timeout=_BEAT / 5)
+        await self._messages.close()
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._client.aclose()
+                await self._client.connection_pool.disconnect()
+        except Exception:
+            logger.debug("a connection to Redis did not end properly", exc_info=True)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the last command was answered."""
+        return bool(self._healthy)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the problem of a server that could not be used at the start."""
+        return "correct the user or the password in its address" if self._denied else _REACH
+
+    def key(self, *parts: str) -> str:
+        """A key in this cluster's own name space."""
+        return ":".join((self._prefix, *parts))
+
+    def now(self) -> float:
+        """Redis's clock, in seconds since 1970: the one that all nodes share."""
+        return time.monotonic() + self._offset
+
+    def on_back(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called when Redis is back or was restarted; returns the undo."""
+        self._on_back.append(callback)
+        return lambda: self._on_back.remove(callback)
+
+    # ---- commands -----------------------------------------------------------------------------------
+
+    async def call(self, *command: Argument, within: float | None = None) -> Any:
+        """The answer to a command, as redis-py gives it; raises ClusterUnavailable."""
+        is_proof = command[0] != "PUBLISH"
+        return await self._bounded(lambda: self._run(*command), within, is_proof=is_proof)
+
+    async def calls(
+        self, commands: Sequence[Sequence[Argument]], *, within: float | None = None
+    ) -> list[Any]:
+        """The answers to several commands sent in one go, no transaction; raises ClusterUnavailable."""
+
+        async def run() -> list[Any]:
+            pipeline = self._client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute()
+            return answers
+
+        return list(await self._bounded(run, within))
+
+    async def script(
+        self,
+        source: str,
+        keys: Sequence[str],
+        arguments: Sequence[Argument],
+        *,
+        within: float | None = None,
+    ) -> Any:
+        """The answer of a Lua script; raises ClusterUnavailable."""
+        from redis.exceptions import NoScriptError
+
+        sha = self._shas.get(source)
+        if sha is None:
+            sha = self._shas[source] = hashlib.sha1(source.encode()).hexdigest()
+
+        async def run() -> Any:
+            try:
+                return await self._run("EVALSHA", sha, len(keys), *keys, *arguments)
+            except NoScriptError:  # Redis was restarted, or never had it
+                return await self._run("EVAL", source, len(keys), *keys, *arguments)
+
+        return await self._bounded(run, within)
+
+    async def _run(self, *command: Argument) -> Any:
+        return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    async def _bounded(self, run: Callable[[], Any], within: float | None, *, is_proof: bool = True) -> Any:
+        """What `run` returns. Not all proves that Redis is back: it publishes while it loads its data."""
+        from redis import exceptions
+
+        has_turn, returns, healthy = False, self.returns, self.healthy
+        try:
+            async with asyncio.timeout(None) as limit:
+                clock = _Clock(limit, self._wait * (_QUEUE if healthy else 1))
+                try:
+                    async with self._turns:
+                        if healthy and (not self.healthy or self.returns > returns):
+                            raise ClusterUnavailable(_SILENT)  # it went away meanwhile
+                        has_turn = True
+                        clock.stop()
+                        clock = _Clock(limit, within or self._wait)
+                        answer = await run()
+                finally:
+                    clock.stop()
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+            if not has_turn:
+                raise self._crowd() from error
+            self._gone(error)
+            # Others that wait in the pool may be as dead, and each would cost a call.
+            await self._client.connection_pool.disconnect(inuse_connections=False)
+            raise ClusterUnavailable(_SILENT) from error
+        except exceptions.RedisError as error:  # it answers, but not to this
+            self._refuse(error)
+            if isinstance(
+                error, exceptions.ReadOnlyError
+            ):  # it is a replica now: the address may lead elsewhere
+                await self._client.connection_pool.disconnect()
+            raise ClusterUnavailable(
+                "the nodes' shared store refuses to work: try again in a few seconds"
+            ) from error
+        if is_proof:
+            self._back()
+        return answer
+
+    # ---- messages -----------------------------------------------------------------------------------
+
+    def publish(self, channel: str, payload: bytes) -> None:
+        """Send a message to the subscribers on all nodes, if Redis answers; nothing waits."""
+        self._messages.publish(self.key("channel", channel), payload, self.call)
+
+    def subscribe(self, channel: str, callback: Callable[[bytes], None]) -> Callable[[], None]:
+        """Have a function called for each message from then on, also after reconnecting; returns the undo.
+
+        What is published while there is no connection doesn't arrive.
+        """
+        return self._messages.subscribe(self.key("channel", channel), callback)
+
+    # ---- health -------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            try:
+                await self._look()
+            except Exception:  # or nobody would notice when Redis is back
+                logger.exception("the look at Redis failed")
+
+    async def _look(self) -> None:
+        """See whether Redis answers, which process of it, and what time it has."""
+        began = time.monotonic()
+        try:
+            # While it loads its data Redis answers the others, and refuses PING like all that is of use.
+            _, (seconds, micros), info = await self.calls([("PING",), ("TIME",), ("INFO", "server")])
+        except ClusterUnavailable:
+            return
+        took = time.monotonic() - began
+        self._offset = seconds + micros / 1e6 - (began + took / 2)
+        self.is_sharded = info.get("redis_mode") == "cluster"
+        was, self.run_id = self.run_id, str(info.get("run_id", ""))
+        if was and was != self.run_id:
+            self._tell()
+
+    def _gone(self, error: Exception) -> None:
+        self.failures += 1
+        self.problem = str(error) or type(error).__name__
+        self._denied = _is_denied(error)
+        before, self._healthy = self._healthy, False
+        if before:  # at the start, whoever opens it says what is wrong
+            logger.warning(
+                "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
+                self.address,
+                self.problem,
+                extra={"event": "redis_gone"},
+            )
+
+    def _back(self) -> None:
+        if self._healthy:
+            return
+        first, self._healthy = self._healthy is None, True
+        self.back_since = time.monotonic()
+        if not first:
+            self.returns += 1
+            logger.info("Redis at %s answers again", self.address, extra={"event": "redis_back"})
+            self._tell()
+
+    def _refuse(self, error: Exception) -> None:
+        self.failures += 1
+        self.problem = str(error)
+        self._denied = _is_denied(error)
+        if self._healthy is None:
+            return
+        if time.monotonic() - self._refused >= _SILENCE:
+            self._refused = time.monotonic()
+            logger.warning(
+                "Redis at %s refuses a command: %s", self.address, error, extra={"event": "redis_refused"}
+            )
+
+    def _crowd(self) -> ClusterUnavailable:
+        """Count a command that got no connection, which says nothing about Redis."""
+        self.failures += 1
+        if not self.healthy:
+            return ClusterUnavailable(_SILENT)
+        if time.monotonic() - self._crowded >= _SILENCE:
+            self._crowded = time.monotonic()
+            logger.warning(
+                "more commands for Redis at %s wait than this node's %d connections send: start another node",
+                self.address,
+                MOST_CONNECTIONS,
+                extra={"event": "redis_crowded"},
+            )
+        return ClusterUnavailable(
+            "this node has too much to ask of the nodes' shared store: try again in a few seconds"
+        )
+
+    def _tell(self) -> None:
+        for callback in list(self._on_back):
+            try:
+                callback()
+            except Exception:
+                logger.exception("a callback of the connection to Redis failed")
+
+
+class _Clock:
+    """Ends a wait after some seconds in which this process ran.
+
+    A process that stood still, on a machine that is busy or was suspended, finds its timer due before it sees
+    the answer that has come meanwhile: Redis is not to blame. So time is counted in parts, and one that ended
+    late counts as none.
+    """
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._part = seconds / _PARTS
+        self._left = _PARTS
+        self._late = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._due = self._loop.time() + self._part
+        self._timer = self._loop.call_at(self._due, self._count)
+
+    def _count(self) -> None:
+        if self._loop.time() - self._due > self._part and self._late < _MOST_LATE:
+            self._late += 1
+        else:
+            self._left -= 1
+        if self._left:
+            self._start()
+        else:
+            self._limit.reschedule(self._loop.time())
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+
+def _is_denied(error: Exception) -> bool:
+    """Whether Redis wants another user or password."""
+    from redis import exceptions
+
+    return isinstance(error, exceptions.AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS"))
+
+
+@asynccontextmanager
+async def open_redis(
+    url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT
+) -> AsyncIterator[RedisLink]:
+    """A connection while the block lasts; raises SettingsError, or MissingExtra."""
+    link = RedisLink(url, node, prefix=prefix, wait=wait)
+    await link.open()
+    try:
+        yield link
+    finally:
+        await link.close()
+
+
+def check_label(node: str) -> str:
+    """The label of a node, checked; raises SettingsError."""
+    if not LABEL.fullmatch(node):
+        raise SettingsError(f"the node's label '{node[:32]}' can't begin ids: write 1 to 16 of a-z and 0-9")
+    return node
+
+
+def check_prefix(prefix: str) -> str:
+    """What keys begin with, checked; raises SettingsError."""
+    if not _NAME.fullmatch(prefix):
+        raise SettingsError(
+            f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . -"
+        )
+    return prefix

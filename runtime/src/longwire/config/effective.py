@@ -1,0 +1,142 @@
+"""The values that count: of an option, else of a variable, else of the file, else the default."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from longwire.errors import SettingsError
+from longwire.config.key import Key, Problems, unread
+from longwire.config.keys import KEYS
+from longwire.config.toml_file import ConfigFile, read_config
+from longwire.settings import Settings
+
+CONFIG_VARIABLE: Final = "ACUITY_CONFIG"
+_PREFIXES: Final = ("ACUITY_", "VMAF_")
+_NEAR: Final = 0.88  # of difflib: a letter or two in a name of this length
+
+SourceKind: TypeAlias = Literal["flag", "variable", "file", "default"]
+
+
+class Source(NamedTuple):
+    """Where a value comes from."""
+
+    kind: SourceKind
+    name: str = ""  # of the option, the variable or the file
+    line: int | None = None  # in the file, where it is plain to see
+
+    @property
+    def place(self) -> str:
+        """The option, the variable, or the file with the line."""
+        return f"{self.name}, line {self.line}" if self.line else self.name
+
+    def __str__(self) -> str:
+        return f"variable {self.name}" if self.kind == "variable" else self.name or self.kind
+
+
+class Value(NamedTuple):
+    """A value and where it comes from: one source, or several that add up."""
+
+    value: Any
+    sources: tuple[Source, ...]
+    parts: tuple[Any, ...] = ()  # where they add up: the entries that each source has
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The value of every key, by key with its section."""
+
+    values: Mapping[str, Value]
+    config: Path | None = None  # the file that was read
+    mistyped: tuple[
+        tuple[str, str], ...
+    ] = ()  # variables that nothing reads, each with the name that is near
+    unread: frozenset[str] = frozenset()  # keys whose values can't be used, which was said already
+
+    def __getitem__(self, path: str) -> Any:
+        """The value of a key; raises SettingsError without a problem if it can't be used."""
+        if path in self.unread:
+            raise unread()
+        return self.values[path].value
+
+    def source(self, path: str) -> Source:
+        """The last source of a value, the one that counts most."""
+        return self.values[path].sources[-1]
+
+    def named(self, path: str, source: Source | None = None) -> str:
+        """A key as sentences begin with it: its line in the file, its option or its variable."""
+        source = source or self.source(path)
+        return f"{source.place}: {path}" if source.kind == "file" else source.place or path
+
+    def settings(self) -> Settings:
+        """The settings that these values make."""
+        return Settings(**{key.setting: self[key.path] for key in KEYS if key.setting is not None})
+
+
+def effective(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+    problems: Problems | None = None,
+) -> Effective:
+    """Find the value of every key; raises SettingsError, or notes what is wrong in `problems`.
+
+    `flags` has the parsed values of options, by key with its section. `config` is a file, otherwise the
+    variable ACUITY_CONFIG may name one.
+    """
+    source = "--config"
+    if config is None and (named := environ.get(CONFIG_VARIABLE)):
+        config, source = Path(os.path.expanduser(named)), CONFIG_VARIABLE
+    file, flags, noted = ConfigFile(Path(), {}, {}), flags or {}, problems or Problems()
+    if config is not None:
+        with noted.noted(*(key.path for key in KEYS)):
+            file = read_config(config, source, noted)
+    values: dict[str, Value] = {}
+    for key in KEYS:
+        found = []
+        if key.path in file.values:
+            source_there = Source("file", str(config), file.lines.get(key.path))
+            found.append(Value(file.values[key.path], (source_there,)))
+        # A variable that is set to nothing is as good as unset, except where it should hold a secret.
+        if (text := environ.get(key.environment)) or (key.secret and text is not None):
+            with noted.noted(key.path):
+                found.append(Value(_of_variable(key, text), (Source("variable", key.environment),)))
+        if key.path in flags:
+            found.append(Value(flags[key.path], (Source("flag", key.option or ""),)))
+        if not found:
+            found.append(Value(key.default_for(environ), (Source("default"),)))
+        values[key.path] = _together(found) if key.adds else found[-1]
+    if problems is None:
+        noted.tell()
+    return Effective(values, config, tuple(_mistyped(environ)), frozenset(noted.unread))
+
+
+def _mistyped(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Variables whose names are almost those of keys. Others of that form may be somebody else's."""
+    known = [CONFIG_VARIABLE, *(key.environment for key in KEYS)]
+    for name in sorted(environ):
+        if name.startswith(_PREFIXES) and name not in known:
+            for near in difflib.get_close_matches(name, known, n=1, cutoff=_NEAR):
+                yield name, near
+
+
+def _of_variable(key: Key, text: str) -> Any:
+    if key.secret:
+        return text  # checked by its reader, which doesn't repeat it
+    try:
+        return key.kind.parse(text)
+    except SettingsError as error:
+        raise SettingsError(f"{key.environment}: {error}: correct or unset it") from None
+
+
+def _together(found: list[Value]) -> Value:
+    entries = dict.fromkeys(entry for each in found for entry in each.value)
+    return Value(
+        tuple(entries),
+        tuple(source for each in found for source in each.sources),
+        tuple(each.value for each in found),
+    )

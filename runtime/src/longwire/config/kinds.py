@@ -1,0 +1,308 @@
+"""The kinds of values that keys take: how each is read from a file or a text, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from longwire.errors import SettingsError
+from longwire.config.toml_words import toml_value
+from longwire.guard.rates import Rate, parse_rate
+from longwire.wire.listeners import Address
+from longwire.text import quoted, shortened
+
+_LONGEST_SECONDS: Final = 10.0**9
+_LARGEST: Final = 1 << 40
+_DIGITS: Final = 20
+_REDIS: Final = ("redis://", "rediss://", "unix://")
+_TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The values of a key. Its functions raise SettingsError with a sentence that begins with the value."""
+
+    read: Callable[[Any, Path | None], Any]  # from a value of TOML, and the folder that paths are relative to
+    parse: Callable[[str], Any]  # from an environment variable
+    metavar: str
+    plain: Callable[[Any], Any] = lambda value: value  # as a value of TOML and JSON
+    option: Callable[[str], Any] | None = None  # from an option, where that isn't parse
+    many: bool = False  # the option may be repeated; values are tuples or mappings that add up
+    choices: tuple[str, ...] = ()
+    switch: bool = False  # the option takes no value
+
+    def parse_option(self, text: str) -> Any:
+        """The value of an option."""
+        return (self.option or self.parse)(text)
+
+
+def said(value: object) -> str:
+    """A value as sentences repeat it."""
+    if isinstance(value, str | float):  # 1.0 is no 1
+        return quoted(value)
+    return shortened(toml_value(value))
+
+
+def checked_text(value: Any) -> str:
+    """The value if it is a text that can be used as a name or path; raises SettingsError."""
+    if not isinstance(value, str) or not value.strip():
+        raise SettingsError(f"{said(value)} should be a text")
+    if not value.isprintable():
+        raise SettingsError(f"{said(value)} has control characters: leave them out")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise SettingsError(f"{said(value)} should be a list of texts, as in ['a', 'b']")
+    return tuple(dict.fromkeys(checked_text(entry) for entry in value))
+
+
+def _split(text: str, separator: str = ",") -> list[str]:
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
+    """Whole numbers in a range."""
+    wanted = f"should be a whole number of {least} or more"
+    too_much = f"is too much: it should be {most} at most"
+
+    def read(value: Any, _: Path | None = None) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise SettingsError(f"{said(value)} {wanted}")
+        if value > most:
+            raise SettingsError(f"{said(value)} {too_much}")
+        return value
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit():
+            raise SettingsError(f"{said(text)} {wanted}")
+        if len(text) > _DIGITS:  # Python reads no more than some thousands
+            raise SettingsError(f"{said(text)} {too_much}")
+        try:
+            return read(int(text))
+        except SettingsError as error:
+            raise SettingsError(str(error).replace(str(int(text)), said(text), 1)) from None
+
+    return Kind(read, parse, metavar)
+
+
+def seconds(zero: bool = False) -> Kind:
+    """Seconds, finite and above 0, or also 0."""
+
+    def read(value: Any, _: Path | None = None) -> float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and (value < 0 or (value == 0 and not zero)):
+            raise SettingsError(f"{said(value)} should be {'0 or more' if zero else 'more than 0'} seconds")
+        if not number or not value <= _LONGEST_SECONDS:  # also NaN
+            raise SettingsError(f"{said(value)} should be a number of seconds")
+        return float(value)
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        try:
+            return read(number)
+        except SettingsError as error:
+            raise SettingsError(str(error).replace(said(number), said(text), 1)) from None
+
+    return Kind(read, parse, "S")
+
+
+def one_of(*choices: str) -> Kind:
+    """One of these words."""
+
+    def read(value: Any, _: Path | None = None) -> str:
+        if value not in choices:
+            raise SettingsError(f"{said(value)} should be one of {', '.join(choices)}")
+        return str(value)
+
+    return Kind(read, read, "NAME", choices=choices)
+
+
+def text(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
+    """A text that passes a check."""
+
+    def read(value: Any, _: Path | None = None) -> str:
+        check(checked_text(value))
+        return str(value)
+
+    return Kind(read, read, metavar)
+
+
+def texts(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
+    """A list of texts that each pass a check; in variables and options they are joined with commas."""
+
+    def read(value: Any, _: Path | None = None) -> tuple[str, ...]:
+        found = _texts(value)
+        for entry in found:
+            check(entry)
+        return found
+
+    return Kind(read, lambda joined: read(_split(joined)), metavar, plain=list, many=True)
+
+
+def named_rates(metavar: str) -> Kind:
+    """A table of names and rates; in variables and options as NAME=RATE, joined with commas."""
+
+    def read(value: Any, _: Path | None = None) -> dict[str, Rate]:
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{said(value)} should be a table of names and rates")
+        return {checked_text(name): _rate(entry) for name, entry in value.items()}
+
+    def plain(value: Mapping[str, Rate]) -> dict[str, str]:
+        return {name: str(rate) for name, rate in value.items()}
+
+    def parse(joined: str) -> dict[str, Rate]:
+        return read(dict(_pair(part) for part in _split(joined)))
+
+    return Kind(read, parse, metavar, plain=plain, many=True)
+
+
+def named_lists(metavar: str, check: Callable[[dict[str, tuple[str, ...]]], object]) -> Kind:
+    """A table of names and lists of texts; in variables and options as NAME=A,B, joined with semicolons."""
+
+    def read(value: Any, _: Path | None = None) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{said(value)} should be a table of names and lists of texts")
+        found = {checked_text(name): _texts(entry) for name, entry in value.items()}
+        check(found)
+        return found
+
+    def parse(joined: str) -> dict[str, tuple[str, ...]]:
+        pairs = (_pair(part) for part in _split(joined, ";"))
+        return read({name: _split(entries) for name, entries in pairs})
+
+    def plain(value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+        return {name: list(entries) for name, entries in value.items()}
+
+    return Kind(read, parse, metavar, plain=plain, many=True)
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, equals, value = part.partition("=")
+    if not equals or not name.strip():
+        raise SettingsError(f"{said(part)} should have the form NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _path(value: Any, base: Path | None = None) -> Path:
+    return (base or Path()) / os.path.expanduser(checked_text(value))
+
+
+def whole_path(path: str | Path) -> str:
+    """The path from the root on, without '..' where that doesn't lead elsewhere because of a link."""
+    short = os.path.abspath(path)
+    return short if os.path.realpath(short) == os.path.realpath(path) else str(Path(path).absolute())
+
+
+def _place(value: Any, base: Path | None = None) -> Path:
+    return Path(whole_path(_path(value, base)))
+
+
+def _folders(value: Any, base: Path | None = None) -> tuple[str, ...]:
+    found = []
+    for entry in _texts(value):
+        path = _path(entry, base)
+        if not path.is_dir():
+            place = "" if str(path) == entry else f" ({shortened(whole_path(path))})"
+            raise SettingsError(f"'{shortened(entry)}'{place} is no folder: make it, or name another")
+        found.append(whole_path(path))
+    return tuple(found)
+
+
+def _address(value: Any, _: Path | None = None) -> Address:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise SettingsError(f"{said(value)} is no address: write a port such as 8080, or '127.0.0.1:8080'")
+    return Address.parse(checked_text(value))
+
+
+def _rate(value: Any, _: Path | None = None) -> Rate:
+    if not isinstance(value, str):
+        raise SettingsError(
+            f"{said(value)} is no rate: write a number and s, min, hour or day in quotes, such as '60/min'"
+        )
+    return parse_rate(checked_text(value))
+
+
+def _store(value: Any, base: Path | None = None) -> str:
+    if value == "memory":
+        return "memory"
+    kind, colon, path = checked_text(value).partition(":")
+    if kind != "sqlite" or not colon or not path:
+        raise SettingsError(f"{said(value)} is no store: use memory or sqlite:PATH")
+    if path == ":memory:":
+        raise SettingsError(f"{said(value)} names no file: use memory")
+    return f"sqlite:{_place(path, base)}"
+
+
+def _redis(value: Any, _: Path | None = None) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise SettingsError(f"{said(value)} should be an address such as redis://HOST:6379")
+    if not value.startswith(_REDIS):
+        raise SettingsError(
+            f"{quoted(hidden_password(value))} is no address of Redis: write redis://HOST:PORT/NUMBER, "
+            "rediss:// for TLS, or unix:///PATH"
+        )
+    return value
+
+
+def hidden_password(url: str) -> str:
+    """An address without what stands before its host."""
+    scheme, separator, rest = url.rpartition("://")
+    known, at, host = rest.rpartition("@")
+    return f"{scheme}{separator}{'***' if known else ''}{at}{host}"
+
+
+def _file_or_url(value: Any, base: Path | None = None) -> str:
+    text = checked_text(value)
+    return text if "://" in text else str(_path(text, base))
+
+
+def _truth(value: Any, _: Path | None = None) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{said(value)} should be true or false")
+    return value
+
+
+# Folders in the variable that aren't there are passed over, as the other servers that read it do.
+FOLDERS: Final = Kind(
+    _folders,
+    lambda joined: tuple(part for part in joined.split(":") if part),
+    "DIR",
+    plain=list,
+    option=lambda name: _folders([name]),
+    many=True,
+)
+# As named, for sentences about it; shown so that it can be used anywhere.
+FILE: Final = Kind(_path, _path, "FILE", plain=whole_path)
+PATH: Final = Kind(
+    lambda value, base: str(_path(value, base)),
+    lambda name: str(_path(name)),
+    "PATH",
+    plain=whole_path,
+)
+FILE_OR_URL: Final = Kind(
+    _file_or_url, _file_or_url, "FILE|URL", plain=lambda place: place if "://" in place else whole_path(place)
+)
+# The name of a program on PATH, or a path to it.
+PROGRAM: Final = Kind(
+    lambda value, _: os.path.expanduser(checked_text(value)),
+    lambda name: os.path.expanduser(checked_text(name)),
+    "PATH",
+    plain=lambda name: whole_path(name) if os.sep in name else name,
+)
+PLACE: Final = Kind(_place, _place, "PATH", plain=str)  # absolute
+ADDRESS: Final = Kind(_address, _address, "[HOST:]PORT", plain=str)
+RATE: Final = Kind(_rate, _rate, "RATE", plain=str)
+REDIS: Final = Kind(_redis, _redis, "URL", plain=hidden_password)  # which may have a password in it
+STORE: Final = Kind(_store, _store, "STORE")
+SWITCH: Final = Kind(_truth, lambda word: _truth(_TRUTH.get(word.lower(), word)), "", switch=True)

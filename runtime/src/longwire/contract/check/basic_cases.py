@@ -1,0 +1,159 @@
+"""Cases about greetings, signs of life, and the methods that every server of MCP has."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from longwire.contract.check.bench import HANDSHAKE, METHOD_NOT_FOUND, STATELESS, Bench, Case, Skipped, require, texts
+from longwire.contract.check.probe import Failed
+
+_REFUSALS: Final = frozenset({METHOD_NOT_FOUND, -32600, -32602, -32022, -32004})
+
+
+async def _hello(bench: Bench) -> None:
+    await bench.connect()
+
+
+async def _ping(bench: Bench) -> None:
+    connection = await bench.connect()
+    for _ in range(3):
+        await connection.ping()
+
+
+async def _initialize(bench: Bench) -> None:
+    connection = await bench.connect()
+    answer = await connection.initialize()
+    result = answer.result
+    require(answer.reply.get("id") == 1, "the reply has another id than the request")
+    require(isinstance(result.get("protocolVersion"), str), "the result has no 'protocolVersion'")
+    require(isinstance(result.get("capabilities"), dict), "the result has no object 'capabilities'")
+    about = result.get("serverInfo")
+    require(isinstance(about, dict) and about.get("name"), "the result has no 'serverInfo' with a 'name'")
+    bench.offer.capabilities = result["capabilities"]
+    if "tools" in result["capabilities"]:
+        listed = (await connection.call("tools/list")).result.get("tools")
+        if isinstance(listed, list):
+            bench.offer.tools = {str(tool.get("name")) for tool in listed if isinstance(tool, dict)}
+
+
+async def _initialized(bench: Bench) -> None:
+    connection = await bench.connect()
+    session = {"state": {}, "initialized": False}
+    call = connection.begin("notifications/initialized", request_id=None, session=session)
+    answer = await connection.probe.answer(call)
+    require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
+
+
+async def _tools(bench: Bench) -> None:
+    bench.need_capability("tools")
+    connection = await bench.connect()
+    tools = (await connection.call("tools/list")).result.get("tools")
+    if not isinstance(tools, list):
+        raise Failed("the result has no array 'tools'")
+    for tool in tools:
+        require(isinstance(tool, dict) and isinstance(tool.get("name"), str), "a tool has no 'name'")
+        schema = tool.get("inputSchema")
+        right = isinstance(schema, dict) and schema.get("type") == "object"
+        require(right, f"the tool '{tool['name']}' has no 'inputSchema' of the type object")
+        for name in ("properties", "$defs"):
+            held = schema.get(name, {})
+            require(isinstance(held, dict), f"'inputSchema.{name}' of '{tool['name']}' is no object")
+
+
+async def _resources(bench: Bench) -> None:
+    bench.need_capability("resources")
+    connection = await bench.connect()
+    found = (await connection.call("resources/list")).result.get("resources")
+    require(isinstance(found, list), "the result has no array 'resources'")
+    require(all(isinstance(one.get("uri"), str) for one in found or ()), "a resource has no 'uri'")
+
+
+async def _prompts(bench: Bench) -> None:
+    bench.need_capability("prompts")
+    connection = await bench.connect()
+    found = (await connection.call("prompts/list")).result.get("prompts")
+    require(isinstance(found, list), "the result has no array 'prompts'")
+    require(all(isinstance(one.get("name"), str) for one in found or ()), "a prompt has no 'name'")
+
+
+async def _unknown_method(bench: Bench) -> None:
+    connection = await bench.connect()
+    error = (await connection.call("no/such/method")).reply.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    require(code == METHOD_NOT_FOUND, f"the reply has the code {code} instead of {METHOD_NOT_FOUND}")
+
+
+async def _unknown_tool(bench: Bench) -> None:
+    bench.need_capability("tools")
+    connection = await bench.connect()
+    reply = (await connection.tool("no-such-tool")).reply
+    result = reply.get("result")
+    failed = isinstance(result, dict) and result.get("isError") is True
+    require("error" in reply or failed, "a call of an unknown tool neither failed nor has 'isError'")
+
+
+async def _unknown_notification(bench: Bench) -> None:
+    connection = await bench.connect()
+    call = connection.begin("notifications/no-such", request_id=None)
+    answer = await connection.probe.answer(call)
+    require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
+
+
+async def _echo(bench: Bench) -> None:
+    bench.need_tool("echo")
+    connection = await bench.connect()
+    text = 'ü "quoted" \\ \U0001f600 line\nend'
+    found = texts((await connection.tool("echo", {"text": text})).result)
+    # Some answer with the plain text, others with a document as JSON.
+    spelled = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    require(any(one in found for one in spelled), f"the answer is {found[:80]!r}")
+
+
+async def _stateless(bench: Bench) -> None:
+    connection = await bench.connect()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": {"name": "acuity worker-check", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    options = {"session": None, "version": STATELESS}
+    reply = (await connection.call("tools/list", {"_meta": meta}, **options)).reply
+    error = reply.get("error")
+    if isinstance(error, dict):
+        require(error.get("code") in _REFUSALS, f"the reply is the error {error}")
+        raise Skipped(f"the worker doesn't serve {STATELESS}")
+    result = reply.get("result", {})
+    require(isinstance(result.get("tools"), list), "the result has no array 'tools'")
+    kind = result.get("resultType", "complete")
+    require(kind == "complete", f"the list of tools has the 'resultType' {kind!r}")
+    reply = (await connection.call("server/discover", {"_meta": meta}, **options)).reply
+    error = reply.get("error")
+    if isinstance(error, dict):  # the runtime then answers with what `initialize` has
+        require(error.get("code") == METHOD_NOT_FOUND, f"the reply to server/discover is the error {error}")
+        return
+    found = reply.get("result", {})
+    versions = found.get("supportedVersions")
+    right = isinstance(versions, list) and STATELESS in versions
+    require(right, f"server/discover has no array 'supportedVersions' with {STATELESS}")
+    require(isinstance(found.get("capabilities"), dict), "server/discover has no object 'capabilities'")
+
+
+CASES: Final = (
+    Case("hello", "A worker answers the runtime's hello within 5 s, with contract 1.", _hello),
+    Case("ping", "Each ping is answered by a pong with its id.", _ping),
+    Case(
+        "initialize",
+        f"The handshake ({HANDSHAKE}) is answered with protocolVersion, capabilities and serverInfo.",
+        _initialize,
+    ),
+    Case("initialized", "notifications/initialized gets a result without a reply.", _initialized),
+    Case("tools-list", "tools/list names each tool, with an inputSchema of the type object.", _tools),
+    Case("resources-list", "resources/list has an array of resources with URIs.", _resources),
+    Case("prompts-list", "prompts/list has an array of prompts with names.", _prompts),
+    Case("unknown-method", "A request of an unknown method gets the error -32601.", _unknown_method),
+    Case("unknown-tool", "A call of an unknown tool fails, and not silently.", _unknown_tool),
+    Case("unknown-notification", "An unknown notification gets no reply.", _unknown_notification),
+    Case("echo", "Text of any script comes back from the tool 'echo' as it was sent.", _echo, "echo"),
+    Case("stateless", f"Requests of {STATELESS} are served without a session.", _stateless),
+)

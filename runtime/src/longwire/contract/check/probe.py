@@ -1,0 +1,170 @@
+"""A connection to a worker as the runtime has one; each frame of the worker is held to its schema."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self, cast
+
+from jsonschema import Draft202012Validator
+
+from longwire.contract import writing
+from longwire.contract.frames import FrameDecoder, FrameError, decode, frame
+from longwire.contract.schemas import SCHEMAS
+
+HELLO_SECONDS: Final = 5.0  # that the contract gives a worker for its hello
+_CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
+_LAST: Final = ("result", "error")
+
+
+class Failed(Exception):
+    """The worker doesn't do what a case requires."""
+
+
+class Answer(NamedTuple):
+    """All frames of a call: the messages before its last frame, and that one."""
+
+    messages: list[dict[str, Any]]  # notifications and requests, in their order
+    last: dict[str, Any]
+
+    @property
+    def reply(self) -> dict[str, Any]:
+        """The reply of JSON-RPC; raises Failed if there is none."""
+        if self.last["event"] == "error":
+            raise Failed(f"the call ended with the error '{self.last.get('error')}' instead of a reply")
+        if not self.last.get("handled", True):
+            return {"error": {"code": -32601, "message": "not handled"}}
+        reply = self.last.get("jsonrpc")
+        if not isinstance(reply, dict):
+            raise Failed("the last frame of a request has no reply in 'jsonrpc'")
+        return reply
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result of the reply; raises Failed if it is an error."""
+        found = self.reply.get("result")
+        if not isinstance(found, dict):
+            raise Failed(f"the reply is the error {self.reply.get('error')}")
+        return found
+
+
+class Probe(asyncio.Protocol):
+    """The runtime's end of a connection, for one case."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []  # of frames, in a sentence each
+        self.seconds = 10.0  # that the worker has for an answer
+        self.hello: dict[str, Any] | None = None
+        self._decoder = FrameDecoder()
+        self._transport: asyncio.Transport | None = None
+        self._frames: list[dict[str, Any]] = []
+        self._changed = asyncio.Event()
+        self.closed = False
+
+    @classmethod
+    async def connect(cls, path: Path, seconds: float) -> Self:
+        """A connection without a hello; raises OSError."""
+        _, probe = await asyncio.get_running_loop().create_unix_connection(cls, str(path))
+        probe.seconds = seconds
+        return probe
+
+    # ---- sending ----------------------------------------------------------------------------
+
+    def send(self, *frames: bytes) -> None:
+        """Send frames in one piece."""
+        if self._transport is not None:
+            self._transport.write(b"".join(frames))
+
+    def send_document(self, document: Mapping[str, Any]) -> None:
+        """Send any document as a frame."""
+        self.send(frame(writing.json_text(document)))
+
+    async def greet(self) -> dict[str, Any]:
+        """Exchange hellos; the worker's."""
+        self.send(writing.runtime_hello("acuity worker-check", "1", "check"))
+        self.hello = await self.wait_for("hello", seconds=HELLO_SECONDS)
+        return self.hello
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # ---- receiving --------------------------------------------------------------------------
+
+    async def wait_for(
+        self, *events: str, call: str | None = None, seconds: float | None = None
+    ) -> dict[str, Any]:
+        """The next frame of one of these events (and of that call), taken out; raises Failed."""
+        wanted = f"'{' or '.join(events)}'" + (f" for call '{call}'" if call is not None else "")
+        limit = self.seconds if seconds is None else seconds
+        try:
+            async with asyncio.timeout(limit):
+                while True:
+                    for place, found in enumerate(self._frames):
+                        if found.get("event") in events and (call is None or found.get("id") == call):
+                            return self._frames.pop(place)
+                    if self.closed:
+                        raise Failed(f"the worker closed the connection instead of sending {wanted}")
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Failed(f"the worker sent no {wanted} within {limit:g} s") from None
+
+    async def answer(self, call: str) -> Answer:
+        """Everything that comes of a call, up to its last frame."""
+        messages: list[dict[str, Any]] = []
+        while True:
+            found = await self.wait_for("messages", *_LAST, call=call)
+            messages += [entry["data"] for entry in found.get("messages") or ()]
+            if found["event"] in _LAST:
+                return Answer(messages, found)
+
+    async def ended(self, seconds: float) -> bool:
+        """Whether the worker closes the connection within that time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self.closed:
+                    self._changed.clear()
+                    await self._changed.wait()
+        return self.closed
+
+    def left(self, call: str) -> Iterable[dict[str, Any]]:
+        """Frames of a call that nobody has taken."""
+        return [found for found in self._frames if found.get("id") == call]
+
+    # ---- for the event loop -----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for text in self._decoder.feed(data):
+                self._received(decode(text))
+        except FrameError as error:
+            self.problems.append(f"the worker sent {error}")
+            self.close()
+        self._changed.set()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.closed = True
+        self._transport = None
+        if self._decoder.partial:
+            self.problems.append("the worker closed the connection in the middle of a frame")
+        self._changed.set()
+
+    def _received(self, document: dict[str, Any]) -> None:
+        event = document.get("event")
+        check = _CHECKS.get(event) if isinstance(event, str) else None
+        if check is None:
+            self.problems.append(f"the worker sent a frame with the event {event!r}, which there is not")
+            return
+        error = next(iter(check.iter_errors(document)), None)
+        if error is not None:
+            place = ".".join(str(part) for part in error.absolute_path) or "frame"
+            self.problems.append(f"in a '{event}' frame, '{place}' is wrong: {error.message[:200]}")
+        self._frames.append(document)
+        if event == "notify" and isinstance(document.get("id"), str):
+            self.send(writing.notified(document["id"], "delivered"))

@@ -1,0 +1,187 @@
+"""Frames of every event, written from templates: they are on the way of each call.
+
+A JSON-RPC message is passed as its JSON text, because its owner usually has that already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+import pydantic_core
+
+from longwire.contract.envelopes import CONTRACT, Affinity, NotifyOutcome, ResponseMode
+from longwire.contract.error_classes import ErrorClass
+from longwire.contract.frames import FrameError, encode, frame
+
+_NULL: Final = b"null"
+_MESSAGE: Final = b'{"mode":"mcp","event":"message","id":%b,%b,"jsonrpc":%b}'
+_RESPONSE: Final = b'{"mode":"mcp","event":"response","id":%b,"jsonrpc":%b}'
+_MESSAGES: Final = b'{"mode":"mcp","event":"messages","id":%b,"messages":[%b]}'
+_NOTIFY: Final = b'{"mode":"mcp","event":"notify","session_id":%b,"messages":[%b],"id":%b}'
+_ENTRY: Final = b'{"type":"jsonrpc","data":%b}'
+_RESULT: Final = (  # with all fields: the reader is quickest then
+    b'{"mode":"mcp","event":"result","id":%b,"handled":true,"response_mode":null,"session":null,'
+    b'"messages":[],"jsonrpc":%b}'
+)
+_RESULT_WITH: Final = b'{"mode":"mcp","event":"result","id":%b,"handled":true,%b"jsonrpc":%b}'
+
+
+def json_text(value: Any) -> bytes:
+    """A value as JSON; raises FrameError if JSON can't hold it."""
+    try:
+        return pydantic_core.to_json(value, inf_nan_mode="null")
+    except ValueError as error:
+        raise FrameError(f"a document that JSON can't hold: {error}") from error
+
+
+def _id(call: str) -> bytes:
+    # The runtime's own ids are digits, and need no escapes.
+    return b'"%b"' % call.encode() if call.isascii() and call.isalnum() else json_text(call)
+
+
+def _entries(messages: Iterable[bytes]) -> bytes:
+    return b",".join([_ENTRY % message for message in messages])
+
+
+# ---- from the runtime -----------------------------------------------------------------------
+
+
+def runtime_hello(name: str, version: str, label: str, cluster: str | None = None) -> bytes:
+    """The runtime's first frame; `cluster` names the nodes that it is one of."""
+    runtime = {"name": name, "version": version, **({} if cluster is None else {"cluster": cluster})}
+    return encode({"mode": "mcp", "event": "hello", "contract": CONTRACT, "runtime": runtime, "label": label})
+
+
+def circumstances(
+    *,
+    session_id: str | None,
+    protocol_version: str,
+    headers: Mapping[str, str],
+    principal: Mapping[str, Any],
+    client: Mapping[str, Any] | None = None,
+    session: Mapping[str, Any] | None = None,
+    transport: str = "streamable_http",
+    http_method: str = "POST",
+    path: str = "/mcp",
+) -> bytes:
+    """All fields of `message` but `id` and `jsonrpc`, as JSON members; the same ones may serve many calls."""
+    fields = {
+        "session_id": session_id,
+        "transport": transport,
+        "http_method": http_method,
+        "path": path,
+        "protocol_version": protocol_version,
+        "principal": principal,
+        "client": client,
+        "session": session,
+        "headers": headers,  # the last: see with_headers()
+    }
+    return json_text(fields)[1:-1]
+
+
+def with_headers(members: bytes, headers: bytes) -> bytes:
+    """The members of circumstances() with headers that are another call by call: JSON members and a brace."""
+    return b"%b%b%b" % (members[:-1], b"" if members.endswith(b"{}") else b",", headers)
+
+
+def message(call: str, members: bytes, jsonrpc: bytes) -> bytes:
+    """A client's request or notification; `members` are those of circumstances()."""
+    return frame(_MESSAGE % (_id(call), members, jsonrpc))
+
+
+def response(call: str, jsonrpc: bytes) -> bytes:
+    """The client's answer to a request of the worker."""
+    return frame(_RESPONSE % (_id(call), jsonrpc))
+
+
+def cancel(call: str, reason: str) -> bytes:
+    """The end of a call for its client."""
+    return encode({"mode": "mcp", "event": "cancel", "id": call, "reason": reason})
+
+
+def session_end(session_id: str, reason: str) -> bytes:
+    """The end of a session."""
+    return encode({"mode": "mcp", "event": "session_end", "session_id": session_id, "reason": reason})
+
+
+def notified(name: str, outcome: NotifyOutcome) -> bytes:
+    """What became of a `notify` with this id."""
+    return encode({"mode": "mcp", "event": "notified", "id": name, "outcome": outcome})
+
+
+def ping(name: str) -> bytes:
+    return encode({"mode": "mcp", "event": "ping", "id": name})
+
+
+def drain() -> bytes:
+    return encode({"mode": "mcp", "event": "drain"})
+
+
+# ---- from the worker ------------------------------------------------------------------------
+
+
+def worker_hello(name: str, version: str, max_in_flight: int, affinity: Affinity) -> bytes:
+    """The answer to the runtime's hello."""
+    return encode(
+        {
+            "mode": "mcp",
+            "event": "hello",
+            "contract": CONTRACT,
+            "name": name,
+            "version": version,
+            "max_in_flight": max_in_flight,
+            "affinity": affinity,
+        }
+    )
+
+
+def messages(call: str, sent: Iterable[bytes]) -> bytes:
+    """Notifications and requests to the client of a call."""
+    return frame(_MESSAGES % (_id(call), _entries(sent)))
+
+
+def result(
+    call: str,
+    reply: bytes | None,
+    *,
+    sent: Iterable[bytes] = (),
+    session: Mapping[str, Any] | None = None,
+    response_mode: ResponseMode | None = None,
+) -> bytes:
+    """The end of a call that was handled; `sent` goes before the reply."""
+    if not sent and session is None and response_mode is None:
+        return frame(_RESULT % (_id(call), reply or _NULL))
+    members = b""
+    if response_mode is not None:
+        members += b'"response_mode":"%b",' % response_mode.encode()
+    if session is not None:
+        members += b'"session":%b,' % json_text(session)
+    if sent:
+        members += b'"messages":[%b],' % _entries(sent)
+    return frame(_RESULT_WITH % (_id(call), members, reply or _NULL))
+
+
+def failure(call: str, sentence: str, error_class: ErrorClass) -> bytes:
+    """The end of a call that failed outside of JSON-RPC."""
+    return encode(
+        {"mode": "mcp", "event": "error", "id": call, "error": sentence, "error_class": error_class}
+    )
+
+
+def close_stream(call: str, stream: Literal["call", "get"] = "call") -> bytes:
+    """Ends the client's connection while the call goes on."""
+    return encode({"mode": "mcp", "event": "close_stream", "id": call, "stream": stream})
+
+
+def notify(session_id: str | None, sent: Iterable[bytes], name: str | None = None) -> bytes:
+    """Messages outside of a call, to one session or (None) to all; with a name it is answered."""
+    return frame(_NOTIFY % (json_text(session_id), _entries(sent), json_text(name)))
+
+
+def pong(name: str) -> bytes:
+    return encode({"mode": "mcp", "event": "pong", "id": name})
+
+
+def bye(reason: str) -> bytes:
+    return encode({"mode": "mcp", "event": "bye", "reason": reason})

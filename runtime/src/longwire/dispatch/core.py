@@ -1,0 +1,140 @@
+"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.dispatch import Dispatch
+from longwire.dispatch.dispatcher import Dispatcher
+from longwire.dispatch.exchange import Later
+from longwire.dispatch.heartbeats import Heartbeats
+from longwire.wire.messages import PlainRequest
+from longwire.wire.serving import IGNORED, Handshake, Serving
+
+_CALL: Final = "tools/call"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The shared parts of one server's runtime."""
+
+    serving: Serving
+    counters: RuntimeCounters
+    dispatcher: Dispatch
+    heartbeats: Heartbeats
+    later: Later
+
+    @classmethod
+    def of(
+        cls,
+        serving: Serving,
+        counters: RuntimeCounters,
+        later: Later | None = None,
+        dispatch: Dispatch | None = None,
+    ) -> Core:
+        """The parts for a server.
+
+        `later` sets timers, if not the loop's; `dispatch` runs the requests, if not this process.
+        """
+        return cls(
+            serving,
+            counters,
+            dispatch or Dispatcher(serving),
+            Heartbeats(serving.limits.heartbeat),
+            later or Timers(),
+        )
+
+    def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
+        """The reply to a request that needs nothing of the SDK; None: the dispatcher has to run it."""
+        if message.method != _CALL or self.serving.quick is IGNORED:
+            return None
+        return self.serving.quick.answer(message, Handshake(client, version))
+
+    async def close(self) -> None:
+        """Cancel what runs."""
+        self.heartbeats.close()
+        await self.dispatcher.close()
+        if isinstance(self.later, Timers):
+            self.later.close()
+
+
+# ---- timers --------------------------------------------------------------------------------------
+# Timers for calls that nearly always end before them: one timer of the event loop for each delay.
+# Making and cancelling a timer of the loop takes several microseconds. Calls of one kind wait for the same
+# time, so those that began first are due first, and a queue with one timer serves them all.
+
+
+class Timer:
+    """A function that is called when its time has come, unless it was cancelled."""
+
+    __slots__ = ("_queue", "call", "due")
+
+    def __init__(self, queue: _Queue, call: Callable[[], None], due: float) -> None:
+        self._queue = queue
+        self.call = call
+        self.due = due
+
+    def cancel(self) -> None:
+        self._queue.waiting.pop(self, None)
+
+
+class Timers:
+    """Calls functions after some seconds; the delays should be few."""
+
+    def __init__(self) -> None:
+        self._queues: dict[float, _Queue] = {}
+
+    def __call__(self, seconds: float, call: Callable[[], None]) -> Timer:
+        queue = self._queues.get(seconds)
+        if queue is None:
+            queue = self._queues[seconds] = _Queue(seconds)
+        return queue.add(call)
+
+    def close(self) -> None:
+        """Call nothing more."""
+        for queue in self._queues.values():
+            queue.close()
+
+
+class _Queue:
+    """The timers of one delay."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._handle: asyncio.TimerHandle | None = None
+        self.waiting: dict[Timer, None] = {}  # in the order in which they are due
+
+    def add(self, call: Callable[[], None]) -> Timer:
+        timer = Timer(self, call, self._loop.time() + self._seconds)
+        self.waiting[timer] = None
+        if self._handle is None:
+            self._handle = self._loop.call_at(timer.due, self._fire)
+        return timer
+
+    def close(self) -> None:
+        self.waiting.clear()
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _fire(self) -> None:
+        self._handle = None
+        now = self._loop.time()
+        due = []
+        for timer in self.waiting:
+            if timer.due > now:
+                break
+            due.append(timer)
+        try:
+            for timer in due:
+                if self.waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
+                    timer.call()
+        finally:
+            first = next(iter(self.waiting), None)
+            if first is not None and self._handle is None:
+                self._handle = self._loop.call_at(first.due, self._fire)

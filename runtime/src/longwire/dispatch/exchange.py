@@ -1,0 +1,203 @@
+"""One call: what its handler sends to the client, and the form that the answer takes.
+
+An exchange is the SDK's DispatchContext. Over HTTP its answer is JSON if nothing is sent before it, and
+otherwise the last of a stream of events. In a session that stream can be resumed, so a client that leaves
+ends nothing; without a session it ends its call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, TypeAlias
+
+import anyio
+from mcp.shared.dispatcher import CallOptions, Outbound
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import ErrorData, RequestId
+
+from longwire.dispatch.replies import error_of, error_payload, headers_of, result_payload
+from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.messages import PlainRequest, progress_params
+
+_KIND: Final = "streamable-http"
+_PROGRESS: Final = "notifications/progress"
+CANCELLED: Final = "Request cancelled"
+
+
+class Cancellable(Protocol):
+    """A task, something that goes on when an answer comes, or a timer."""
+
+    def cancel(self) -> object: ...
+
+
+# Calls a function after so many seconds.
+Later: TypeAlias = Callable[[float, Callable[[], None]], Cancellable]
+
+
+class _Incoming:
+    """What the SDK asks of anything that a client has sent, where nothing can be asked back."""
+
+    __slots__ = ("request",)
+
+    can_send_request = False
+    request: Request
+
+    @property
+    def transport(self) -> TransportContext:
+        return TransportContext(
+            kind=_KIND, can_send_request=self.can_send_request, headers=self.request.headers
+        )
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+
+class Exchange(_Incoming):
+    """The part that all kinds share: the request, its task, and its one answer."""
+
+    __slots__ = ("_cancel_requested", "_params", "_timer", "is_over", "request_id", "task")
+
+    def __init__(self, message: PlainRequest, request: Request) -> None:
+        self.request = request
+        self.request_id: RequestId = message.id
+        self.task: Cancellable | None = None  # once the handler has to wait for something
+        self.is_over = False
+        self._params = message.params
+        self._cancel_requested: anyio.Event | None = None
+        self._timer: Cancellable | None = None
+
+    # ---- for the SDK ------------------------------------------------------------------------
+
+    @property
+    def message_metadata(self) -> ServerMessageMetadata:
+        return ServerMessageMetadata(
+            request_context=self.request,
+            close_sse_stream=self.close_sse_stream,
+            close_standalone_sse_stream=self.close_standalone_sse_stream,
+            can_send_request=self.can_send_request,
+        )
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """Ends the connection while the call goes on, where the client can come back; None elsewhere."""
+        return None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """The same for the GETs of a session."""
+        return None
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        if self._cancel_requested is None:
+            self._cancel_requested = anyio.Event()
+        return self._cancel_requested
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        raise NotImplementedError
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        token = progress_token_from_params(self._params)
+        if token is not None:
+            await self.notify(_PROGRESS, progress_params(token, progress, total, message))
+
+    # ---- for the runtime --------------------------------------------------------------------
+
+    @property
+    def awaits_store(self) -> bool:
+        """Whether messages are not sent because they have to be stored first."""
+        return False
+
+    def wait(self, task: Cancellable) -> None:
+        """Note that the handler goes on in a task."""
+        self.task = task
+
+    def succeed(self, result: Mapping[str, Any]) -> None:
+        """Answer with the handler's result."""
+        if self.is_over:
+            return
+        try:
+            payload = result_payload(self.request_id, result)
+        except ValueError as problem:  # the handler returned something that JSON can't hold
+            self.fail(problem)
+            return
+        self.end()
+        self._answer(payload, 200, ())
+
+    def fail(self, problem: Exception) -> None:
+        """Answer with an exception of the handler."""
+        self.refuse(error_of(problem))
+
+    def refuse(self, error: ErrorData) -> None:
+        """Answer with an error."""
+        if not self.is_over:
+            payload = error_payload(self.request_id, error.code, error.message, error.data)
+            self.end()
+            self._answer(payload, self._status(error), headers_of(error))
+
+    def reply(self, payload: bytes) -> None:
+        """Answer with a reply that is written already."""
+        self.end()
+        self._answer(payload, 200, ())
+
+    def end(self) -> None:
+        """Note that nothing more will be sent than the answer."""
+        self.is_over = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def prefer_events(self) -> None:
+        """Answer with events, where the client takes them and nothing was sent yet."""
+
+    def cancelled(self) -> None:
+        """Answer a call whose task was cancelled, if there is anybody to answer."""
+        raise NotImplementedError
+
+    def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
+        raise NotImplementedError
+
+    def _status(self, error: ErrorData) -> int:
+        raise NotImplementedError
+
+
+class HttpExchange(Exchange):
+    """A call whose answer this process writes to its client."""
+
+    __slots__ = ("_responder",)
+
+    def __init__(self, message: PlainRequest, request: Request, responder: Responder) -> None:
+        super().__init__(message, request)
+        self._responder = responder
+
+
+class Notice(_Incoming):
+    """The SDK's DispatchContext of a client's notification: what is sent goes to the session."""
+
+    __slots__ = ("_outbound", "cancel_requested")
+
+    request_id: Final = None
+
+    def __init__(self, request: Request, outbound: Outbound) -> None:
+        self.request = request
+        self.cancel_requested = anyio.Event()
+        self._outbound = outbound
+
+    @property
+    def message_metadata(self) -> ServerMessageMetadata:
+        return ServerMessageMetadata(request_context=self.request, can_send_request=False)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        await self._outbound.notify(method, params, opts)
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        pass

@@ -1,0 +1,122 @@
+"""The Streamable HTTP runtime of one server put together: its sessions, their journal, and the handlers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from longwire.cluster.cluster_handler import PassesOn
+from longwire.cluster.cluster_node import ClusterNode
+from longwire.cluster.cluster_state import ClusterState, cluster_sessions
+from longwire.cluster.nodes import Nodes
+from longwire.cluster.peers_port import PeersHandler
+from longwire.cluster.places import Ownership
+from longwire.cluster.traffic import traffic
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.dispatcher import Dispatcher
+from longwire.dispatch.draining import Drain
+from longwire.journal.open_journal import open_journal
+from longwire.sessions.registry import Sessions
+from longwire.dispatch.streamable import Streamable
+from longwire.workers.dispatch import Notifier, WorkerDispatch
+from longwire.workers.pool import WorkerPool
+from longwire.workers.status import Workers
+from longwire.settings import WireLimits
+from longwire.wire.http.request import Handler
+from longwire.wire.serving import Serving
+
+# Seconds without a worker after which a node of several sends new clients to others.
+_MISSING: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRuntime:
+    """What all HTTP endpoints of a server share."""
+
+    handle: Handler  # of requests at /mcp
+    bare: Handler  # of POSTs that belong to no session and have no envelope
+    sessions: Sessions
+    counters: RuntimeCounters
+    drain: Drain  # how it leaves
+    peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
+    forwarder: PassesOn | None = None  # has other nodes answer
+    ownership: Ownership | None = None  # of a node of a cluster: which node has which session
+    workers: Workers | None = None  # that run the methods, if not this process
+    nodes: Nodes | None = None  # of the cluster, if there is one
+
+
+@asynccontextmanager
+async def http_runtime(
+    serving: Serving,
+    store: str = "memory",
+    counters: RuntimeCounters | None = None,
+    workers: WorkerPool | None = None,
+    cluster: ClusterNode | None = None,
+    on_tools: Callable[[Iterable[str]], None] | None = None,
+) -> AsyncIterator[HttpRuntime]:
+    """The runtime while the block lasts; raises SettingsError where the store can't be used.
+
+    `workers` run the methods, if not this process. They end with the block. The sessions of a node of a
+    `cluster` are in Redis, whatever the store; when the block ends they are released to other nodes.
+    `on_tools` is told the names of the workers' tools.
+    """
+    counters = counters or RuntimeCounters()
+    counters.refused = serving.access.refused  # one count, whichever check refuses
+    state = None if cluster is None else cluster.state
+    async with AsyncExitStack() as stack:
+        sessions, ownership, notify = await stack.enter_async_context(
+            _sessions(serving.limits, store, counters, state)
+        )
+        dispatch: Dispatcher | WorkerDispatch = Dispatcher(serving)
+        if workers is not None:
+            dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
+            dispatch.on_notify, dispatch.patience = notify, serving.limits.send_timeout
+            if cluster is not None:
+                workers.cluster = cluster.name
+        dispatch.turn.gathers = True
+        streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
+        drain = Drain(
+            sessions,
+            ownership.release_all if ownership is not None else None,
+            unable=lambda: workers is not None and workers.missing_seconds > _MISSING,
+        )
+        stack.callback(serving.access.tokens.on_gone(streamable.end_gone))
+        await stack.enter_async_context(streamable.run())
+        if workers is not None:
+            await workers.start()
+        handle = serving.turns.handler(drain.local(streamable.handle), counters.refused)
+        peers, forwarder = None, None
+        if cluster is not None and ownership is not None:
+            handle, peers, forwarder = await stack.enter_async_context(
+                traffic(handle, sessions, ownership, serving, counters, cluster)
+            )
+        yield HttpRuntime(
+            drain.public(handle),
+            streamable.bare,
+            sessions,
+            counters,
+            drain,
+            peers=peers,
+            forwarder=forwarder,
+            ownership=ownership,
+            workers=workers,
+            nodes=None if state is None else state.nodes,
+        )
+
+
+@asynccontextmanager
+async def _sessions(
+    limits: WireLimits, store: str, counters: RuntimeCounters, cluster: ClusterState | None
+) -> AsyncIterator[tuple[Sessions, Ownership | None, Notifier]]:
+    if cluster is not None:
+        async with cluster_sessions(cluster, limits, counters) as made:
+            yield made.sessions, made.ownership, made.notifications.notify
+        return
+    journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)
+    try:
+        sessions = Sessions(limits, journal, counters)
+        yield sessions, None, sessions.notify_and_answer
+    finally:
+        journal.close()

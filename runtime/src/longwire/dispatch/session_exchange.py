@@ -1,0 +1,204 @@
+"""A call of a session. Its stream can be resumed, so a client that disconnects ends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from mcp.server.streamable_http import REQUEST_CANCELLED
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.message import CloseSSEStreamCallback
+from mcp_types import INTERNAL_ERROR, ErrorData
+
+from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
+from longwire.dispatch.headers import Accepted, can_resume
+from longwire.dispatch.heartbeats import Heartbeats
+from longwire.dispatch.replies import JSON, error_payload, notification_payload, status_of
+from longwire.sessions.sending import TOO_MUCH, Overrun, send
+from longwire.sessions.session import Session
+from longwire.sessions.streams import Stream
+from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.messages import PlainRequest
+
+_ENDED: Final = "the session ended before the request did"
+
+
+class SessionExchange(HttpExchange):
+    """A call of a session: its events are in the session's log, and its client may come back for them."""
+
+    __slots__ = ("_accepted", "_heartbeats", "_later", "_moment", "_reason", "session", "stream")
+
+    can_send_request = True
+
+    def __init__(
+        self,
+        session: Session,
+        message: PlainRequest,
+        request: Request,
+        responder: Responder,
+        heartbeats: Heartbeats,
+        *,
+        accepted: Accepted,
+        later: Later,
+        moment: float,
+    ) -> None:
+        """`moment` is how long a client goes without an id to come back with."""
+        super().__init__(message, request, responder)
+        self.session = session
+        self.stream: Stream | None = None
+        self._accepted = accepted
+        self._heartbeats = heartbeats
+        self._later = later
+        self._moment = moment
+        self._reason: str | None = None  # why the call was cancelled
+
+    # ---- for the SDK ------------------------------------------------------------------------
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_connection if can_resume(self.session.version) else None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._close_gets if can_resume(self.session.version) else None
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        if not self.is_over and not self._is_unreachable:
+            payload, session = notification_payload(method, params), self.session
+            await send(session.log, self.opened(), payload, session.patience)
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        if self.is_over or self._is_unreachable:
+            raise NoBackChannelError(method)
+        requests = self.session.client_requests
+        return await requests.ask(self.opened().add, method, params, opts, call=self)
+
+    async def _close_connection(self) -> None:
+        if not self._is_unreachable:
+            self.opened().close_connection()
+
+    async def _close_gets(self) -> None:
+        for stream in list(self.session.log.attached_streams()):
+            if stream.is_get:
+                stream.close_connection()
+
+    # ---- for the runtime --------------------------------------------------------------------
+
+    @property
+    def awaits_store(self) -> bool:
+        return self.stream is not None and self.session.log.awaits_store(self.stream)
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a client waits for the answer now."""
+        return self.stream.attached if self.stream is not None else not self._responder.gone
+
+    @property
+    def _is_unreachable(self) -> bool:
+        """Whether the client left before it had an id to come back with."""
+        return self.stream is None and self._responder.gone
+
+    def wait(self, task: Cancellable) -> None:
+        super().wait(task)
+        if self._reason is not None:  # it was cancelled before its turn
+            task.cancel()
+            return
+        self._responder.on_gone(self._left)
+        if self.stream is not None or self._is_unreachable:
+            return
+        if self._accepted.events_first:
+            self.opened()
+        else:
+            self._timer = self._later(self._moment, self._open)
+
+    def opened(self) -> Stream:
+        """The stream of this call, which begins an answer of events."""
+        if self.stream is None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            session, responder = self.session, self._responder
+            self.stream = stream = session.log.open_request_stream(self.request_id)
+            if can_resume(session.version):
+                stream.prime()
+            responder.begin_events(session_headers(session))
+            stream.attach(responder)
+            if not self.is_over:
+                self._heartbeats.add(responder)
+        return self.stream
+
+    def prefer_events(self) -> None:
+        self._open()
+
+    def _open(self) -> None:
+        self._timer = None
+        if not self._is_unreachable:
+            self.opened()
+
+    def _left(self) -> None:
+        if self.session.ended is None:
+            self.session.touch()  # its client may come back within the idle time
+
+    def cancel(self, reason: str = CANCELLED) -> None:
+        """Cancel the call, because its client or the end of its session asks for that."""
+        if self.is_over:
+            return
+        self._reason = reason
+        if self._cancel_requested is not None:
+            self._cancel_requested.set()
+        if self.task is not None:
+            self.task.cancel()
+
+    def succeed(self, result: Mapping[str, Any]) -> None:
+        if self._reason is not None:
+            self.cancelled()  # whatever came of it
+        elif self.stream is not None and self.stream.has_gaps:
+            self.fail(Overrun(TOO_MUCH))
+        else:
+            super().succeed(result)
+
+    def refuse(self, error: ErrorData) -> None:
+        if self._reason is None:
+            super().refuse(error)
+        else:
+            self.cancelled()
+
+    def cancelled(self) -> None:
+        if self.is_over:
+            return
+        self.end()
+        if self._reason == CANCELLED and self.stream is not None:
+            self.stream.finish()  # who cancels expects no answer; only a POST without events needs one
+        elif self._reason == CANCELLED:
+            self._answer(error_payload(self.request_id, REQUEST_CANCELLED, CANCELLED), 200, ())
+        elif self.session.ended is None:
+            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
+        elif self.stream is None:
+            self._responder.answer(404, error_payload(None, INTERNAL_ERROR, _ENDED), JSON)
+
+    def end(self) -> None:
+        super().end()
+        self._heartbeats.discard(self._responder)
+        self.session.end_call(self.request_id)
+
+    def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
+        events = self._accepted.events_first and status == 200  # the status of events is always 200
+        if self.stream is None and (not events or self._is_unreachable):
+            both = (*session_headers(self.session), *headers)
+            self.session.when_saved(partial(self._responder.answer, status, payload, JSON, both))
+            return
+        self.opened().add(payload, "reply")
+
+    def _status(self, error: ErrorData) -> int:
+        return status_of(error, stateless=False)
+
+
+def session_headers(session: Session) -> HeaderList:
+    """The header that names the session in an answer."""
+    return ((b"mcp-session-id", session.id.encode()),)

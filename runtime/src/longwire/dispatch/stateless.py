@@ -1,0 +1,218 @@
+"""Requests that belong to no session: those with an envelope of their own, and those with nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    NAME_BEARING_METHODS,
+    InboundLadderRejection,
+    InboundModernRoute,
+    classify_inbound_request,
+    unsupported_protocol_version_rejection,
+)
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    PROTOCOL_VERSION_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    JSONRPCNotification,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+
+from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.core import Core
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted
+from longwire.dispatch.parameter_headers import ParameterHeaders
+from longwire.dispatch.replies import JSON, refuse, status_of_code
+from longwire.dispatch.single_exchange import SingleExchange
+from longwire.wire.http.request import Request, Responder
+from longwire.wire.http.routes import body_problem
+from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.serving import has_envelope
+
+_CALL: Final = "tools/call"
+_ENCODED: Final = "=?"  # how a header begins that has its value in base64
+_LISTEN: Final = "subscriptions/listen"  # is answered by events alone
+# How requests that are refused for their envelope or headers are counted, by the code of the error.
+_REASONS: Final = {HEADER_MISMATCH: "header", UNSUPPORTED_PROTOCOL_VERSION: "version"}
+_NO_ENVELOPE: Final = "envelope"  # it lacks, or is none
+_NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
+
+
+class Stateless:
+    """Answers requests whose protocol version has no handshake, each by itself."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._parameters = ParameterHeaders(core.serving.server)
+
+    def serve(
+        self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
+    ) -> None:
+        """Answer a POST that names such a version; the body was read already."""
+        headers, refused = request.headers, self._core.counters.refused
+        given = message if isinstance(message, PlainRequest) else None
+        request_id = given.id if given is not None else None
+        takes = accepted(headers.get("accept", ""))
+        if not (takes.json and takes.events):
+            refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
+            return
+        if version not in MODERN:
+            self._reject(responder, given, unsupported_protocol_version_rejection(version))
+        elif given is not None:
+            self._request(request, responder, given)
+        elif isinstance(message, JSONRPCNotification):
+            responder.answer(202)  # there is nothing that it could be about
+        else:
+            refused["body"] += 1
+            refuse(responder, 400, INVALID_REQUEST, _NO_REQUEST)
+
+    def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        headers = request.headers
+        method, params = message.method, message.params
+        connection = _plain_connection(method, params, headers)
+        if connection is None:
+            route = classify_inbound_request({"method": method, "params": params}, headers=headers)
+            if isinstance(route, InboundLadderRejection):
+                self._reject(responder, message, _named_missing(route, headers))
+                return
+            connection = _connection(route)
+        if method == _CALL and (problem := self._parameters.problem(params or {}, headers)) is not None:
+            self._reject(responder, message, problem)
+            return
+        request.client = request.principal.key
+        core = self._core
+        if (quick := core.quick(message, request.client, connection.protocol_version)) is not None:
+            responder.answer(200, quick, JSON)
+            return
+        exchange = _exchange(core, message, request, responder)
+        core.dispatcher.request(exchange, connection, method, params)
+
+    def _reject(
+        self, responder: Responder, message: PlainRequest | None, rejection: InboundLadderRejection | None
+    ) -> None:
+        assert rejection is not None
+        _count(self._core, rejection)
+        request_id = message.id if message is not None else None
+        status = status_of_code(rejection.code)
+        refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
+
+
+class Bare:
+    """Answers POSTs that need neither a session nor an envelope. Errors have the status 200 too."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Answer a POST whose body was not read yet."""
+        if refuses_type(request, responder, self._core.counters):
+            return
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            self._core.counters.refused["body"] += 1
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        if isinstance(message, PlainRequest):
+            self.serve(request, responder, message)
+        else:
+            responder.answer(202)  # there is nothing that it could be about
+
+    def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        """Answer a request."""
+        core = self._core
+        if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
+            responder.answer(200, quick, JSON)
+            return
+        takes_events = "text/event-stream" in request.headers.get("accept", "")
+        exchange = _exchange(
+            core,
+            message,
+            request,
+            responder,
+            takes_events=takes_events or message.method == _LISTEN,
+            statuses=False,
+        )
+        connection = EnvelopeConnection(LATEST_HANDSHAKE_VERSION)
+        if has_envelope(message.params):
+            route = classify_inbound_request({"method": message.method, "params": message.params})
+            if isinstance(route, InboundLadderRejection):
+                _count(core, route)
+                refuse(responder, 200, route.code, route.message, message.id, data=route.data)
+                return
+            connection = _connection(route)
+        core.dispatcher.request(exchange, connection, message.method, message.params)
+
+
+def refuses_type(request: Request, responder: Responder, counters: RuntimeCounters) -> bool:
+    """Whether a body was refused by its type, unread: as another type a page could send it unasked."""
+    if (problem := body_problem(request.headers)) is None:
+        return False
+    counters.refused["type"] += 1
+    refuse(responder, 415, INVALID_REQUEST, problem)
+    return True
+
+
+def _plain_connection(
+    method: str, params: dict[str, Any] | None, headers: Mapping[str, str]
+) -> EnvelopeConnection | None:
+    """The connection of a request whose headers repeat its envelope as it is; None: the SDK has to look."""
+    meta = params.get("_meta") if params is not None else None
+    if params is None or type(meta) is not dict or CLIENT_CAPABILITIES_META_KEY not in meta:
+        return None
+    version = headers[VERSION]
+    if meta.get(PROTOCOL_VERSION_META_KEY) != version or headers.get(MCP_METHOD_HEADER) != method:
+        return None
+    if (named_by := NAME_BEARING_METHODS.get(method)) is not None:
+        name = headers.get(MCP_NAME_HEADER)
+        if name is None or name != params.get(named_by) or name.startswith(_ENCODED):
+            return None
+    return EnvelopeConnection(version, meta.get(CLIENT_INFO_META_KEY), meta[CLIENT_CAPABILITIES_META_KEY])
+
+
+def _connection(route: InboundModernRoute) -> EnvelopeConnection:
+    return EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
+
+
+def _exchange(
+    core: Core,
+    message: PlainRequest,
+    request: Request,
+    responder: Responder,
+    *,
+    takes_events: bool = True,
+    statuses: bool = True,
+) -> SingleExchange:
+    """The exchange of a request without a session."""
+    return SingleExchange(
+        message,
+        request,
+        responder,
+        core.heartbeats,
+        later=core.later,
+        silence=core.serving.limits.heartbeat,
+        takes_events=takes_events,
+        statuses=statuses,
+    )
+
+
+def _count(core: Core, rejection: InboundLadderRejection) -> None:
+    core.counters.refused[_REASONS.get(rejection.code, _NO_ENVELOPE)] += 1
+
+
+def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:
+    """The same, with other words for a header that is not there: the SDK says that it doesn't match."""
+    name = rejection.message.partition(" ")[0]
+    if rejection.code != HEADER_MISMATCH or name not in ROUTING or name in headers:
+        return rejection
+    return replace(rejection, message=f"{name} header is missing")

@@ -1,0 +1,397 @@
+"""Streamable HTTP at /mcp without I/O: sessions for clients with a handshake, single exchanges for others.
+
+    request ─► headers, body ─┬─ no version, or one with a handshake ─► session ─► SessionExchange
+                              ├─ another version: headers and envelope agree ─► SingleExchange
+                              └─ neither session nor version, where served ─► SingleExchange
+
+Dispatcher runs all of them. Refusals have the status and the words of the SDK's own server, unless a comment
+says otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+from mcp.server.connection import Connection
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp_types import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    RequestId,
+)
+
+from longwire.guard.limits import BUSY
+from longwire.guard.principal import Holders
+from longwire.dispatch.connections import session_connection
+from longwire.dispatch.core import Core
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.dispatch import Dispatch
+from longwire.dispatch.exchange import Later, Notice
+from longwire.dispatch.handshakes import HandshakeExchange
+from longwire.dispatch.headers import HANDSHAKE, LAST_EVENT_ID, MODERN, NOT_ACCEPTABLE, ROUTING, SESSION_ID, VERSION, Accepted, accepted, can_resume, doubled
+from longwire.dispatch.proven_streams import ProvenStreams
+from longwire.dispatch.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
+from longwire.dispatch.scope_challenges import lacks_scope
+from longwire.dispatch.session_exchange import SessionExchange, session_headers
+from longwire.sessions.registry import Sessions
+from longwire.sessions.session import Session, compact
+from longwire.dispatch.stateless import Bare, Stateless, refuses_type
+from longwire.wire.http.request import Answer, Handler, Request, Responder
+from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.serving import Serving, has_envelope
+
+logger: Final = logging.getLogger(__name__)
+
+PATH: Final = "/mcp"
+MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
+
+_INITIALIZE: Final = "initialize"
+_INITIALIZED: Final = "notifications/initialized"
+_CANCELLED: Final = "notifications/cancelled"
+_PROGRESS: Final = "notifications/progress"
+_EVENTS: Final = "Not Acceptable: Client must accept text/event-stream"
+_NO_SESSION: Final = "Bad Request: Missing session ID"
+_POST_ONLY: Final = "Method Not Allowed: a request of this protocol version is a POST"
+_LONGEST_HELLO: Final = 16 << 10  # bytes of what a session keeps of its client
+_FULL_SECONDS: Final = 5.0  # until a client should try again to open a stream
+
+
+class Streamable:
+    """The handler of all requests at that path."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        sessions: Sessions,
+        counters: RuntimeCounters,
+        *,
+        moment: float = MOMENT,
+        later: Later | None = None,
+        dispatch: Dispatch | None = None,
+    ) -> None:
+        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop.
+
+        `dispatch` runs the requests, if not this process.
+        """
+        self._core = core = Core.of(serving, counters, later, dispatch)
+        self._serving = serving
+        self._sessions = sessions
+        self._counters = counters
+        self._moment = moment
+        self._stateless = Stateless(core)
+        self._bare = Bare(core)
+        self._proven = ProvenStreams()
+        sessions.on_end = self._ended
+
+    @property
+    def bare(self) -> Handler:
+        """Answers POSTs that need neither a session nor an envelope."""
+        return self._bare.handle
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Look after the sessions while the block lasts; then end them and what they run."""
+        sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+            self._sessions.close()
+            await self._core.close()
+
+    def end_gone(self, gone: Holders) -> None:
+        """End the sessions of principals that may no longer come, and calls and streams of single tokens."""
+        for key in gone.keys:
+            self._sessions.end_principal(key)
+        self._proven.end(gone)
+        self._core.dispatcher.end_gone(gone)
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Answer a request, now or later."""
+        request.charge = self._charge
+        version = request.headers.get(VERSION)
+        # A session says itself which version it agreed on, also to a client that names none that there is.
+        stateless = version in MODERN or (
+            version is not None and version not in HANDSHAKE and SESSION_ID not in request.headers
+        )
+        if request.repeated and (name := doubled(request.repeated)) is not None:
+            self._refuse_doubled(request, responder, name, stateless)
+            return
+        if request.method == "POST":
+            self._post(request, responder, version if stateless else None)
+        elif stateless:
+            refuse(responder, 405, INVALID_REQUEST, _POST_ONLY, headers=((b"allow", b"POST"),))
+        else:
+            self._other(request, responder)
+
+    def _charge(self, request: Request) -> Answer | None:
+        """Count a request that is refused here; the answer where its principal sends too many."""
+        error = self._serving.charge(request.principal)
+        if error is None:
+            return None
+        body = error_payload(None, error.code, error.message, error.data)
+        return status_of(error, stateless=False), body, JSON, headers_of(error)
+
+    def _post(self, request: Request, responder: Responder, version: str | None) -> None:
+        """`version` is that of a stateless request."""
+        if refuses_type(request, responder, self._counters):
+            return
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            self._counters.refused["body"] += 1
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        access, stateless = self._serving.access, version is not None
+        if access.oauth is not None and lacks_scope(access, request, responder, message, stateless=stateless):
+            return
+        if version is not None:
+            self._stateless.serve(request, responder, message, version)
+        elif (session_id := request.headers.get(SESSION_ID)) is not None:
+            self._in_session(request, responder, message, session_id)
+        else:
+            self._without_session(request, responder, message)
+
+    # ---- sessions ---------------------------------------------------------------------------
+
+    def _without_session(
+        self, request: Request, responder: Responder, message: PlainRequest | Message
+    ) -> None:
+        if isinstance(message, PlainRequest):
+            if message.method == _INITIALIZE:
+                self._begin(request, responder, message)
+                return
+            if self._serving.bare and VERSION not in request.headers:
+                self._bare.serve(request, responder, message)
+                return
+            self._no_session(responder, message)
+            return
+        self._no_session(responder)
+
+    def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        """Begin a session, if the handshake succeeds."""
+        takes = self._negotiated(request, responder, message.id)
+        if takes is None:
+            return
+        if len(request.body) > _LONGEST_HELLO and len(compact(message.params or {})) > _LONGEST_HELLO:
+            self._counters.refused["body"] += 1
+            reason = f"the parameters of '{_INITIALIZE}' have more than {_LONGEST_HELLO} bytes: send fewer"
+            refuse(responder, 400, INVALID_PARAMS, reason, message.id)
+            return
+        key = request.principal.key
+        if (refused := self._sessions.admit(key)) is not None:
+            headers = (retry_after(refused.seconds),)
+            refuse(responder, refused.status, refused.code, refused.reason, message.id, headers=headers)
+            return
+        request.client = key
+        handshake = HandshakeExchange(self._sessions, message, request, responder, takes)
+        self._core.dispatcher.request(handshake, handshake.connection, message.method, message.params)
+
+    def _in_session(
+        self, request: Request, responder: Responder, message: PlainRequest | Message, session_id: str
+    ) -> None:
+        request_id = message.id if isinstance(message, PlainRequest) else None
+        session = self._found(request, responder, session_id, request_id)
+        if session is None:
+            return
+        takes = self._negotiated(request, responder, request_id)
+        if takes is None:
+            return
+        if isinstance(message, PlainRequest):
+            self._call(session, request, responder, message, takes)
+            return
+        responder.answer(202, b"", JSON, session_headers(session))
+        if isinstance(message, JSONRPCNotification):
+            self._notified(session, request, message)
+        elif not isinstance(message, JSONRPCRequest):
+            session.client_requests.resolve(message)
+
+    def _call(
+        self,
+        session: Session,
+        request: Request,
+        responder: Responder,
+        message: PlainRequest,
+        takes: Accepted,
+    ) -> None:
+        if message.method == _INITIALIZE:
+            reason = f"this session has begun already: send '{_INITIALIZE}' without {SESSION_ID} for another"
+            refuse(responder, 400, INVALID_REQUEST, reason, message.id)
+            return
+        core = self._core
+        exchange = SessionExchange(
+            session,
+            message,
+            request,
+            responder,
+            core.heartbeats,
+            accepted=takes,
+            later=core.later,
+            moment=self._moment,
+        )
+        if not session.begin_call(message.id, exchange):
+            self._counters.refused["id"] += 1
+            reason = f"a request with the id {message.id!r} is still in flight"
+            # Without the id: under this one the first request's own answer is still due.
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        if (quick := core.quick(message, request.client, session.version)) is not None:
+            exchange.reply(quick)
+            return
+        core.dispatcher.request(exchange, session_connection(session), message.method, message.params)
+
+    def _notified(self, session: Session, request: Request, message: JSONRPCNotification) -> None:
+        method, params = message.method, message.params
+        if method == _CANCELLED:
+            cancelled = cancelled_request_id_from_params(params)
+            call = session.find_call(cancelled) if cancelled is not None else None
+            if isinstance(call, SessionExchange):
+                call.cancel()
+        elif method == _PROGRESS:
+            session.client_requests.progress(params)
+        elif method == _INITIALIZED:
+            session.mark_initialized()
+        connection = session_connection(session)
+        self._core.dispatcher.notification(Notice(request, connection.outbound), connection, method, params)
+
+    def _found(
+        self, request: Request, responder: Responder, session_id: str, request_id: RequestId | None = None
+    ) -> Session | None:
+        """The session that a request belongs to; None: it was refused."""
+        session = self._sessions.find(session_id, request.principal.key)
+        if session is None:
+            self._counters.refused["session"] += 1
+            refuse(responder, 404, INVALID_REQUEST, "Session not found", request_id)
+            return None
+        version = request.headers.get(VERSION)
+        if version is not None and version != session.version:
+            self._counters.refused["version"] += 1
+            reason = f"the {VERSION} header says {version[:64]}, but this session agreed on {session.version}"
+            refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}", request_id)
+            return None
+        request.session_id, request.session = session.id, session
+        principal = request.principal
+        request.client = principal.key if principal.has_token else f"session:{session.id}"
+        return session
+
+    def _negotiated(
+        self, request: Request, responder: Responder, request_id: RequestId | None
+    ) -> Accepted | None:
+        """What the client takes; None: its headers were refused."""
+        takes = accepted(request.headers.get("accept", ""))
+        if not (takes.json and takes.events):
+            self._counters.refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
+            return None
+        return takes
+
+    # ---- GET and DELETE ---------------------------------------------------------------------
+
+    def _other(self, request: Request, responder: Responder) -> None:
+        serve = _METHODS.get(request.method)
+        if serve is None:
+            refuse(responder, 405, INVALID_REQUEST, "Method Not Allowed", headers=((b"allow", _ALLOWED),))
+            return
+        session_id = request.headers.get(SESSION_ID)
+        if session_id is None:
+            self._no_session(responder)
+            return
+        session = self._found(request, responder, session_id)
+        if session is not None:
+            serve(self, session, request, responder)
+
+    def _stream(self, session: Session, request: Request, responder: Responder) -> None:
+        if not accepted(request.headers.get("accept", "")).events:
+            self._counters.refused["accept"] += 1
+            refuse(responder, 406, INVALID_REQUEST, _EVENTS)
+            return
+        if not self._has_room(session):
+            self._counters.refused["streams"] += 1
+            reason = "this token or address has as many event streams open as it may: end one first"
+            refuse(responder, 429, BUSY, reason, headers=(retry_after(_FULL_SECONDS),))
+            return
+        last = request.headers.get(LAST_EVENT_ID)
+        stream = session.log.resume(last) if last else session.log.open_get_stream()
+        if stream is None:
+            self._counters.refused["event"] += 1
+            reason = f"Bad Request: '{last[:64] if last else ''}' is no event of this session"
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        if not last and can_resume(session.version):
+            stream.prime()  # the SDK's server doesn't: a client that loses the first message couldn't resume
+        responder.begin_events(session_headers(session))
+        stream.attach(responder)
+        self._core.heartbeats.add(responder)
+        self._proven.add(request.principal, stream, responder)
+
+    def _has_room(self, session: Session) -> bool:
+        """Whether a GET may begin; a session that has one gives up its oldest for it."""
+        most = self._sessions.limits.max_connections_each
+        if most is None or self._sessions.open_gets_of(session.principal) < most:
+            return True
+        return session.log.end_oldest_get()
+
+    def _delete(self, session: Session, request: Request, responder: Responder) -> None:
+        self._sessions.delete(session.id, session.principal)
+        answer = partial(responder.answer, 200, b"", JSON, session_headers(session))
+        self._sessions.journal.when_stored(answer)  # a restarted server must not know the session either
+
+    # ---- refusals and the end ---------------------------------------------------------------
+
+    def _no_session(self, responder: Responder, message: PlainRequest | None = None) -> None:
+        self._counters.refused["session"] += 1
+        reason, request_id = _NO_SESSION, None
+        if message is not None:
+            request_id = message.id
+            if has_envelope(message.params):
+                reason = f"{_NO_SESSION}, and no {VERSION} header as a request without one has: send either"
+        refuse(responder, 400, INVALID_REQUEST, reason, request_id)
+
+    def _refuse_doubled(self, request: Request, responder: Responder, name: str, stateless: bool) -> None:
+        self._counters.refused["doubled"] += 1
+        reason = f"{name} header appears more than once"
+        if not stateless or name not in ROUTING or request.method != "POST":
+            refuse(responder, 400, INVALID_REQUEST, reason)
+            return
+        try:
+            message = parse_request(request.body)
+        except Refused as refused:
+            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+            return
+        request_id = message.id if isinstance(message, PlainRequest) else None
+        refuse(responder, 400, HEADER_MISMATCH, reason, request_id)
+
+    def _ended(self, session: Session) -> None:
+        """Have the handlers of a session that ended clean up."""
+        connection: Connection | None = session.connection
+        if connection is not None:
+            session.connection = None
+            self._core.dispatcher.clean_up(connection)
+        self._core.dispatcher.session_ended(session.id, session.ended or "stopped")
+
+    async def _sweep(self) -> None:
+        """End sessions when their time has come."""
+        while True:
+            try:
+                rest = self._sessions.sweep() - self._sessions.clock()
+            except Exception:  # or no session would ever end again
+                logger.exception("a sweep of the sessions failed", extra={"event": "sweep_failed"})
+                rest = _LONGEST_REST
+            await asyncio.sleep(min(max(_LEAST_REST, rest), _LONGEST_REST))
+
+
+_LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
+_LONGEST_REST: Final = 60.0
+_METHODS: Final[Mapping[str, Callable[[Streamable, Session, Request, Responder], None]]] = {
+    "GET": Streamable._stream,
+    "DELETE": Streamable._delete,
+}
+_ALLOWED: Final = b"GET, POST, DELETE"

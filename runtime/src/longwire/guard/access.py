@@ -1,0 +1,323 @@
+"""Checks of Host, Origin and token in front of every HTTP endpoint.
+
+A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server here as if it
+were its own (DNS rebinding). The Host header gives such a page away, and Origin any other foreign page.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from longwire.errors import SettingsError
+from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.guard.auth_hook import AuthHook
+from longwire.guard.authentication import Authentication, Refusal
+from longwire.guard.origins import Origins
+from longwire.guard.pages import for_page, page_headers, with_headers
+from longwire.guard.proxies import NO_PROXIES, TrustedProxies
+from longwire.guard.refusal_lines import RefusalLines
+from longwire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
+from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
+from longwire.wire.listeners import Address, is_loopback
+from longwire.text import quoted
+
+if TYPE_CHECKING:
+    from longwire.guard.oauth.resource_server import ResourceServer
+
+_ASKED: Final = frozenset({"host", "origin", "authorization"})
+_ALLOW_HOST: Final = "start it with --allow-host, or use its address"
+# A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
+_HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
+_NO_ORIGIN: Final = Refusal(403, "origin", "requests from other machines take an allowed Origin, or a token")
+_MOST_KNOWN: Final = 256  # pairs of Host and Origin that are remembered as admitted
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSecurity:
+    """The checks of one HTTP endpoint."""
+
+    tokens: TokenStore = field(default_factory=Tokens)
+    names: frozenset[str] = frozenset()  # host names that clients may call this server by
+    reachable: bool = False  # from other machines, by any of this one's addresses
+    wrong_host: str = _ALLOW_HOST  # the remedy for clients that call it by another name
+    origins: Origins = field(default_factory=Origins)  # if there are any: the pages that may use it
+
+    @classmethod
+    def for_address(
+        cls,
+        address: Address,
+        *,
+        tokens: TokenStore | None = None,
+        names: Collection[str] = (),
+        asks_others: bool = False,
+    ) -> HttpSecurity:
+        """The checks for an endpoint at that address; raises SettingsError if strangers could get in.
+
+        `asks_others`: a hook or an authorization server knows the clients.
+        """
+        reachable = not is_loopback(address.host)
+        tokens = Tokens() if tokens is None else tokens
+        if reachable and not tokens and not asks_others:
+            raise SettingsError(
+                f"'{address.host}' can be reached from other machines, which takes a token: "
+                f"set token_file (--token-file FILE) or {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+            )
+        own = {socket.gethostname(), address.host} if reachable else set()
+        return cls(tokens, frozenset(name.lower() for name in {*names, *own}), reachable)
+
+    def knows_host(self, header: str | None) -> bool:
+        """Whether a Host header names this server."""
+        host = _host(f"//{header}") if header else None
+        if host is None:
+            return False
+        # By number no name was resolved, so none can have been rebound.
+        return is_loopback(host) or host in self.names or (self.reachable and _is_number(host))
+
+    def knows_origin(self, origin: str | None, host_header: str | None) -> bool:
+        """Whether a request comes from no page at all, or from one that may ask."""
+        if origin is None:
+            return True
+        if self.origins:
+            return origin in self.origins
+        host = _host(origin) if origin.startswith(("http://", "https://")) else None
+        if host is None:
+            return False
+        return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
+
+    def admits_pageless(self, principal: Principal, address: str) -> bool:
+        """Whether a request without an Origin may come from there: a list of origins asks for some proof."""
+        return not self.origins or principal.has_token or is_loopback(address)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The checks that all HTTP endpoints of a server have in common."""
+
+    tokens: TokenStore = field(default_factory=Tokens)
+    names: frozenset[str] = frozenset()  # further host names this server is called by
+    wrong_host: str = _ALLOW_HOST
+    local_pages: bool = False  # whether pages of this machine's own servers may read answers
+    origins: Origins = field(default_factory=Origins)  # if there are any: those whose pages may use it
+    hook: AuthHook | None = None
+    oauth: ResourceServer | None = None  # whose tokens are accepted too
+    proxies: TrustedProxies = field(default_factory=TrustedProxies, compare=False)  # who speak for clients
+    plain_refusals: bool = False  # {"error": "…"}, not JSON-RPC: what is behind the checks is no MCP
+    refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
+    _authentication: Authentication = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # One for all endpoints: who guesses at one port is slowed down at all.
+        object.__setattr__(self, "_authentication", Authentication(self.tokens, self.hook, oauth=self.oauth))
+
+    def at(self, address: Address) -> HttpSecurity:
+        """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
+        oauth = self.oauth
+        security = HttpSecurity.for_address(
+            address,
+            tokens=self.tokens,
+            names=self.names if oauth is None else self.names | {oauth.host},
+            asks_others=self.hook is not None or oauth is not None,
+        )
+        return replace(security, wrong_host=self.wrong_host, origins=self.origins)
+
+    def guard(
+        self,
+        handler: Handler,
+        address: Address,
+        *,
+        for_operators: bool = False,
+        open_paths: Collection[str] = (),
+        is_open: Callable[[Request], bool] | None = None,
+    ) -> Guarded:
+        """The handler behind the checks for that address.
+
+        What is for operators takes no token from this machine: those who scrape or look after it have none.
+        Open paths, and other requests of which `is_open` says so, take none from anybody.
+        """
+        no_token = for_operators and is_loopback(address.host)
+        return Guarded(
+            handler,
+            self.at(address),
+            Authentication(Tokens()) if no_token else self._authentication,
+            for_pages=not for_operators,
+            local_pages=self.local_pages,
+            refused=self.refused,
+            open_paths=open_paths,
+            is_open=is_open,
+            plain_refusals=self.plain_refusals,
+            open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
+            proxies=self.proxies,
+        )
+
+
+class Guarded:
+    """A handler behind the checks. Sets PRINCIPAL for everything that an admitted request starts."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        security: HttpSecurity,
+        authentication: Authentication | None = None,
+        *,
+        for_pages: bool = False,
+        local_pages: bool = True,
+        refused: Counter[str] | None = None,
+        open_paths: Collection[str] = (),
+        is_open: Callable[[Request], bool] | None = None,
+        plain_refusals: bool = False,
+        open_pages: Mapping[str, Handler] = MappingProxyType({}),
+        proxies: TrustedProxies = NO_PROXIES,
+    ) -> None:
+        """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for.
+
+        Without `local_pages`, what is `for_pages` is for those of allowed origins, if there are any.
+        """
+        self._handler = handler
+        self._open_pages = open_pages
+        self.proxies = proxies
+        self._plain = plain_refusals
+        self._security = security
+        # One without tokens and hook is false, and still the one to ask.
+        self._authentication = Authentication(security.tokens) if authentication is None else authentication
+        self._for_pages, self._local_pages = for_pages, local_pages
+        self._open_paths = frozenset(open_paths)  # these take no token
+        self._is_open = is_open or (lambda _: False)  # nor do these
+        self._refused = Counter() if refused is None else refused
+        self._lines = RefusalLines()
+        self._on_refused = self._lines.answered
+        self._known: dict[tuple[str | None, str | None], None] = {}  # admitted with these origins:
+        self._allowed = security.origins.allowed
+
+    def __call__(self, request: Request, responder: Responder) -> None:
+        self.proxies.locate(request)
+        refusal = self._refusal(request)
+        if refusal is not None:
+            self._refuse(refusal, request, responder)
+            return
+        if (page := self._open_pages.get(request.path)) is not None:
+            page(request, responder)
+            return
+        if self._serves_pages:
+            prepared = for_page(request, responder)
+            if prepared is None:
+                return
+            responder = prepared
+        if not self._authentication or self._takes_no_token(request):
+            self._decided(request, responder, request.principal)
+            return
+        found = self._authentication.check(request)
+        if found is None:
+            self._authentication.ask(request, partial(self._decided, request, responder))
+        else:
+            self._decided(request, responder, found)
+
+    def admits(self, request: Request, responder: Responder) -> bool:
+        """Check a request whose body has not arrived yet; answers it and returns False if it is refused.
+
+        So nobody without a token has the server read and keep a long body.
+        """
+        self.proxies.locate(request)
+        refusal = self._refusal(request)
+        if refusal is None and request.path in self._open_pages:
+            return True
+        takes_token = self._authentication and request.method == "POST" and not self._takes_no_token(request)
+        if refusal is None and takes_token:
+            found = self._authentication.check(request)
+            refusal = found if isinstance(found, Refusal) else None
+            responder = with_headers(responder, self.page_headers(request.headers))
+        if refusal is not None:
+            self._refuse(refusal, request, responder)
+        return refusal is None
+
+    def page_headers(self, headers: Mapping[str, str]) -> HeaderList:
+        """What lets the page that sent a request with these headers read a refusal."""
+        origin, host = headers.get("origin"), headers.get("host")
+        if not self._serves_pages or origin is None:
+            return ()
+        known = self._security.knows_host(host) and self._security.knows_origin(origin, host)
+        return page_headers(origin) if known else ()
+
+    @property
+    def _serves_pages(self) -> bool:
+        return self._for_pages and (self._local_pages or bool(self._security.origins))
+
+    def _takes_no_token(self, request: Request) -> bool:
+        return request.path in self._open_paths or self._is_open(request)
+
+    def _refusal(self, request: Request) -> Refusal | None:
+        """Why a request may not come here, whoever sends it."""
+        for name in request.repeated:
+            if name in _ASKED:
+                return Refusal(400, "doubled", f"the request has two {name.title()} headers: send one")
+        host, origin = request.headers.get("host"), request.headers.get("origin")
+        if self._allowed is not self._security.origins.allowed:  # they were read again
+            self._allowed = self._security.origins.allowed
+            self._known.clear()
+        if (host, origin) in self._known:
+            return None
+        if host is None:
+            return Refusal(400, "host", "the request has no Host header: send one")
+        if not self._security.knows_host(host):
+            remedy = self._security.wrong_host
+            return Refusal(421, "host", f"this server isn't called {quoted(host)}: {remedy}")
+        if request.path in self._open_pages:
+            return None
+        if not self._security.knows_origin(origin, host):
+            return Refusal(403, "origin", f"pages of {quoted(origin)} may not use this server")
+        if len(self._known) < _MOST_KNOWN:
+            self._known[host, origin] = None
+        return None
+
+    def _decided(self, request: Request, responder: Responder, found: Principal | Refusal) -> None:
+        if isinstance(found, Refusal):
+            self._refuse(found, request, responder)
+            return
+        if responder.gone:  # the hook took its time
+            return
+        pageless = "origin" not in request.headers and not self._takes_no_token(request)
+        if pageless and not self._security.admits_pageless(found, request.address):
+            self._refuse(_NO_ORIGIN, request, responder)
+            return
+        request.principal = found
+        request.on_refused = self._on_refused
+        copy_context().run(self._handle, request, responder)
+
+    def _handle(self, request: Request, responder: Responder) -> None:
+        PRINCIPAL.set(request.principal)
+        CURRENT_ID.set(request.id)
+        self._handler(request, responder)
+
+    def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
+        self._refused[refusal.word] += 1
+        refusal.answer(request, responder, self._lines, plain=self._plain)
+
+
+@lru_cache(maxsize=256)  # clients send the same ones again and again
+def _host(url: str) -> str | None:
+    """The host of a URL in lower case, without port and brackets; None where it makes no sense."""
+    if not _HOST.fullmatch(url.partition("//")[2]):
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises ValueError for a bad port
+        return parts.hostname
+    except ValueError:
+        return None
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,214 @@
+"""Where the keys of an authorization server come from: a file that is read again when it changes, or a URL.
+
+Keys of a URL are kept for a while and then fetched in the background, so a server that is slow or down delays
+nobody whose key is known. A token with an unknown key has them fetched at once, but not often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+import httpx2
+
+from longwire.errors import SettingsError
+from longwire.guard.oauth.key_set import LONGEST, KeySet
+from longwire.wire.listeners import is_loopback
+
+logger: Final = logging.getLogger(__name__)
+
+FRESH: Final = 300.0  # seconds after which keys are fetched again
+KEPT: Final = 24 * 3600.0  # seconds that keys are used while no others can be had
+SPACING: Final = 30.0  # seconds between two attempts to fetch them
+_FIRST_SPACING: Final = 5.0  # the same as long as there are none
+_TIMEOUT: Final = 5.0  # seconds for one attempt, all of it
+_EVENT: Final = {"event": "oauth_keys"}
+
+Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
+
+
+class KeySource(Protocol):
+    """Has the keys at the moment."""
+
+    @property
+    def keys(self) -> KeySet | None:
+        """None: there are none yet, or none that are young enough."""
+        ...
+
+    @property
+    def may_know_more(self) -> bool:
+        """Whether it makes sense to refresh now because of a key that is unknown."""
+        ...
+
+    async def refresh(self) -> None:
+        """Get the keys anew; if that fails, the old ones stay and the log says why."""
+        ...
+
+    def reload(self) -> None:
+        """Read the keys again, because the operator asks for it."""
+        ...
+
+
+class FileKeys:
+    """The keys of a file. It is looked at for each new token, and read if it has changed."""
+
+    may_know_more: Final = False  # what the file has is known
+
+    def __init__(self, path: str) -> None:
+        """Read the file; raises SettingsError."""
+        self._path = path
+        self._seen = self._stamp()
+        self._keys = self._read()
+
+    @property
+    def keys(self) -> KeySet:
+        stamp = self._stamp()
+        if stamp != self._seen and stamp is not None:
+            self._seen = stamp
+            self.reload()
+        return self._keys
+
+    async def refresh(self) -> None:
+        self.reload()
+
+    def reload(self) -> None:
+        try:
+            self._keys = self._read()
+        except SettingsError as error:
+            logger.error("the keys stay as they were: %s", error, extra=_EVENT)
+        else:
+            logger.info("read the key set again", extra={**_EVENT, "keys": len(self._keys.keys)})
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except (OSError, ValueError):
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> KeySet:
+        try:
+            with Path(self._path).open("rb") as file:
+                document = file.read(LONGEST + 1)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise SettingsError(
+                f"can't read the key set '{self._path}': {reason}: name a file that can be read"
+            ) from None
+        return KeySet.parse(document, self._path)
+
+
+class UrlKeys:
+    """The keys at a URL."""
+
+    def __init__(
+        self, url: str, fetch: Fetch | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._url = checked_url(url, "the address of the key set")
+        self._fetch = fetch or fetch_document
+        self._clock = clock
+        self._keys: KeySet | None = None
+        self._since = 0.0  # when they were fetched
+        self._tried: float | None = None  # when that was last tried
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def keys(self) -> KeySet | None:
+        if self._keys is None:
+            return None
+        age = self._clock() - self._since
+        if age >= FRESH and self._task is None and self.may_know_more:
+            self._start()
+        return self._keys if age < KEPT else None
+
+    @property
+    def may_know_more(self) -> bool:
+        if self._task is not None or self._tried is None:
+            return True
+        return self._clock() - self._tried >= (_FIRST_SPACING if self._keys is None else SPACING)
+
+    async def refresh(self) -> None:
+        await asyncio.shield(self._task or self._start())  # one attempt is for all who wait
+
+    def reload(self) -> None:
+        if self._task is None:
+            self._start()
+
+    def _start(self) -> asyncio.Task[None]:
+        self._tried = self._clock()
+        self._task = asyncio.get_running_loop().create_task(self._get())
+        return self._task
+
+    async def _get(self) -> None:
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                document = await self._fetch(self._url)
+            self._keys = KeySet.parse(document, self._url)
+            self._since = self._clock()
+            logger.info("got the key set", extra={**_EVENT, "keys": len(self._keys.keys)})
+        except TimeoutError:
+            self._note(f"no whole answer within {_TIMEOUT:g} s")
+        except (SettingsError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+            self._note(str(error) or type(error).__name__)
+        except Exception as error:  # whatever it is, the next attempt may succeed
+            self._note(type(error).__name__)
+        finally:
+            self._task = None
+
+    def _note(self, reason: str) -> None:
+        logger.warning("can't get the key set '%s': %s", self._url, reason, extra=_EVENT)
+
+
+def key_source(place: str) -> KeySource:
+    """The keys at a URL or in a file; raises SettingsError."""
+    return UrlKeys(place) if "://" in place else FileKeys(place)
+
+
+async def fetch_document(url: str) -> bytes:
+    """Get a small document. Redirects aren't followed: they could lead to anybody's keys."""
+    parts = urlsplit(url)
+    on_this_machine = is_loopback(parts.hostname or "")  # no proxy knows the way to it
+    # Reading the machine's certificates takes a third of a second.
+    trust = await asyncio.to_thread(ssl.create_default_context) if parts.scheme == "https" else False
+    headers = {"Accept": "application/jwk-set+json, application/json"}
+    async with (
+        httpx2.AsyncClient(
+            timeout=_TIMEOUT,
+            verify=trust,
+            trust_env=not on_this_machine,
+            follow_redirects=False,
+            headers=headers,
+        ) as http,
+        http.stream("GET", url) as answer,
+    ):
+        if answer.status_code != 200:
+            raise SettingsError(f"it answers with the status {answer.status_code}")
+        found = b""
+        async for part in answer.aiter_bytes():
+            found += part
+            if len(found) > LONGEST:
+                raise SettingsError(f"it has more than {LONGEST} bytes")
+        return found
+
+
+def checked_url(text: str, what: str) -> str:
+    """The URL if it is one of https, or of http on this machine; raises SettingsError."""
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port  # raises ValueError for a bad port
+    except ValueError:
+        host = None
+    if host is None or not text.isascii() or not text.isprintable() or " " in text:
+        raise SettingsError(f"{what} '{text}' is no URL: write one such as 'https://auth.example/keys'")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
+        raise SettingsError(f"{what} '{text}' isn't safe: use https, or http on this machine")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise SettingsError(f"{what} '{text}' has a user or a fragment: leave it out")
+    return text

@@ -1,0 +1,265 @@
+"""The tokens that HTTP clients have to send, each with the name of the principal that it proves.
+
+A token file holds one token, or a line `NAME TOKEN` for each principal, or tables in TOML (token_tables.py).
+A name may have several tokens, so that one can be replaced while the old one still works.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, Protocol
+
+from longwire.errors import SettingsError
+from longwire.guard.principal import Holders, Principal
+from longwire.guard.grants import NO_SCOPES, Scopes
+from longwire.guard.token_tables import is_toml, parse_tables
+
+TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
+EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement
+UNNAMED: Final = "default"  # the principal of a token without a name
+_SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
+_UNGUESSABLE: Final = 22  # characters: base64 of 128 random bits
+_DIFFERENT: Final = 10  # characters that such a token has at least
+_LONGEST_TOKEN: Final = 4096
+_LONGEST_BEARER: Final = 8192  # characters of what clients send: tokens of others say more
+_OTHERS: Final = 0o007  # permissions of everybody
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
+
+_NEVER: Final = float("inf")
+_NOBODY: Final[tuple[Principal | None, float]] = (None, 0.0)
+
+
+def digest(token: str) -> bytes:
+    """A token's key in tables, which are looked up in a time that says nothing about the tokens in them."""
+    found = _DIGEST.copy()
+    found.update(token.encode("utf-8", "surrogatepass"))
+    return found.digest()
+
+
+def is_unguessable(token: str) -> bool:
+    """Whether a token is so long and varied that nobody finds it by trying."""
+    return len(token) >= _UNGUESSABLE and len(set(token)) >= _DIFFERENT
+
+
+def bearer(authorization: str | None) -> str | None:
+    """The token in an Authorization header; None where there is none that could be right."""
+    scheme, _, given = (authorization or "").partition(" ")
+    token = given.strip(" \t")
+    usable = scheme.lower() == "bearer" and token.isascii() and 0 < len(token) <= _LONGEST_BEARER
+    return token if usable else None
+
+
+class TokenStore(Protocol):
+    """Tokens that a server accepts: fixed ones, or those of a file that is read again."""
+
+    def __bool__(self) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]:
+        """The tokens themselves, which must never be shown."""
+        ...
+
+    def find(self, token: str) -> Principal | None:
+        """The principal that a token proves."""
+        ...
+
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
+        """Call a function when tokens are no longer valid; returns the undoing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a server; empty if it asks for none."""
+
+    by_token: Mapping[str, str] = field(default_factory=dict, repr=False)  # token to the principal's name
+    granted: Mapping[str, Principal] = field(default_factory=dict)  # by name; others may do everything
+    expires: Mapping[str, float] = field(default_factory=dict, repr=False)  # by token, in seconds since 1970
+    clock: Callable[[], float] = field(default=time.time, repr=False, compare=False)
+    _by_digest: dict[bytes, tuple[Principal, float]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = {}
+        for token, name in self.by_token.items():
+            proof = digest(token)
+            principal = replace(self.granted.get(name) or Principal.of_token(name), proof=proof)
+            found[proof] = (principal, self.expires.get(token, _NEVER))
+        object.__setattr__(self, "_by_digest", found)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_token)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_token)
+
+    @property
+    def principals(self) -> frozenset[str]:
+        """The names that have tokens."""
+        return frozenset(self.by_token.values())
+
+    def find(self, token: str) -> Principal | None:
+        principal, ends = self._by_digest.get(digest(token), _NOBODY)
+        return principal if self.clock() < ends else None
+
+    def valid(self, now: float) -> Holders:
+        """The holders of all tokens that have not expired."""
+        left = {proof: principal for proof, (principal, ends) in self._by_digest.items() if now < ends}
+        return Holders(frozenset(principal.key for principal in left.values()), frozenset(left))
+
+    def next_end(self, now: float) -> float | None:
+        """The seconds until another token expires, if any will."""
+        return min((ends - now for ends in self.expires.values() if now < ends), default=None)
+
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
+        return lambda: None  # these never change
+
+
+class TokenFile:
+    """The tokens of a file, which can be read again while the server runs."""
+
+    def __init__(self, path: str, scopes: Scopes = NO_SCOPES, clock: Callable[[], float] = time.time) -> None:
+        """Read the file; raises SettingsError."""
+        self.path: Final = path
+        self._scopes = scopes
+        self._clock = clock
+        self._tokens = self._read()
+        self._valid = self._tokens.valid(clock())  # when it was last looked at
+        self._gone: list[Callable[[Holders], None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._tokens)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tokens)
+
+    @property
+    def principals(self) -> frozenset[str]:
+        """The names that have tokens."""
+        return self._tokens.principals
+
+    @property
+    def granted(self) -> Mapping[str, Principal]:
+        """What names may do, as far as the file says so."""
+        return self._tokens.granted
+
+    def oversights(self) -> Iterator[str]:
+        """A sentence for each thing about the file that is probably a mistake."""
+        with suppress(OSError):
+            mode = stat.S_IMODE(os.stat(self.path).st_mode)
+            if mode & _OTHERS:
+                yield f"the token file '{self.path}' is open to every user (mode {mode:04o}): chmod 600 it"
+        now = self._clock()
+        for token, ends in self._tokens.expires.items():
+            if ends <= now:
+                name, when = self._tokens.by_token[token], datetime.fromtimestamp(ends, UTC)
+                yield f"a token of '{name}' in '{self.path}' expired at {when:%Y-%m-%d %H:%M} UTC: replace it"
+
+    def find(self, token: str) -> Principal | None:
+        return self._tokens.find(token)
+
+    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
+        self._gone.append(callback)
+        return lambda: self._gone.remove(callback)
+
+    def reload(self) -> frozenset[str]:
+        """Read the file again; returns the names that are gone. Raises SettingsError and changes nothing."""
+        before, self._tokens = self._tokens, self._read()
+        self.end_invalid()
+        return before.principals - self._tokens.principals
+
+    def end_invalid(self) -> float | None:
+        """Tell of tokens that are valid no more; returns the seconds until another expires, if any will."""
+        now = self._clock()
+        before, self._valid = self._valid, self._tokens.valid(now)
+        gone = Holders(before.keys - self._valid.keys, before.proofs - self._valid.proofs)
+        if gone.proofs:
+            for callback in list(self._gone):
+                callback(gone)
+        return self._tokens.next_end(now)
+
+    def _read(self) -> Tokens:
+        return replace(read_tokens(self.path, {}, scopes=self._scopes), clock=self._clock)
+
+
+def read_tokens(
+    path: str | None,
+    environ: Mapping[str, str] = os.environ,
+    variable: str = TOKEN_VARIABLE,
+    scopes: Scopes = NO_SCOPES,
+) -> Tokens:
+    """Read the tokens in the file, or else in the environment; raises SettingsError."""
+    if path is None:
+        text = environ.get(variable)
+        return Tokens() if text is None else parse_tokens(text, variable, scopes)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SettingsError(f"the token in '{path}' is not ASCII: use letters and digits") from None
+    except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(
+            f"can't read the token file '{path}': {reason}: name a file that can be read"
+        ) from None
+    return parse_tokens(text, path, scopes)
+
+
+def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
+    """Parse one token, lines of `NAME TOKEN`, or tables in TOML; raises SettingsError."""
+    if is_toml(text, source):
+        return _from_tables(text, source, scopes)
+    lines = [line.split() for line in text.splitlines() if line.strip()] or [[""]]
+    if len(lines) == 1 and len(lines[0]) == 1:
+        return Tokens({_checked(lines[0][0], f"in '{source}'"): UNNAMED})
+    found: dict[str, str] = {}
+    for number, words in enumerate(lines, start=1):
+        if len(words) != 2 or not _NAME.fullmatch(words[0]):
+            raise SettingsError(
+                f"the token in '{source}', line {number}, has no name: write one token alone, "
+                "or lines of NAME TOKEN with letters, digits, '.', '_' and '-' in the names"
+            )
+        whose = f"of '{words[0]}' in '{source}', line {number},"
+        _add(found, _checked(words[1], whose), words[0], f"'{source}', line {number},")
+    return Tokens(found)
+
+
+def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
+    found: dict[str, str] = {}
+    granted: dict[str, Principal] = {}
+    expires: dict[str, float] = {}
+    for table in parse_tables(text, source, scopes):
+        granted[table.name] = table.principal
+        for one in table.tokens:
+            whose = f"of '{table.name}' in '{source}'"
+            _add(found, _checked(one.token, whose), table.name, f"'{source}', table '{table.name}',")
+            if one.expires is not None:
+                expires[one.token] = one.expires
+    return Tokens(found, granted, expires)
+
+
+def _add(found: dict[str, str], token: str, name: str, where: str) -> None:
+    if found.setdefault(token, name) != name:
+        raise SettingsError(f"the token in {where} is also that of '{found[token]}': make another")
+
+
+def _checked(token: str, whose: str) -> str:
+    if len(token) < _SHORTEST_TOKEN:
+        raise SettingsError(
+            f"the token {whose} is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
+        )
+    if len(token) > _LONGEST_TOKEN:
+        raise SettingsError(
+            f"the token {whose} is longer than {_LONGEST_TOKEN} characters: use a shorter one"
+        )
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise SettingsError(f"the token {whose} holds special characters: use letters and digits")
+    return token

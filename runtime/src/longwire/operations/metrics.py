@@ -1,0 +1,324 @@
+"""Prometheus metrics of requests, calls, jobs and workers, in a registry of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Protocol, get_args
+
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from acuity import __version__
+from acuity.jobs.job import OVER, Job, JobsStats
+from longwire.operations.latencies import CallCounts, Latencies
+from longwire.operations.loop_lag import LoopLag
+from longwire.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.workers.status import Workers, WorkerState
+from longwire.wire.http.request import Handler, HeaderList, Request, Responder
+from longwire.wire.http.routes import Routes, answer_text, for_methods
+
+_STATES: Final[tuple[str, ...]] = get_args(WorkerState)
+# Labels come from these tables and from the server's own names, never from a client's text: calls of a
+# thousand unknown tools must not create a thousand series.
+OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
+_FINE: Final = frozenset({"ok", "task", "input_required"})  # outcomes that are no errors
+UNKNOWN: Final = "unknown"
+METHODS: Final = (
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+)
+_KNOWN: Final = frozenset(METHODS)
+_CALL: Final = "tools/call"
+
+# Seconds. Calls are a millisecond or minutes; waits are nothing or minutes. Each bound is at most three times
+# the one before, and between a tenth of a second and one, where goals mostly lie, at most 1.5 times.
+_CALL_BUCKETS: Final = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0),
+    *(1.5, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0),
+)
+_JOB_BUCKETS: Final = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+
+_MOST_TOOLS: Final = 500  # with labels of their own
+
+HEALTH: Final = ("/healthz", "/readyz")  # say nothing that anybody may not know
+
+_FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
+
+_FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
+
+
+class CountedJobs(Protocol):
+    """The part of the job service that metrics use."""
+
+    def stats(self) -> JobsStats: ...
+
+    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
+
+
+class OpenConnections:
+    """Counts network connections: the Presence that endpoints tell about them."""
+
+    def __init__(self) -> None:
+        self._open: set[object] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def came(self, connection: object) -> None:
+        self._open.add(connection)
+
+    def heard(self, connection: object) -> None: ...
+
+    def spoke(self, connection: object, client: str) -> None: ...
+
+    def left(self, connection: object) -> None:
+        self._open.discard(connection)  # stdin and stdout never came
+
+
+class Metrics:
+    """The registry, and the counters of tool calls."""
+
+    def __init__(self, tools: Collection[str]) -> None:
+        # Otherwise each counter has a second series that only tells when the process started.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self._tools = frozenset(tools)
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        Info("acuity_build", "The version of Acuity", registry=self.registry).info({"version": __version__})
+        self._calls = CallCounts("acuity_mcp_calls", "Tool calls that are over")
+        self.registry.register(self._calls)
+        self.in_flight = 0  # tool calls under way; only the event loop changes it
+        self.errors = 0  # tool calls that are over, and did not do what they should
+        under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
+        under_way.set_function(lambda: self.in_flight)
+        self.connections = OpenConnections()
+        connected = Gauge("acuity_mcp_connections", "Open network connections", registry=self.registry)
+        connected.set_function(lambda: len(self.connections))
+        self.loop_lag = LoopLag()
+        late = Gauge(
+            "acuity_mcp_loop_lag_seconds",
+            "How late the event loop was at most in the last seconds",
+            registry=self.registry,
+        )
+        late.set_function(lambda: self.loop_lag.seconds)
+        names = (*self._tools, UNKNOWN)
+        for name in names:
+            self._calls.add(name, OUTCOMES)
+        self.call_seconds = Latencies(
+            "acuity_mcp_call_seconds",
+            "Seconds that tool calls took, waiting included",
+            "tool",
+            names,
+            _CALL_BUCKETS,
+        )
+        self.request_seconds = Latencies(
+            "acuity_mcp_request_seconds",
+            "Seconds that requests took, by method",
+            "method",
+            (*METHODS, UNKNOWN),
+            _CALL_BUCKETS,
+        )
+        for latencies in (self.call_seconds, self.request_seconds):
+            self.registry.register(latencies)
+
+    def know(self, tools: Iterable[str]) -> None:
+        """Have labels for these tools too, whose names were not known at first; a limited number."""
+        for tool in tools:
+            if tool not in self._tools and len(self._tools) < _MOST_TOOLS:
+                self._tools |= {tool}
+                self._calls.add(tool, OUTCOMES)
+                self.call_seconds.add(tool)
+
+    def tool(self, name: object) -> str:
+        """The name as a label."""
+        return name if isinstance(name, str) and name in self._tools else UNKNOWN
+
+    def called(self, tool: str, outcome: str, seconds: float) -> None:
+        """Count a finished call, and its request; `tool` is a label."""
+        self._calls.by_tool[tool][outcome] += 1
+        if outcome not in _FINE:
+            self.errors += 1
+        self.call_seconds.observe(tool, seconds)
+        self.request_seconds.observe(_CALL, seconds)
+
+    def outcomes(self) -> dict[str, dict[str, int]]:
+        """How many calls of each tool ended how; without those that none did."""
+        found = {
+            tool: {outcome: count for outcome, count in counts.items() if count}
+            for tool, counts in self._calls.by_tool.items()
+        }
+        return {tool: counts for tool, counts in found.items() if counts}
+
+    def answered(self, method: str, seconds: float) -> None:
+        """Count another request that is over; `method` is as the client wrote it."""
+        self.request_seconds.observe(method if method in _KNOWN else UNKNOWN, seconds)
+
+    def watch_runtime(
+        self,
+        counters: RuntimeCounters,
+        sessions: Callable[[], Iterable[CountedSession]] = tuple,
+        cluster: CountedCluster | None = None,
+    ) -> Callable[[], None]:
+        """Add metrics of the HTTP runtime; returns a function that removes them."""
+        figures = RuntimeFigures(counters, sessions, cluster)
+        self.registry.register(figures)
+        return lambda: self.registry.unregister(figures)
+
+    def watch_workers(self, workers: Workers, counters: RuntimeCounters) -> Callable[[], None]:
+        """Add metrics of these workers; returns a function that removes them."""
+        figures = WorkerFigures(workers, counters)
+        self.registry.register(figures)
+        return lambda: self.registry.unregister(figures)
+
+    def watch(self, jobs: CountedJobs) -> Callable[[], None]:
+        """Add metrics of these jobs; returns a function that removes them."""
+        figures = _JobFigures(jobs, self.tool)
+        self.registry.register(figures)
+        unsubscribe = jobs.on_change(figures.changed)
+
+        def stop() -> None:
+            unsubscribe()
+            self.registry.unregister(figures)
+
+        return stop
+
+
+class _JobFigures(Collector):
+    """Metrics read from the job service, and how long its jobs waited and ran."""
+
+    def __init__(self, jobs: CountedJobs, label: Callable[[object], str]) -> None:
+        self._jobs = jobs
+        self._label = label
+        # In no registry: this collector yields them.
+        self._wait = Histogram(
+            "acuity_jobs_queue_wait_seconds",
+            "Seconds that jobs waited before they ran",
+            buckets=_JOB_BUCKETS,
+            registry=None,
+        )
+        self._run = Histogram(
+            "acuity_jobs_run_seconds", "Seconds that jobs ran", ("tool",), buckets=_JOB_BUCKETS, registry=None
+        )
+
+    def changed(self, job: Job) -> None:
+        """Note that a job was accepted, began or ended."""
+        if job.status == "running" and job.started is not None:
+            self._wait.observe(max(job.started - job.created, 0.0))
+        if job.status in OVER and job.started is not None and job.finished is not None:
+            self._run.labels(self._label(job.tool)).observe(max(job.finished - job.started, 0.0))
+
+    def collect(self) -> Iterable[Metric]:
+        stats = self._jobs.stats()
+        for name, text, value in (
+            ("acuity_jobs_queued", "Jobs that wait", stats.queued),
+            ("acuity_jobs_running", "Jobs that run", stats.running),
+            ("acuity_jobs_workers", "Worker processes alive", stats.workers),
+        ):
+            yield GaugeMetricFamily(name, text, value)
+        for name, text, value in (
+            ("acuity_jobs_submitted", "Jobs taken in", stats.submitted),
+            ("acuity_jobs_timeouts", "Jobs stopped because they took too long", stats.timeouts),
+            ("acuity_jobs_workers_started", "Worker processes started", stats.workers_started),
+            ("acuity_jobs_workers_lost", "Worker processes that crashed or were killed", stats.workers_lost),
+        ):
+            yield CounterMetricFamily(name, text, value)
+        finished = CounterMetricFamily("acuity_jobs_finished", "Jobs that are over", labels=["status"])
+        for status in _FINISHED:
+            finished.add_metric([status], getattr(stats, status))
+        yield finished
+        yield from self._wait.collect()
+        yield from self._run.collect()
+
+
+def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None] = lambda: None) -> Handler:
+    """The handler of the pages for operators: metrics, health and readiness.
+
+    `problem` says why no work is taken; None: it is.
+
+    It looks at no token itself: see `Access.guard`.
+    """
+
+    def metrics(request: Request, responder: Responder) -> None:
+        if request.principal.tools is not None:
+            answer_text(responder, 403, "this token is for some tools only: use another for metrics", _FRESH)
+            return
+        encode, kind = choose_encoder(request.headers.get("accept", ""))
+        responder.answer(200, encode(registry), kind.encode(), _FRESH)
+
+    def alive(_: Request, responder: Responder) -> None:
+        answer_text(responder, 200, "ok", _FRESH)
+
+    def takes_work(_: Request, responder: Responder) -> None:
+        why = problem()
+        status, text = (200, "ready") if why is None else (503, f"not ready: {why}")
+        answer_text(responder, status, text, _FRESH)
+
+    pages: dict[str, Handler] = {"/metrics": metrics, "/healthz": alive, "/readyz": takes_work}
+    return Routes({path: for_methods(("GET", "HEAD"), page) for path, page in pages.items()})
+
+
+class WorkerFigures(Collector):
+    """Reads the statuses and the counters at each scrape."""
+
+    def __init__(self, workers: Workers, counters: RuntimeCounters) -> None:
+        self._workers = workers
+        self._counters = counters
+
+    def collect(self) -> Iterable[Metric]:
+        statuses = self._workers.statuses()
+        count = GaugeMetricFamily("acuity_mcp_workers", "Workers, by state", labels=["state"])
+        found = Counter(status.state for status in statuses)
+        for state in _STATES:
+            count.add_metric([state], found[state])  # type: ignore[index]
+        yield count
+        in_flight = GaugeMetricFamily(
+            "acuity_mcp_worker_calls_in_flight", "Calls that a worker runs", labels=["worker"]
+        )
+        for status in statuses:
+            in_flight.add_metric([status.id], status.in_flight)
+        yield in_flight
+        yield GaugeMetricFamily(
+            "acuity_mcp_worker_queue", "Calls that wait for a worker", self._workers.queued
+        )
+        for name, text, label, counts in (
+            ("acuity_mcp_worker_events", "What happened to workers", "event", self._counters.worker_events),
+            (
+                "acuity_mcp_worker_failures",
+                "Calls that failed in workers",
+                "error_class",
+                self._counters.worker_failures,
+            ),
+        ):
+            family = CounterMetricFamily(name, text, labels=[label])
+            for key, value in sorted(counts.items()):
+                family.add_metric([key], value)
+            yield family

@@ -1,0 +1,149 @@
+"""Middleware that records requests: how long each took, and of tool calls a log line and the outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, CallToolResult
+from opentelemetry.trace import get_current_span
+from pydantic import ValidationError
+
+from longwire.guard.limits import client_of
+from longwire.operations.logs import CALLS, CallLines, EndedCall, current_trace
+from longwire.operations.metrics import OUTCOMES, UNKNOWN, Metrics
+from longwire.operations.tracing import is_traced
+from longwire.wire.http.request import Request
+from longwire.text import shown_id
+
+_requests: Final = logging.getLogger("acuity.agents.requests")
+
+# Clients poll these while a job runs, so they are logged at DEBUG unless they fail.
+_POLLED: Final = frozenset({"get_job", "list_jobs"})
+_PROOFS: Final = ("session", "sse")  # kinds of clients whose name is a session id
+
+
+class Observer(ServerMiddleware[Any]):
+    """Middleware for SDK servers. Add it after the SDK's own, whose span it completes."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._traced = is_traced()
+        self._lines = CallLines()
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method != "tools/call":
+            if _requests.isEnabledFor(logging.DEBUG):
+                fields = {"method": ctx.method, "client": shown(client_of(ctx))}
+                _requests.debug("%s", ctx.method, extra=fields)
+            if ctx.request_id is None:  # a notification
+                return await call_next(ctx)
+            begin = time.perf_counter()
+            try:
+                return await call_next(ctx)
+            finally:
+                self._metrics.answered(ctx.method, time.perf_counter() - begin)
+                if self._traced:
+                    _describe_span(ctx)
+        self._metrics.in_flight += 1
+        begin = time.perf_counter()
+        outcome, error = "crashed", None
+        try:
+            result = await call_next(ctx)
+            outcome, error = _of_result(result)
+            return result
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except (MCPError, ValidationError) as problem:
+            outcome, error = _of_refusal(problem)
+            raise
+        except Exception as problem:
+            error = type(problem).__name__
+            raise
+        finally:
+            self._metrics.in_flight -= 1
+            self._over(ctx, outcome, error, time.perf_counter() - begin)
+
+    def _over(
+        self, ctx: ServerRequestContext[Any, Any], outcome: str, error: str | None, seconds: float
+    ) -> None:
+        asked = ctx.params.get("name") if ctx.params else None
+        tool = self._metrics.tool(asked)
+        self._metrics.called(tool, outcome, seconds)
+        if self._traced:
+            _describe_span(ctx, outcome)
+        level = logging.DEBUG if tool in _POLLED and outcome == "ok" else logging.INFO
+        if CALLS.isEnabledFor(level):
+            name = tool if tool != UNKNOWN else f"unknown: {asked}"
+            request = ctx.request
+            about: tuple[str | None, ...] = ()
+            if isinstance(request, Request):
+                trace = current_trace() if self._traced else None
+                about = (request.id, request.session_id, request.worker, trace)
+            ended = time.time()
+            self._lines.add(
+                EndedCall(level, name, shown(client_of(ctx)), outcome, seconds, error, ended, *about)
+            )
+
+    def flush(self) -> None:
+        """Write the waiting log lines."""
+        self._lines.flush()
+
+
+def _describe_span(ctx: ServerRequestContext[Any, Any], outcome: str | None = None) -> None:
+    """Say on the SDK's span whose request it is, and what became of it."""
+    told = {"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome}
+    request = ctx.request
+    if isinstance(request, Request):
+        session = request.session_id
+        told |= {
+            "acuity.request_id": request.id,
+            "acuity.session": None if session is None else shown_id(session),
+            "longwire.worker": request.worker,
+            "client.address": request.address,
+        }
+    get_current_span().set_attributes({name: value for name, value in told.items() if value is not None})
+
+
+def shown(client: str) -> str:
+    """A client's name for logs. Session ids are credentials, so only their beginning is shown."""
+    kind, _, session_id = client.partition(":")
+    return f"{kind}:{shown_id(session_id)}" if kind in _PROOFS else client
+
+
+def _of_result(result: HandlerResult) -> tuple[str, str | None]:
+    """The outcome of a call, from the result that is sent, and the sentence of a failed one."""
+    if isinstance(result, dict):
+        return _ended(result.get("isError"), result.get("content"), result.get("resultType"))
+    if isinstance(result, CallToolResult):  # from middleware that answers by itself
+        said = [block.model_dump() for block in result.content[:1]]
+        return _ended(result.is_error, said, None)
+    return "ok", None
+
+
+def _ended(failed: object, content: object, kind: object) -> tuple[str, str | None]:
+    if failed:
+        return "error", _sentence(content)
+    return (kind if isinstance(kind, str) and kind in OUTCOMES else "ok"), None
+
+
+def _sentence(content: object) -> str | None:
+    """The `error` in the text of a failed result; None if it has another form."""
+    try:
+        return str(json.loads(content[0]["text"])["error"])  # type: ignore[index]
+    except (TypeError, LookupError, ValueError):
+        return None
+
+
+def _of_refusal(problem: MCPError | ValidationError) -> tuple[str, str]:
+    if isinstance(problem, ValidationError):  # whose message would repeat the client's input
+        return "refused", "Invalid request parameters"
+    said = problem.error
+    is_lost = said.code == INTERNAL_ERROR and isinstance(said.data, dict) and "errorClass" in said.data
+    return ("crashed" if is_lost else "refused"), said.message  # a class of error is that of a lost call

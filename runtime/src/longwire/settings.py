@@ -1,0 +1,193 @@
+"""Settings of the server with their defaults; config/ reads them from options, variables and a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from acuity.jobs.config import default_memory
+from longwire.guard.rates import DEFAULT_RATE, Rate
+
+DATA_VARIABLE: Final = "ACUITY_DATA"
+ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
+ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder for jobs and reports: ACUITY_DATA, or one in the user's home."""
+    if named := environ.get(DATA_VARIABLE):
+        return Path(named).absolute()
+    home = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(home) / "acuity"
+
+
+def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The folders of VMAF_MCP_ALLOW."""
+    return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
+
+
+MEMORY: Final = "memory"  # the store of sessions that end with the process
+
+# What becomes of a request to a client that can't answer it: sent and logged, left out, refused.
+CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
+
+
+# Whether all calls of a session go to the same worker; auto: if the worker asks for it.
+WorkerAffinity: TypeAlias = Literal["auto", "none", "session"]
+
+
+@dataclass(slots=True)
+class WireLimits:
+    """Limits that every transport keeps to, in any server. Each has a reason to be finite.
+
+    The parts of a server share one, so that its operator can change it while they run.
+    """
+
+    max_message: int = 65536  # bytes
+    max_connections: int = 256  # clients of one endpoint: connections, event streams or sessions
+    max_connections_each: int | None = None  # of one address or token; None: as many as there may be
+    max_in_flight: int = 64  # unanswered requests of one connection; more are read when some are answered
+    max_events: int = 256  # messages that wait for the reader of an event stream
+    read_timeout: float = 30.0  # seconds for a message that has begun to arrive
+    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+    heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
+    idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
+    max_sessions: int = 256
+    max_sessions_each: int = 256  # of one principal
+    safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
+    max_pending: int = 256  # messages that wait for a session's client
+    max_pending_bytes: int = 4 << 20
+    send_timeout: float = 10.0  # seconds that a call waits until its messages are stored and taken
+    head_timeout: float = 5.0  # seconds for the head of a request
+    keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
+    max_headers: int = 100
+    max_header_line: int = 16 << 10  # bytes
+    max_head: int = 64 << 10  # bytes of all header lines together
+    max_body_bytes: int = 64 << 20  # of bodies that have arrived in part, of one port, beside one message
+    client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
+    capability_policy: CapabilityPolicy = "error"  # for clients that didn't declare the capability
+    linger: float = float("inf")  # seconds that calls may take after the end of a client's input
+
+    def become(self, other: WireLimits) -> None:
+        """Have the values of another one."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(other, each.name))
+
+
+def default_workers() -> int:
+    """Scores at once: each uses all cores, so a few are enough to keep them busy while files are opened."""
+    return max(2, min(8, (os.cpu_count() or 2) // 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits and folders of the server. Each field is a key of config/keys.py, by which operators set it."""
+
+    data: Path = field(default_factory=data_folder)
+    allow: tuple[str, ...] = ()  # further folders that videos may be read from
+    allow_write: tuple[str, ...] = ()  # and those that files may be written to
+    output_bytes: int = 16 << 30  # that each of those may hold
+    binary: str | None = None  # an external vmaf
+    bench_output: str | None = None  # a folder for the rows of benchmarks
+    vlm_model: str | None = None  # the folder of a model that describes pictures
+    vlm_seconds: float = 120.0  # that it may take for the pictures of one call
+    workers: int = field(default_factory=default_workers)  # scores at once
+    queue: int = 64  # jobs that may wait
+    queue_each: int | None = None  # of one client; None: three quarters of them
+    running_each: int | None = None  # jobs of one client at once; None: all workers but one
+    time_limit: float = 600.0  # seconds that a call may take
+    submitted_limit: float = 21_600.0  # seconds that a submitted job may run
+    memory: int = field(default_factory=default_memory)  # bytes of all workers together
+    grace: float = 5.0  # seconds that work may continue after SIGTERM
+    kept: int = 500  # finished jobs that are stored
+    calls: int = 256  # requests in flight, all clients together
+    calls_each: int = 64  # requests in flight of one client
+    rate: Rate | None = DEFAULT_RATE  # requests of one principal; a token may have a rate of its own
+    tool_rates: Mapping[str, Rate] = field(default_factory=dict)  # of calls, by a tool's name or a pattern
+    streams: int = 256  # open subscriptions, all clients together
+    streams_each: int = 64  # subscriptions of one address or token
+    body: int = 4 << 20  # bytes of one message
+    connections: int = 256  # clients of one endpoint: connections or event streams
+    connections_each: int = 64  # event streams of one address or token
+    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
+    read_timeout: float = 30.0  # seconds for a message that has begun to arrive
+    head_timeout: float = 5.0  # seconds for the head of a request
+    keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
+    max_headers: int = 100
+    max_header_line: int = 16 << 10  # bytes
+    max_head: int = 64 << 10  # bytes of all header lines together
+    max_sessions: int = 256
+    max_sessions_each: int = 64  # of one principal
+    safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
+    idle_timeout: float = 1800.0  # seconds until an unused session ends
+    max_pending: int = 256  # messages that wait for a session's client
+    max_pending_bytes: int = 4 << 20
+    send_timeout: float = 10.0  # seconds that a call waits until its messages are stored and taken
+    heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
+    client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
+    capability_policy: CapabilityPolicy = "error"  # for requests to clients without the capability
+    allowed_origins: tuple[str, ...] = ()  # pages that may use the server, as scheme://host:port
+    hook: str | None = None  # module:function that says who sends a request
+    hook_seconds: float = 5.0  # that an answer of the hook is remembered
+    scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to patterns of the tools they open
+    store: str = MEMORY  # of sessions and their events: memory or sqlite:PATH
+    cluster_redis: str | None = field(default=None, repr=False)  # its URL; None: this node is alone
+    cluster_node: str | None = None  # this node's label
+    cluster_address: str | None = None  # http://HOST:PORT, where other nodes reach it
+    cluster_secret_file: Path | None = None
+    cluster_prefix: str = "acuity"  # of keys in Redis
+    method_workers: int = 0  # processes that run the methods; 0: this one does
+    worker_command: str | None = None  # that starts a worker of another program
+    worker_sockets: tuple[str, ...] = ()  # of workers that somebody else runs
+    worker_queue: int = 256  # calls that may wait for a worker
+    worker_queue_seconds: float = 10.0
+    worker_call_seconds: float = 900.0  # that a worker may take for a call
+    worker_ping_seconds: float = 15.0  # of silence, after which a worker is asked whether it is alive
+    worker_silent_seconds: float = 60.0  # that a worker with calls may leave a ping unanswered
+    worker_max_requests: int = 0  # after which a worker is replaced; 0: never
+    worker_affinity: WorkerAffinity = "auto"  # whether calls of a session go to one worker
+    worker_environment: tuple[str, ...] = ()  # variables that a worker_command gets although they look secret
+    tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS
+    tls_key: Path | None = None  # None: in the certificate's file
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether methods run in workers, not in the server's own process."""
+        return bool(self.method_workers or self.worker_command or self.worker_sockets)
+
+    @property
+    def has_foreign_workers(self) -> bool:
+        """Whether those workers are not Acuity's own."""
+        return bool(self.worker_command or self.worker_sockets)
+
+    def wire_limits(self) -> WireLimits:
+        """The part of the limits that the transports keep to."""
+        return WireLimits(
+            max_message=self.body,
+            max_connections=self.connections,
+            max_connections_each=self.connections_each,
+            # Those that run, and as many that are being refused: more means that answers aren't read.
+            max_in_flight=2 * self.calls_each,
+            max_events=1,  # answers may be large
+            read_timeout=self.read_timeout,
+            write_timeout=self.write_timeout,
+            heartbeat=self.heartbeat,
+            idle_timeout=self.idle_timeout,
+            max_sessions=self.max_sessions,
+            max_sessions_each=self.max_sessions_each,
+            safe_idle=self.safe_idle,
+            max_pending=self.max_pending,
+            max_pending_bytes=self.max_pending_bytes,
+            send_timeout=self.send_timeout,
+            head_timeout=self.head_timeout,
+            keep_alive=self.keep_alive,
+            max_headers=self.max_headers,
+            max_header_line=self.max_header_line,
+            max_head=self.max_head,
+            client_timeout=self.client_timeout,
+            capability_policy=self.capability_policy,
+            linger=0.5,  # enough for the quick calls; a client that has gone needs no others
+        )

@@ -1,0 +1,369 @@
+"""One HTTP connection without I/O: bytes in, requests to a handler, answers out in the order of the requests.
+
+How an asyncio protocol drives it:
+
+    connection = HttpConnection(handler, sink, limits, address=…, peer=…, clock=loop.time)
+    data_received    connection.receive(data): calls the handler, which answers at once or later
+    eof_received     return None: a client that ends its side has gone (so that calls end with their clients)
+    connection_lost  connection.lost()
+    pause_writing    connection.full()
+    resume_writing   connection.room()
+    a timer          connection.expire() when clock() >= connection.deadline, which moves with every call and
+                     answer: a timer that finds it moved is set again; `waits_for` says which deadline it is
+    shutdown         connection.finish() closes after the answer in progress; stop() ends that answer too
+    too many         set connection.closing where the answer is to be the last
+
+The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request
+comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
+bytes behind it are taken meanwhile, then reading pauses. A request that was sent ahead waits for its turn
+among those of other connections, and until the client has taken the earlier answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, Protocol, TypeAlias
+
+from mcp_types import INVALID_REQUEST
+
+from longwire.guard.limits import BUSY
+from longwire.settings import WireLimits
+from longwire.wire.http import answers
+from longwire.wire.http.head import Head
+from longwire.wire.http.parser import Bad, RequestParser
+from longwire.wire.http.reply import Reply
+from longwire.wire.http.request import Handler, HeaderList, Request, Responder, request_id
+from longwire.wire.http.routes import JSON
+from longwire.wire.messages import encode, error_message
+
+_LOG: Final = logging.getLogger(__name__)
+_AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
+LATER: Final[HeaderList] = [(b"retry-after", b"5")]
+_NEVER: Final = float("inf")
+# For counters: what was wrong with a request that no handler saw.
+_REASONS: Final = {408: "slow", 413: "size", 414: "headers", 431: "headers", 503: "connections"}
+_NO_LENGTH: Final = "the request doesn't tell how long its body is: send Content-Length"
+_LINGER: Final = 2.0  # seconds in which a client may read a refusal, while what it still sends is thrown away
+
+# What a connection waits for. "request": the first byte of the next one; "end": that the client closes.
+Wait: TypeAlias = Literal["head", "body", "request", "end", ""]
+# Says whether the body of a request is worth reading; where it isn't, the function has answered.
+Admission: TypeAlias = Callable[[Request, Responder], bool]
+# The headers that let the page that sent a request read the refusal; given the headers of the request.
+PageHeaders: TypeAlias = Callable[[Mapping[str, str]], HeaderList]
+
+
+class Sink(Protocol):
+    """The transport of a connection, as far as the connection uses it. None of these calls back at once."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that were written and that the client's machine has not taken."""
+        ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def end_writing(self) -> None:
+        """Close the sending side when everything is written; where a transport can't, do nothing."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection when everything is written."""
+        ...
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call a function in a later turn of the event loop, in the context of the connection."""
+        ...
+
+
+class HttpConnection:
+    """The requests of one client connection and their answers.
+
+    `handler` is called with each whole request and its Responder. `admit`, where given, is called for a
+    request whose head has arrived before its body: it returns True to have the body read (and 100 Continue
+    sent, if the client asked for that), or it answers and returns False; then the connection is closed.
+    """
+
+    __slots__ = (
+        "_admit",
+        "_answer",
+        "_clock",
+        "_closed",
+        "_date",
+        "_due",
+        "_for_pages",
+        "_full",
+        "_handler",
+        "_head",
+        "_limits",
+        "_paused",
+        "_pumping",
+        "_refused",
+        "_sink",
+        "closing",
+        "deadline",
+        "parser",
+        "waits_for",
+    )
+
+    def __init__(
+        self,
+        handler: Handler,
+        sink: Sink,
+        limits: WireLimits,
+        *,
+        address: str = "127.0.0.1",
+        peer: str = "127.0.0.1:0",
+        admit: Admission | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        refused: Counter[str] | None = None,
+        for_pages: PageHeaders | None = None,
+        date: Callable[[], bytes] = answers.DATE_LINE,
+    ) -> None:
+        self._handler = handler
+        self._sink = sink
+        self._limits = limits
+        self._admit = admit
+        self._clock = clock
+        self._date = date
+        self._refused = refused
+        self._for_pages = for_pages
+        self.parser = RequestParser(limits, address=address, peer=peer)
+        self._head: Head | None = None  # of the request whose body is being read
+        self._answer: Reply | None = None  # of the request that is being answered
+        self._pumping = False
+        self._due = False  # whether the next request, which was sent ahead, waits for its turn
+        self._paused = False
+        self._full = False
+        self._closed = False
+        self.closing = False  # whether the answer in progress, or else the next one, is the last
+        self.waits_for: Wait = "head"
+        self.deadline = clock() + limits.head_timeout  # when expire() is to be called; infinite: never
+
+    @property
+    def request(self) -> Request | None:
+        """The request that is being answered."""
+        return None if self._answer is None else self._answer.request
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection takes no more requests and has written its last answer."""
+        return self._closed
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the client. The handler may be called before this returns."""
+        if self._closed:
+            return
+        self.parser.receive(data)
+        if self._due:
+            self._read_on(self.parser.buffered < _AHEAD)
+        else:
+            self._pump()
+
+    def lost(self) -> None:
+        """Take note that the client has gone."""
+        self._closed = True
+        self._wait("")
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            answer.lose()
+
+    def full(self) -> None:
+        """Take note that the client doesn't read: no further request is answered for now."""
+        self._full = True
+
+    def room(self) -> None:
+        """Take note that the client has read what was written."""
+        self._full = False
+        if self._answer is not None:
+            self._answer.tell_room()
+        elif self.parser.begun:
+            self._pump_later()
+        else:
+            self._pump()
+
+    def finish(self) -> None:
+        """Close the connection after the answer in progress, or now where there is none."""
+        self.closing = True
+        if self._answer is None and self._head is None and not self._closed:
+            self._shut(linger=False)
+
+    def stop(self) -> None:
+        """Close the connection now. An answer in progress is ended, or is 503 where it has not begun."""
+        self.closing = True
+        if self._answer is not None:
+            self._answer.cut_short()
+        else:
+            self._shut(linger=False)
+
+    def expire(self) -> None:
+        """Close the connection because its deadline has passed."""
+        if self.waits_for == "body" or (self.waits_for == "head" and self.parser.begun):
+            limits = self._limits
+            seconds = limits.read_timeout if self.waits_for == "body" else limits.head_timeout
+            self._refuse(408, f"the request's {self.waits_for} took over {seconds:g} s: send it at once")
+        elif self.waits_for == "head" and self._refused is not None:
+            self._refused[_REASONS[408]] += 1  # it has said nothing, and is told nothing
+        self._shut(linger=False)
+
+    def give_way(self, sentence: str) -> None:
+        """Close the connection in the midst of a body, because its place or its bytes are needed."""
+        if not self._closed:
+            self._refuse(503, sentence)
+        self._shut(linger=False)
+
+    def _pump_later(self) -> None:
+        if not self._due:
+            self._due = True
+            self._sink.soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._due = False
+        self._pump()
+
+    def _pump(self) -> None:
+        """Hand out the next request, unless one is being answered or bytes are missing."""
+        if self._pumping or self._closed:
+            return
+        self._pumping = True
+        handed_out = starved = False
+        while self._answer is None and not (self._closed or self._full or starved or handed_out):
+            event = self.parser.next_event()
+            if isinstance(event, Head):
+                self._head = event
+                if event.method == "POST" and event.length == 0 and "content-length" not in event.headers:
+                    self._refuse(411, _NO_LENGTH)
+                    self._shut(linger=True)
+                    continue
+                event = self.parser.next_event()
+                if event is None:
+                    self._begin_body(self._head)
+                    continue
+            if isinstance(event, Request):
+                handed_out = True
+                self._hand_out(event)
+                starved = self._answer is None and not self.parser.begun
+            elif isinstance(event, Bad):
+                self._refuse(event.status, event.sentence, event.headers)
+                self._shut(linger=True)
+            else:
+                starved = True
+        self._pumping = False
+        if not self._closed:
+            self._settle(handed_out, starved)
+
+    def _settle(self, handed_out: bool, starved: bool) -> None:
+        """Say what the connection waits for, and whether to read on."""
+        wait: Wait = ""
+        if starved:
+            wait = "body" if self._head is not None else "head" if self.parser.begun else "request"
+            if wait == "request" and self.waits_for == "head" and not handed_out:
+                wait = "head"  # an empty line before the request gives no more time
+        elif self._answer is None and not self._full:
+            self._pump_later()
+        if wait != self.waits_for or handed_out:
+            self._wait(wait)
+        self._read_on(starved or self.parser.buffered < _AHEAD)
+
+    def _wait(self, wait: Wait) -> None:
+        self.waits_for = wait
+        self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
+
+    def _seconds(self, wait: Wait) -> float:
+        if wait == "request":
+            return self._limits.keep_alive
+        if wait == "end":
+            return _LINGER
+        return self._limits.head_timeout if wait == "head" else self._limits.read_timeout
+
+    def _read_on(self, wanted: bool) -> None:
+        if wanted == self._paused:
+            self._paused = not wanted
+            if wanted:
+                self._sink.resume_reading()
+            else:
+                self._sink.pause_reading()
+
+    def _begin_body(self, head: Head) -> None:
+        """Decide whether the body of a request is read, and ask for it where the client waits for that."""
+        if self._admit is not None:
+            request = self.parser.make_request(head)
+            answer = self._answer = Reply(self, head, request, unread=True)
+            try:
+                admitted = self._admit(request, answer)
+            except Exception:
+                _LOG.exception("the check of %s %s failed", head.method, head.path)
+                answer.fail()
+                return
+            if not admitted or answer.gone:
+                return
+            self._answer = None
+        if head.expects_continue:
+            self._sink.write(answers.CONTINUE)
+
+    def _hand_out(self, request: Request) -> None:
+        assert self._head is not None
+        answer = self._answer = Reply(self, self._head, request)
+        self._head = None
+        try:
+            self._handler(request, answer)
+        except Exception:
+            _LOG.exception("the handler of %s %s failed", request.method, request.path)
+            answer.fail()
+
+    def _refuse(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        if headers is None:
+            headers = {} if self._head is None else self._head.headers
+        if self._refused is not None:
+            self._refused[_REASONS.get(status, "http")] += 1
+        general = self._date() + answers.CLOSE + answers.id_line(request_id(headers))
+        full = status == 503
+        body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
+        added = () if self._for_pages is None else self._for_pages(headers)
+        lines = [*(LATER if full else ()), *added]
+        self._sink.write(answers.whole_answer(status, body, JSON, lines, general))
+
+    def _shut(self, *, linger: bool) -> None:
+        """Take no more requests; close when all is written, or when a client that still sends has read it.
+
+        A connection that is closed with bytes unread is reset, and the client may never see its answer.
+        """
+        self._closed = True
+        if linger:
+            self._sink.end_writing()
+            self._wait("end")
+            self._read_on(True)
+        else:
+            self._wait("")
+            self._sink.close()
+
+    # What follows is for the Reply.
+
+    def write(self, data: bytes) -> None:
+        self._sink.write(data)
+
+    def unsent(self, reply: Reply) -> int:
+        return self._sink.unsent if reply is self._answer else 0
+
+    def general_lines(self, head: Head, keep: bool) -> bytes:
+        if keep:
+            return self._date() if head.version == "1.1" else self._date() + answers.KEEP_ALIVE
+        return self._date() + answers.CLOSE
+
+    def answered(self, keep: bool, unread: bool) -> None:
+        self._answer = None
+        if not keep:
+            self._shut(linger=unread or self.parser.begun)
+        elif not self._pumping:
+            if self.parser.begun:
+                self._pump_later()  # not now: this is the task of another request
+            else:
+                self._wait("request")
+                self._read_on(True)

@@ -1,0 +1,163 @@
+"""Texts from a wire turned into messages, or into the error that answers them. No I/O."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import mcp_types as types
+import pydantic_core
+from mcp.shared.dispatcher import as_request_id
+from pydantic import BaseModel, ValidationError
+
+from longwire.wire.message_bounds import SURELY_FEW, TOO_DEEP, TOO_LONG_ID, TOO_LONG_NUMBER, TOO_MANY, excess, has_too_long_number, has_too_many_values, is_id_too_long
+
+Message: TypeAlias = (
+    types.JSONRPCRequest | types.JSONRPCNotification | types.JSONRPCResponse | types.JSONRPCError
+)
+
+_ID_TYPES: Final = frozenset({int, str})
+_BATCH: Final = "batches are not supported: send one message at a time"
+_SPACE: Final = b" \t\r\n"
+_WRONG: Final = {"id": "should be an integer or a string"}  # where the models' words don't help
+_RECURSION: Final = "recursion limit"  # as the JSON parser words it; its limit is about 200 levels
+_LOOKED_AT: Final = 2048  # bytes
+_SHORT: Final = rb'\s*"(?:jsonrpc|method)"\s*:\s*"[\w/.]*"\s*'  # the members that are beside an id
+_ID: Final = rb'\s*"id"\s*:\s*(\d{1,18}|"[\w-]{1,128}")\s*'
+_FIRST: Final = re.compile(rb"\s*\{(?:%b,)*%b," % (_SHORT, _ID))
+_LAST: Final = re.compile(rb"\},(?:%b,)*%b(?:,%b)*\}\s*$" % (_SHORT, _ID, _SHORT))  # behind the params
+
+
+class Refused(ValueError):
+    """A text that is no message: the error to answer it with."""
+
+    def __init__(self, code: int, reason: str, request_id: types.RequestId | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.request_id = request_id
+
+    def answer(self) -> types.JSONRPCError:
+        return error_message(self.code, self.reason, self.request_id)
+
+
+def error_message(code: int, reason: str, request_id: types.RequestId | None = None) -> types.JSONRPCError:
+    """An error on the wire; without an id it answers something that had none to read."""
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=reason))
+
+
+def parse(text: bytes) -> Message:
+    """The message in a text; Refused says why there is none."""
+    document = _document(text)
+    _check_bounds(document, text)
+    return _message(document)
+
+
+@dataclass(slots=True)
+class PlainRequest:
+    """A request without the SDK's model of one, which takes longer to make than the rest of its parsing."""
+
+    id: types.RequestId
+    method: str
+    params: dict[str, Any] | None
+
+
+def parse_request(text: bytes) -> PlainRequest | Message:
+    """The message in a text, as parse() has it; a request that is as it should be is a plain one."""
+    document = _document(text)
+    _check_bounds(document, text)
+    if (
+        document.get("jsonrpc") == "2.0"
+        and type(method := document.get("method")) is str
+        and "id" in document
+        and type(request_id := document["id"]) in _ID_TYPES
+        and ((params := document.get("params")) is None or type(params) is dict)
+    ):
+        return PlainRequest(request_id, method, params)
+    return _message(document)
+
+
+def encode(message: Message) -> bytes:
+    """A message as one line of JSON, without the line's end."""
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def progress_params(
+    token: types.ProgressToken, progress: float, total: float | None, message: str | None
+) -> dict[str, Any]:
+    """The params of a progress notification; unknown values are left out."""
+    given = {"total": total, "message": message}
+    said = {name: value for name, value in given.items() if value is not None}
+    return {"progressToken": token, "progress": progress, **said}
+
+
+def _document(text: bytes) -> dict[str, Any]:
+    """The object in a text. An array is refused by its first byte, too many values by their commas and too
+    long numbers by their digits: building them would take long."""
+    if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
+        raise Refused(types.INVALID_REQUEST, _BATCH)
+    if len(text) > SURELY_FEW and has_too_many_values(text):
+        raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
+    if has_too_long_number(text):
+        raise Refused(types.INVALID_REQUEST, TOO_LONG_NUMBER, _id_in(text))
+    try:
+        document = pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refused(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
+    if type(document) is not dict:
+        raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
+    return document
+
+
+def _check_bounds(document: dict[str, Any], text: bytes) -> None:
+    request_id = document.get("id")
+    if is_id_too_long(request_id):
+        raise Refused(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, which is too long to repeat
+    if (problem := excess(document, text)) is not None:
+        known = as_request_id(request_id) if "method" in document else None
+        raise Refused(types.INVALID_REQUEST, problem, known)
+
+
+def _id_in(text: bytes) -> types.RequestId | None:
+    """The id of a request that is not parsed, if it is at the beginning or the end, as clients write it."""
+    found = _FIRST.match(text[:_LOOKED_AT]) or _LAST.search(text[-_LOOKED_AT:])
+    if found is None or b'"method"' not in text:
+        return None
+    return as_request_id(pydantic_core.from_json(found[1]))
+
+
+def _why_unreadable(text: bytes, reason: str) -> str:
+    if _RECURSION in reason:
+        return TOO_DEEP
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return f"the message is not UTF-8: byte {error.start} can't be read"
+    return f"the message is not JSON: {reason}"
+
+
+def _message(document: dict[str, Any]) -> Message:
+    # The keys decide what it is, not which model happens to fit: a request whose id is null would pass
+    # as a notification and never be answered.
+    kind: type[BaseModel]
+    if "method" in document:
+        kind = types.JSONRPCRequest if "id" in document else types.JSONRPCNotification
+    elif "result" in document:
+        kind = types.JSONRPCResponse
+    elif "error" in document:
+        kind = types.JSONRPCError
+    else:
+        raise Refused(types.INVALID_REQUEST, "the message has no 'method'", as_request_id(document.get("id")))
+    try:
+        message = kind.model_validate(document, by_name=False)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        field = str(wrong["loc"][0]) if wrong["loc"] else "message"
+        raise Refused(
+            types.INVALID_REQUEST,
+            f"the message's '{field}' is wrong or missing: {_WRONG.get(field, wrong['msg'])}",
+            as_request_id(document.get("id")) if "method" in document else None,
+        ) from None
+    assert isinstance(message, Message)
+    return message

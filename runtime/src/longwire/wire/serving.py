@@ -1,0 +1,223 @@
+"""What all transports of a server share: its limits and hooks, and how messages are served."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Container, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from mcp.server.connection import Connection
+from mcp.server.lowlevel import Server
+from mcp.server.runner import (
+    ServerRunner,
+    aclose_shielded,
+    modern_error_data,
+    modern_on_request,
+    serve_dual_era_loop,
+)
+from mcp.shared.dispatcher import DispatchContext, OnRequest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from pydantic import ValidationError
+
+from longwire.guard.limits import CONNECTION
+from longwire.guard.principal import Principal
+from longwire.settings import WireLimits
+from longwire.guard.access import Access
+from longwire.wire.http.turns import Turns
+from longwire.wire.messages import Message, PlainRequest
+from longwire.wire.streams import Inbox, Outbox
+
+HANDSHAKE: Final = "initialize"
+
+
+@dataclass(slots=True)
+class Handshake:
+    """The protocol version that holds for requests without an envelope on one connection."""
+
+    client: str  # the connection's name
+    version: str = LATEST_HANDSHAKE_VERSION  # for clients that never begin a handshake
+    pending: int = 0  # handshakes that were read and not yet answered: until then the version may change
+
+
+class QuickAnswers(Protocol):
+    """Answers some requests without the SDK."""
+
+    def answer(
+        self,
+        message: Message | PlainRequest,
+        handshake: Handshake,
+        in_flight: Container[RequestId] = (),
+    ) -> bytes | None:
+        """The whole reply, or None if the SDK has to answer."""
+        ...
+
+
+class Presence(Protocol):
+    """Is told about network connections."""
+
+    def came(self, connection: object) -> None: ...
+
+    def heard(self, connection: object) -> None:
+        """It sent something."""
+        ...
+
+    def spoke(self, connection: object, client: str) -> None:
+        """It sent an HTTP request of this session, or of this client where there is none."""
+        ...
+
+    def left(self, connection: object) -> None: ...
+
+
+class Accounts(Protocol):
+    """Keeps accounts of what clients cost, by the names of their connections."""
+
+    def enter(self, client: str) -> None: ...
+
+    def leave(self, client: str) -> None: ...
+
+
+class _Ignored:
+    """Hooks of a server that has none."""
+
+    def answer(
+        self,
+        message: Message | PlainRequest,
+        handshake: Handshake,
+        in_flight: Container[RequestId] = (),
+    ) -> None:
+        return None
+
+    def came(self, connection: object) -> None: ...
+
+    def heard(self, connection: object) -> None: ...
+
+    def spoke(self, connection: object, client: str) -> None: ...
+
+    def left(self, connection: object) -> None: ...
+
+    def enter(self, client: str) -> None: ...
+
+    def leave(self, client: str) -> None: ...
+
+
+IGNORED: Final = _Ignored()
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server object and what its transports need to serve it."""
+
+    server: Server[Any]
+    limits: WireLimits
+    lifespan_state: Any
+    access: Access = field(default_factory=Access)
+    bare: bool = False  # whether requests are answered that come without a handshake and without an envelope
+    quick: QuickAnswers = IGNORED
+    turns: Turns = field(default_factory=Turns)  # of large messages
+    presence: Presence = IGNORED
+    accounts: Accounts = IGNORED
+    # Counts a request that was refused before it became a call; the error where its principal sends too many.
+    charge: Callable[[Principal], ErrorData | None] = lambda _: None
+    # Is given the SDK's connection of each client that has a lasting one.
+    on_connection: Callable[[Connection], object] = lambda _: None
+
+
+async def serve_messages(serving: Serving, read: Inbox, write: Outbox, handshake: Handshake) -> None:
+    """Answer a client until its stream ends."""
+    CONNECTION.set(handshake.client)
+    if serving.bare:
+        await _serve_any(serving, read, write, handshake)
+    else:
+        await serve_dual_era_loop(serving.server, read, write, lifespan_state=serving.lifespan_state)
+
+
+async def _serve_any(serving: Serving, read: Inbox, write: Outbox, handshake: Handshake) -> None:
+    """Serve every request by what it says itself: after a handshake, with an envelope, or without either.
+
+    The SDK's own loop decides on the first request and refuses the other kinds from then on. A line typed by
+    hand has neither.
+    """
+    dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
+        read,
+        write,
+        # A client may send more before the handshake was answered: that waits for it.
+        inline_methods=frozenset({HANDSHAKE}),
+    )
+    connection = Connection.for_loop(dispatcher)
+    serving.on_connection(connection)
+    runner = ServerRunner(serving.server, connection, serving.lifespan_state)
+    enveloped = checked_envelopes(modern_on_request(serving.server, serving.lifespan_state))
+
+    async def on_request(
+        context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        if method == HANDSHAKE:
+            try:
+                return await runner.on_request(context, method, params)
+            finally:
+                handshake.version = connection.protocol_version
+                handshake.pending -= 1
+        if has_envelope(params):
+            return await enveloped(context, method, params)
+        if not connection.initialize_accepted:
+            connection.initialized.set()  # the SDK would have the request wait for a handshake
+        return await runner.on_request(context, method, params)
+
+    try:
+        await dispatcher.run(on_request, runner.on_notify)
+    finally:
+        await aclose_shielded(connection)
+        await write.aclose()
+
+
+def has_envelope(params: Mapping[str, Any] | None) -> bool:
+    """Whether a request says by itself which protocol version it is of."""
+    meta = (params or {}).get("_meta")
+    return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
+
+
+def checked_envelopes(serve: OnRequest) -> OnRequest:
+    """The same handler for requests with an envelope, which is checked first."""
+
+    async def on_request(
+        context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        route = classify_inbound_request({"method": method, "params": params})
+        if isinstance(route, InboundLadderRejection):
+            raise MCPError(code=route.code, message=route.message, data=route.data)
+        try:
+            return await serve(context, method, params)
+        except (MCPError, ValidationError):
+            raise
+        except Exception as error:  # its text is for the log, not for clients
+            data = modern_error_data(error)
+            raise MCPError(code=data.code, message=data.message, data=data.data) from error
+
+    return on_request
+
+
+@asynccontextmanager
+async def shared_lifespan(server: Server[Any]) -> AsyncIterator[Any]:
+    """Enter the server's lifespan once, for all connections of all transports.
+
+    The SDK enters it for each connection of some transports and for each manager of others; until the block
+    ends, they all get the state made here.
+    """
+    enter = server.lifespan
+    async with enter(server) as state:
+
+        @asynccontextmanager
+        async def entered(_: Server[Any]) -> AsyncIterator[Any]:
+            yield state
+
+        server.lifespan = entered
+        try:
+            yield state
+        finally:
+            server.lifespan = enter

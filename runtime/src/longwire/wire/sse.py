@@ -1,0 +1,254 @@
+"""HTTP+SSE: a stream of events for each client, and POSTs that are answered on it.
+
+GET opens a stream. Its `endpoint` event has the address for messages, and its `message` events are the
+server's. That is the transport of protocol version 2024-11-05. Where bare requests are served, the stream
+begins with a `ready` event, a POST may name its stream in the header X-MCP-Session, and one that names none
+is answered in its reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Final
+from urllib.parse import parse_qs
+from uuid import UUID, uuid4
+
+import anyio
+import pydantic_core
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, JSONRPCRequest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+from longwire.guard.limits import BUSY, Full, Quota
+from longwire.guard.principal import Holders, Principal
+from longwire.wire.events import EventStream, event
+from longwire.wire.http.reply import TEXT
+from longwire.wire.http.request import Handler, HeaderList, Request, Responder
+from longwire.wire.http.routes import answer_text, body_problem, for_methods, refuse
+from longwire.wire.messages import Message, Refused, encode, parse
+from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
+from longwire.wire.streams import Inbox, InFlight, Outbox
+from longwire.wire.tasks import Tasks
+
+logger: Final = logging.getLogger(__name__)
+
+RETRY: Final = 1000  # milliseconds that a browser waits before it connects again
+_SESSION: Final = "session_id"
+_SESSION_HEADERS: Final = ("x-mcp-session", "mcp-session-id")
+_LATER: Final[HeaderList] = [(b"retry-after", b"5")]
+_FULL: Final[dict[Full, str]] = {
+    "each": "too many clients of this address or token are connected already: disconnect one",
+    "all": "too many clients are connected already: try again later",
+}
+
+
+class _Stream:
+    """One client that has a stream open."""
+
+    def __init__(self, principal: Principal, events: EventStream) -> None:
+        self.id = uuid4().hex
+        self.principal = principal
+        self.origin = principal.key
+        self.owner = _proven(principal)  # whose messages it takes, if a token proves that
+        self.handshake = Handshake(f"sse:{self.id}")
+        self.in_flight = InFlight()
+        self.inbox = Inbox()
+        self.events = events
+        self.tasks = Tasks()  # the one that serves it, and POSTs that wait for their turn
+
+    async def send(self, item: SessionMessage) -> None:
+        await self.events.add(encode(item.message))
+
+    async def close(self) -> None:
+        self.events.end()
+
+
+class SseStreams:
+    """The streams of all clients, and the messages that are posted to them."""
+
+    def __init__(self, serving: Serving, path: str, messages: str, bare: Handler | None = None) -> None:
+        """`path` is where streams are opened, `messages` where POSTs go.
+
+        `bare` answers POSTs that name no stream.
+        """
+        self._serving = serving
+        self._limits = limits = serving.limits
+        self._path = path
+        self._messages = messages
+        self._bare = bare
+        # The streams' own path takes POSTs too where bare requests are served.
+        self._target = messages if bare is None else path
+        self._open: dict[str, _Stream] = {}
+        self._places = Quota(limits.max_connections, limits.max_connections_each or limits.max_connections)
+        self._ending = Tasks()
+
+    def paths(self) -> dict[str, Handler]:
+        """The handlers by path."""
+        streams = ("GET",) if self._bare is None else ("GET", "POST")
+        handle = self._serving.turns.handler(self.handle, self._serving.access.refused)
+        return {self._path: for_methods(streams, handle), self._messages: for_methods(("POST",), handle)}
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        (self._begin if request.method == "GET" else self._posted)(request, responder)
+
+    def end_gone(self, gone: Holders) -> None:
+        """End the streams of those who may no longer come."""
+        for stream in list(self._open.values()):
+            if gone.include(stream.principal):
+                self._forget(stream)
+
+    async def close(self) -> None:
+        """End all streams."""
+        for stream in list(self._open.values()):
+            self._forget(stream)
+        await self._ending.end()
+
+    # ---- streams ----------------------------------------------------------------------------
+
+    def _begin(self, request: Request, responder: Responder) -> None:
+        origin = request.principal.key
+        full = self._places.full(origin)
+        if full is not None:
+            answer_text(responder, 503, _FULL[full], _LATER)
+            return
+        limits, numbered = self._limits, self._bare is not None
+        events = EventStream(responder, limits.max_events, limits.heartbeat, numbered=numbered)
+        stream = _Stream(request.principal, events)
+        self._places.take(origin)
+        self._open[stream.id] = stream
+        self._serving.accounts.enter(stream.handshake.client)
+        events.begin(self._greeting(stream))
+        stream.tasks.spawn(self._serve(stream))
+        responder.on_gone(lambda: self._forget(stream))
+
+    def _forget(self, stream: _Stream) -> None:
+        if self._open.pop(stream.id, None) is not None:
+            self._serving.accounts.leave(stream.handshake.client)
+            self._places.give_back(stream.origin)
+            stream.events.end()
+            self._ending.spawn(stream.tasks.end())
+
+    def _greeting(self, stream: _Stream) -> bytes:
+        """The first events of a stream."""
+        address = f"{self._target}?{_SESSION}={stream.id}"
+        endpoint = event(address.encode(), b"endpoint")
+        if self._bare is None:
+            return endpoint
+        ready = {
+            "server": self._serving.server.server_info_stamp,
+            "protocolVersions": [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS],
+            "endpoint": address,
+            "session": stream.id,  # for the header X-MCP-Session
+            "request": self._messages,
+        }
+        return b"retry: %d\n%b%b" % (RETRY, event(pydantic_core.to_json(ready), b"ready"), endpoint)
+
+    async def _serve(self, stream: _Stream) -> None:
+        outbox = Outbox(stream.send, stream.in_flight, stream.close)
+        try:
+            await serve_messages(self._serving, stream.inbox, outbox, stream.handshake)
+        except Exception:  # other clients go on
+            client = stream.handshake.client
+            logger.exception("a connection failed", extra={"event": "connection_failed", "client": client})
+        finally:
+            self._forget(stream)
+
+    # ---- messages ---------------------------------------------------------------------------
+
+    def _posted(self, request: Request, responder: Responder) -> None:
+        if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
+            self._serving.access.refused["type"] += 1
+            refuse(responder, Refused(INVALID_REQUEST, problem), 415)
+            return
+        named = self._session_of(request)
+        if named is None and self._bare is not None:
+            self._bare(request, responder)
+            return
+        try:
+            message = parse(request.body)
+        except Refused as refused:
+            refuse(responder, refused)
+            return
+        stream = self._open.get(_canonical(named)) if named is not None else None
+        # A principal that may do other things by now has to open another stream.
+        if stream is None or stream.owner != _proven(request.principal):
+            self._no_stream(named, responder)
+        elif self._bare is None and len(stream.in_flight) >= self._limits.max_in_flight:
+            # Clients of this transport look at the stream, not at the reply.
+            stream.tasks.spawn(self._when_fewer(stream, message, responder))
+        else:
+            self._to_stream(stream, message, responder)
+
+    def _session_of(self, request: Request) -> str | None:
+        """The id of the stream that a POST names."""
+        named = parse_qs(request.query, keep_blank_values=True).get(_SESSION)
+        if named is not None:
+            return named[-1]
+        if self._bare is None:
+            return None
+        return next((request.headers[name] for name in _SESSION_HEADERS if name in request.headers), None)
+
+    def _no_stream(self, named: str | None, responder: Responder) -> None:
+        if named is None:
+            answer_text(responder, 400, f"{_SESSION} is required")
+        elif self._bare is None and not _canonical(named):
+            answer_text(responder, 400, "the session id is none")
+        else:
+            where = f"open one with GET {self._path}"
+            answer_text(responder, 404, f"no stream is open for the session '{named[:64]}': {where}")
+
+    async def _when_fewer(self, stream: _Stream, message: Message, responder: Responder) -> None:
+        """Hand a message to the server when it has fewer of this client's requests."""
+        try:
+            await stream.in_flight.fewer_than(self._limits.max_in_flight)
+        except asyncio.CancelledError:  # the stream has ended
+            self._no_stream(stream.id, responder)
+            raise
+        self._to_stream(stream, message, responder)
+
+    def _to_stream(self, stream: _Stream, message: Message, responder: Responder) -> None:
+        """Hand a message to the server, whose answer goes to the stream."""
+        request = message if isinstance(message, JSONRPCRequest) else None
+        quick = self._serving.quick.answer(message, stream.handshake, stream.in_flight)
+        if quick is not None and stream.events.offer(quick):
+            _accept(responder)
+            return
+        most = self._limits.max_in_flight
+        if self._bare is not None and max(len(stream.in_flight), len(stream.inbox)) >= most:
+            reason = f"{most} requests of this client are in flight, which is the most: wait for one"
+            refuse(responder, Refused(BUSY, reason, request.id if request else None), 429, _LATER)
+            return
+        try:
+            noted = stream.in_flight.noted(message)
+        except Refused as refused:
+            if self._bare is not None:
+                refuse(responder, refused)
+                return
+            stream.tasks.spawn(_tell(stream, refused))
+        else:
+            stream.handshake.pending += request is not None and request.method == HANDSHAKE
+            stream.inbox.put(noted)
+        _accept(responder)
+
+
+def _proven(principal: Principal) -> Principal | None:
+    return principal if principal.has_token else None
+
+
+def _accept(responder: Responder) -> None:
+    responder.answer(202, b"Accepted", TEXT)
+
+
+async def _tell(stream: _Stream, refused: Refused) -> None:
+    with suppress(anyio.BrokenResourceError):  # the client has just left
+        await stream.events.add(encode(refused.answer()))
+
+
+def _canonical(session_id: str) -> str:
+    """The one spelling of a session id; empty where it is none. A UUID may be written in several ways."""
+    try:
+        return UUID(hex=session_id).hex
+    except ValueError:
+        return ""

@@ -1,0 +1,163 @@
+"""The two message streams between a transport and the SDK, and the ids of requests in flight.
+
+No two requests in flight on a connection have the same id: the SDK keeps them in a table by id, where the
+second would take the first one's place, and neither could be cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+
+import anyio
+from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.message import MessageMetadata, ServerMessageMetadata, SessionMessage
+from mcp_types import INVALID_REQUEST, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+
+from longwire.wire.messages import Message, Refused
+
+
+class InFlight:
+    """The ids of one connection's or session's unanswered requests. 7 and "7" are one id, as in the SDK."""
+
+    def __init__(self) -> None:
+        self._ids: set[RequestId] = set()
+        self._ended = anyio.Event()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, request_id: object) -> bool:
+        return (
+            bool(self._ids)
+            and isinstance(request_id, int | str)
+            and coerce_request_id(request_id) in self._ids
+        )
+
+    def begin(self, request_id: RequestId) -> None:
+        """Note a request; Refused if one with its id is still unanswered.
+
+        That error carries no id: under this one the first request's own answer is still due.
+        """
+        key = coerce_request_id(request_id)
+        if key in self._ids:
+            raise Refused(INVALID_REQUEST, f"a request with the id {request_id!r} is still in flight")
+        self._ids.add(key)
+
+    def end(self, request_id: RequestId) -> None:
+        """Note that it was answered, or never will be."""
+        self._ids.discard(coerce_request_id(request_id))
+        self._ended.set()
+
+    def noted(self, message: Message, metadata: MessageMetadata = None) -> SessionMessage:
+        """A message for the server, begun if it is a request; raises Refused."""
+        if not isinstance(message, JSONRPCRequest):
+            return SessionMessage(message, metadata)
+        self.begin(message.id)
+        given = metadata if isinstance(metadata, ServerMessageMetadata) else ServerMessageMetadata()
+        # A cancelled request is never answered, so its end has to be told otherwise.
+        return SessionMessage(
+            message, replace(given, on_request_unanswered=partial(self._unanswered, message.id))
+        )
+
+    async def _unanswered(self, request_id: RequestId) -> None:
+        self.end(request_id)
+
+    async def fewer_than(self, number: int) -> None:
+        """Wait until fewer than that are unanswered."""
+        while len(self._ids) >= number:
+            if self._ended.is_set():
+                self._ended = anyio.Event()
+            await self._ended.wait()
+
+
+class Inbox:
+    """The stream of incoming messages as the SDK reads it; a transport looks at its length before it adds."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[SessionMessage] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, message: SessionMessage) -> None:
+        self._waiting.append(message)
+        self._changed.set()
+
+    def end(self) -> None:
+        """Take no more messages; those that wait are still read."""
+        self._ended = True
+        self._changed.set()
+
+    async def receive(self) -> SessionMessage | Exception:
+        while not self._waiting:
+            if self._ended:
+                raise anyio.EndOfStream
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting.popleft()
+
+    async def aclose(self) -> None:
+        self.end()
+        self._waiting.clear()
+
+    def __aiter__(self) -> Inbox:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Inbox:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _nothing() -> None:
+    pass
+
+
+class Outbox:
+    """The stream of outgoing messages as the SDK writes it; an answer ends its request."""
+
+    def __init__(
+        self,
+        send: Callable[[SessionMessage], Awaitable[None]],
+        in_flight: InFlight,
+        close: Callable[[], Awaitable[None]] = _nothing,
+    ) -> None:
+        """`send` writes one message to the client, `close` is called when the SDK closes the stream."""
+        self._send = send
+        self._in_flight = in_flight
+        self._close = close
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        try:
+            await self._send(item)
+        finally:
+            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+                self._in_flight.end(message.id)
+
+    async def aclose(self) -> None:
+        await self._close()
+
+    async def __aenter__(self) -> Outbox:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

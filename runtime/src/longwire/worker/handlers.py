@@ -1,0 +1,195 @@
+"""Records of the catalog, made of an author's functions."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic as now
+from typing import Any, Final, NamedTuple
+
+import mcp_types as types
+from pydantic import ConfigDict
+
+from longwire.errors import SettingsError
+from longwire.product.catalog import Answer, Call, Context, Handler, Method, Prompt, Tool
+from longwire.wire.http.request import SessionState
+from longwire.worker.answers import method_answer, prompt_answer
+from longwire.worker.current import CALL, LEVELS, LOG_LEVEL, session_state
+from longwire.worker.faults import HandlerFault, answered, left, log_fault
+from longwire.worker.returns import Returns, returns_of
+from longwire.worker.signatures import Function, Signature, given_signature, parameters_of, signature_of
+from longwire.worker.threads import Threads
+
+logger: Final = logging.getLogger(__name__)
+
+_LONGEST_HOLD: Final = 1.0  # seconds that a plain function may take before the log says so
+# Methods that the protocol or the App itself answers.
+_TAKEN: Final = frozenset(
+    {
+        "initialize",
+        "ping",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "prompts/list",
+        "prompts/get",
+    }
+)
+
+
+def name_of(function: Function, given: str | None) -> str:
+    """The name that a handler is offered by."""
+    name = given or getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise SettingsError("a handler has no name of its own: give one, as in name='echo'")
+    return name
+
+
+def words_of(function: Function, given: str | None) -> str:
+    """What a handler does, in its author's words: those given, or its docstring."""
+    return given if given is not None else (inspect.getdoc(function) or "")
+
+
+class Hints(NamedTuple):
+    """What clients may think about calling a tool."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+def tool_of(
+    function: Function,
+    *,
+    name: str | None,
+    title: str | None,
+    description: str | None,
+    schema: Mapping[str, Any] | None,
+    output_schema: Mapping[str, Any] | None,
+    thread: bool,
+    threads: Threads,
+    hints: Hints,
+) -> Tool:
+    """A tool; raises SettingsError."""
+    called = name_of(function, name)
+    signature = signature_of(function) if schema is None else given_signature(function, schema)
+    returns = returns_of(function, output_schema)
+    return Tool(
+        called,
+        title or called.replace("_", " ").capitalize(),
+        words_of(function, description),
+        signature.schema,
+        _runner(called, function, signature, returns, threads if thread else None),
+        output_schema=returns.schema,
+        read_only=hints.read_only,
+        destructive=hints.destructive,
+        idempotent=hints.idempotent,
+        open_world=hints.open_world,
+    )
+
+
+def _runner(
+    name: str, function: Function, signature: Signature, returns: Returns, threads: Threads | None
+) -> Handler:
+    convert, what = signature.convert, f"tool '{name}'"
+
+    def arguments(call: Call) -> Mapping[str, Any]:
+        CALL.set(call)
+        return call.arguments if convert is None else convert(call.arguments)
+
+    def in_place(call: Call) -> Answer:
+        with _watched(what):
+            given, began = arguments(call), now()
+            found = function(**given)
+            if (held := now() - began) > _LONGEST_HOLD:
+                logger.warning("%s held all other calls for %.1f s: use thread=True for it", what, held)
+            return returns.answer(what, found)
+
+    async def in_task(call: Call) -> Answer:
+        with _watched(what):
+            return returns.answer(what, await function(**arguments(call)))
+
+    async def in_thread(call: Call) -> Answer:
+        assert threads is not None
+        with _watched(what):
+            return returns.answer(what, await threads.run(what, function, arguments(call)))
+
+    if inspect.iscoroutinefunction(function):
+        if threads is not None:
+            raise SettingsError("an async function runs on the event loop: leave out thread=True")
+        return in_task
+    return in_thread if threads is not None else in_place
+
+
+@contextmanager
+def _watched(what: str) -> Iterator[None]:
+    """Have mistakes of a handler's author in the log, and the process go on after an exit()."""
+    try:
+        yield
+    except SystemExit:
+        fault = left(what)
+        log_fault(what, fault)
+        raise fault from None
+    except HandlerFault as fault:
+        log_fault(what, fault)
+        raise
+
+
+def prompt_of(function: Function, *, name: str | None, title: str | None, description: str | None) -> Prompt:
+    """A prompt, whose arguments are texts; raises SettingsError."""
+    called, words = name_of(function, name), words_of(function, description)
+    parameters = parameters_of(function)
+    known = {parameter.name for parameter in parameters}
+
+    async def render(params: types.GetPromptRequestParams, _: Context) -> types.GetPromptResult:
+        given = {key: value for key, value in (params.arguments or {}).items() if key in known}
+
+        async def work() -> types.GetPromptResult:
+            found = function(**given)
+            return prompt_answer(words, await found if inspect.isawaitable(found) else found)
+
+        made: types.GetPromptResult = await answered(f"the prompt '{called}'", work)
+        return made
+
+    arguments = [types.PromptArgument(name=one.name, required=one.required) for one in parameters]
+    return Prompt(called, title or called.replace("_", " ").capitalize(), words, render, arguments)
+
+
+class OwnParams(types.RequestParams):
+    """The params of a method of one's own: whatever the client sends."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def method_of(name: str, function: Function) -> Method:
+    """A method of one's own; its handler is given the params as a dict. Raises SettingsError."""
+    if name in _TAKEN:
+        raise SettingsError(f"'{name}' is answered already: use tool(), resource() or prompt() for it")
+
+    async def handler(_: Context, params: OwnParams) -> Any:
+        given = params.model_dump(by_alias=True, mode="json", exclude_unset=True)
+        given.pop("_meta", None)
+
+        async def work() -> Any:
+            found = function(given)
+            return method_answer(await found if inspect.isawaitable(found) else found)
+
+        return await answered(f"the method '{name}'", work)
+
+    return Method(name, OwnParams, handler)
+
+
+async def _set_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    session: SessionState | None = session_state(context)
+    if session is not None and params.level in LEVELS:
+        session.set_state(LOG_LEVEL, params.level)
+    return types.EmptyResult()
+
+
+SET_LEVEL: Final = Method("logging/setLevel", types.SetLevelRequestParams, _set_level)

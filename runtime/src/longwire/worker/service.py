@@ -1,0 +1,212 @@
+"""Runs the calls that the runtime sends on one server of the SDK, of both protocol eras."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mcp.server.connection import Connection
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCResponse
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from longwire.contract import writing
+from longwire.contract.envelopes import Affinity, Message, Response
+from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.dispatcher import Dispatcher
+from longwire.dispatch.exchange import Notice
+from longwire.dispatch.handshakes import NOBODY
+from longwire.dispatch.parameter_headers import ParameterHeaders
+from longwire.dispatch.replies import error_payload
+from longwire.wire.http.request import CURRENT_ID, Request
+from longwire.wire.messages import PlainRequest
+from longwire.wire.serving import Serving
+from longwire.worker.call_exchange import CallExchange, HandshakeCall, SessionCallExchange
+from longwire.worker.worker_sessions import Sink, WorkerSession, WorkerSessions
+
+logger: Final = logging.getLogger(__name__)
+
+Calls: TypeAlias = dict[str, CallExchange]
+
+_CALL: Final = "tools/call"
+_INITIALIZE: Final = "initialize"
+_PROGRESS: Final = "notifications/progress"
+_MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
+_MOST_PRINCIPALS: Final = 1024  # that are remembered
+
+
+class Introduction(NamedTuple):
+    """What a worker says about itself in its hello."""
+
+    name: str
+    version: str
+    max_in_flight: int = 64  # calls that it takes at once
+    affinity: Affinity = "none"  # "session": all calls of a session should come to the same worker
+
+
+class Service:
+    """The calls, sessions and principals of one worker."""
+
+    def __init__(self, serving: Serving, introduction: Introduction) -> None:
+        self.introduction: Final = introduction
+        self.dispatcher: Final = Dispatcher(serving)
+        self.counters: Final = RuntimeCounters()
+        self.sessions: Final = WorkerSessions(serving.limits, self.counters, self.dispatcher.clean_up)
+        self._parameters = ParameterHeaders(serving.server)
+        self._principals: dict[tuple[Any, ...], Principal] = {}
+
+    def message(self, envelope: Message, calls: Calls, sink: Sink) -> None:
+        """Run a client's message; `calls` are those of the same runtime, and get a new entry."""
+        rpc = envelope.jsonrpc
+        method, params = rpc["method"], rpc.get("params")
+        if params is not None and type(params) is not dict:
+            self._refuse(envelope, "the message's 'params' should be an object", sink)
+            return
+        session = self.sessions.of(envelope, sink)
+        request = self._request(envelope, session)
+        token, other = PRINCIPAL.set(request.principal), CURRENT_ID.set(request.id)
+        try:
+            if "id" not in rpc:
+                self._notification(envelope, method, params, request, session, sink)
+            elif type(rpc["id"]) not in _ID_TYPES:
+                self._refuse(envelope, "the message's 'id' should be an integer or a string", sink)
+            elif envelope.id in calls:
+                logger.warning("the runtime sent a second call %s: it is ignored", envelope.id)
+            elif len(calls) >= 2 * self.introduction.max_in_flight:
+                sentence = f"{len(calls)} calls are in flight, which is the most: wait for one"
+                sink.send(writing.failure(envelope.id, sentence, "worker_queue_full"))
+            else:
+                message = PlainRequest(rpc["id"], method, params)
+                self._call(envelope, message, request, session, calls, sink)
+        finally:
+            PRINCIPAL.reset(token)
+            CURRENT_ID.reset(other)
+
+    def response(self, envelope: Response, calls: Calls) -> None:
+        """Give a client's answer to the handler that has asked."""
+        exchange = calls.get(envelope.id)
+        session = exchange.session if exchange is not None else None
+        if session is None:
+            return  # its call is over
+        kind = JSONRPCResponse if "result" in envelope.jsonrpc else JSONRPCError
+        try:
+            session.requests.resolve(kind.model_validate(envelope.jsonrpc, by_name=False))
+        except ValidationError:
+            logger.warning("a client's answer to call %s can't be read: it is no response", envelope.id)
+
+    def session_end(self, session_id: str, calls: Calls) -> None:
+        """Forget a session, and end its calls."""
+        for exchange in list(calls.values()):
+            if exchange.session is not None and exchange.session.id == session_id:
+                exchange.cancel()
+        self.sessions.end(session_id)
+
+    async def close(self) -> None:
+        """Cancel what runs."""
+        await self.dispatcher.close()
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def _call(
+        self,
+        envelope: Message,
+        message: PlainRequest,
+        request: Request,
+        session: WorkerSession | None,
+        calls: Calls,
+        sink: Sink,
+    ) -> None:
+        kind: type[CallExchange] = CallExchange
+        if session is not None:
+            kind = SessionCallExchange
+        elif message.method == _INITIALIZE:
+            kind = HandshakeCall
+        ended = partial(_ended, calls, session)
+        exchange = kind(envelope.id, message, request, sink, ended, session)
+        calls[envelope.id] = exchange
+        if session is not None:
+            session.calls += 1
+        if session is None and message.method == _CALL and envelope.protocol_version in _MODERN:
+            problem = self._parameters.problem(message.params or {}, envelope.headers)
+            if problem is not None:
+                exchange.refuse(ErrorData(code=problem.code, message=problem.message, data=problem.data))
+                return
+        connection = session.connection if session is not None else _connection(envelope, message.method)
+        self.dispatcher.request(exchange, connection, message.method, message.params)
+
+    def _notification(
+        self,
+        envelope: Message,
+        method: str,
+        params: dict[str, Any] | None,
+        request: Request,
+        session: WorkerSession | None,
+        sink: Sink,
+    ) -> None:
+        task: asyncio.Task[None] | None = None
+        if session is not None:
+            if method == _PROGRESS:
+                session.requests.progress(params)
+            connection = session.connection
+            task = self.dispatcher.note(Notice(request, connection.outbound), connection, method, params)
+
+        def finish(_: object = None) -> None:
+            changes = session.changes() if session is not None else None
+            sink.send(writing.result(envelope.id, None, session=changes))
+
+        if task is None:
+            finish()
+        else:
+            task.add_done_callback(finish)
+
+    def _refuse(self, envelope: Message, sentence: str, sink: Sink) -> None:
+        given = envelope.jsonrpc.get("id")
+        request_id = given if type(given) in _ID_TYPES else None
+        sink.send(writing.result(envelope.id, error_payload(request_id, INVALID_REQUEST, sentence)))
+
+    def _request(self, envelope: Message, session: WorkerSession | None) -> Request:
+        principal = self._principal(envelope.principal)
+        request = Request(envelope.http_method, envelope.path, headers=envelope.headers, principal=principal)
+        request.client = principal.key
+        if session is not None:
+            request.session_id, request.session = session.id, session
+            if not principal.has_token:
+                request.client = f"session:{session.id}"
+        return request
+
+    def _principal(self, given: Mapping[str, Any]) -> Principal:
+        scopes, tools = given.get("scopes") or (), given.get("tools")
+        key = (given["key"], *scopes), None if tools is None else tuple(tools)
+        found = self._principals.get(key)
+        if found is None:
+            if len(self._principals) >= _MOST_PRINCIPALS:
+                self._principals.clear()
+            allowed = None if tools is None else frozenset(map(str, tools))
+            found = Principal(given["key"], frozenset(map(str, scopes)), allowed)
+            self._principals[key] = found
+        return found
+
+
+_ID_TYPES: Final = frozenset({int, str})
+
+
+def _connection(envelope: Message, method: str) -> Connection:
+    """The SDK's connection for a request without a session."""
+    version = envelope.protocol_version
+    if version in _MODERN:
+        client = envelope.client or {}
+        return EnvelopeConnection(version, client.get("info"), client.get("capabilities"))
+    if method == _INITIALIZE:
+        return Connection(NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
+    return EnvelopeConnection(version)
+
+
+def _ended(calls: Calls, session: WorkerSession | None, call_id: str) -> None:
+    calls.pop(call_id, None)
+    if session is not None:
+        session.calls -= 1

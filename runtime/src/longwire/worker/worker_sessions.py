@@ -1,0 +1,170 @@
+"""Sessions as a worker sees them: their state as the runtime sends it, and the SDK's connection of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from mcp.server.connection import Connection
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp_types import InitializeRequestParams
+from pydantic import ValidationError
+
+from longwire.contract import writing
+from longwire.contract.envelopes import Message
+from longwire.dispatch.client_requests import ClientRequests
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.replies import notification_payload
+from longwire.settings import WireLimits
+
+_MOST: Final = 16384  # sessions that are remembered; the runtime sends what there is to know with each call
+_NOBODY: Final = {"name": "unknown", "version": ""}
+
+
+class Sink(Protocol):
+    """Where frames to the runtime go."""
+
+    def send(self, frame: bytes) -> None: ...
+
+    async def room(self) -> None:
+        """Wait while too much is unsent."""
+        ...
+
+
+class WorkerSession:
+    """One session: what handlers see as `request.session`.
+
+    The runtime keeps the state and sends it with each message. While calls of the session run here, theirs is
+    newer. What they change goes back with the next result.
+    """
+
+    __slots__ = ("_changed", "_state", "calls", "connection", "id", "requests", "sink")
+
+    def __init__(
+        self,
+        session_id: str,
+        sink: Sink,
+        requests: ClientRequests,
+        make: Callable[[WorkerSession], Connection],
+    ) -> None:
+        self.id = session_id
+        self.sink = sink  # of the runtime that last sent something
+        self.requests = requests
+        self.calls = 0  # that run now
+        self._state: dict[str, Any] = {}
+        self._changed = False
+        self.connection = make(self)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        return self._state
+
+    def set_state(self, name: str, value: Any) -> None:
+        """Set a value of JSON; None removes it."""
+        self._state = {**self._state, name: value}
+        if value is None:
+            del self._state[name]
+        self._changed = True
+
+    def refresh(self, told: Mapping[str, Any]) -> None:
+        """Take over what the runtime says about the session."""
+        if not self.calls:
+            state = told.get("state")
+            self._state, self._changed = (state if isinstance(state, dict) else {}), False
+        if told.get("initialized") and not self.connection.initialized.is_set():
+            self.connection.initialized.set()
+
+    def changes(self) -> dict[str, Any] | None:
+        """The `session` of a result, if there is something new to say."""
+        if not self._changed:
+            return None
+        self._changed = False
+        return {"state": self._state}
+
+
+class _SessionOutbound:
+    """What a server sends to a session's client outside of its calls."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: WorkerSession) -> None:
+        self._session = session
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        session = self._session
+        session.sink.send(writing.notify(session.id, [notification_payload(method, params)]))
+        await session.sink.room()
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)  # the contract knows requests to clients within calls only
+
+
+class WorkerSessions:
+    """The sessions that this worker has heard of, the longest unused first."""
+
+    def __init__(
+        self, limits: WireLimits, counters: RuntimeCounters, on_end: Callable[[Connection], None]
+    ) -> None:
+        self._limits = limits
+        self._counters = counters
+        self._on_end = on_end
+        self._known: dict[str, WorkerSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[WorkerSession]:
+        return iter(list(self._known.values()))
+
+    def of(self, message: Message, sink: Sink) -> WorkerSession | None:
+        """The session that a message belongs to; None: it belongs to none."""
+        session_id, told = message.session_id, message.session
+        if session_id is None or told is None:
+            return None
+        session = self._known.pop(session_id, None)
+        if session is None:
+            session = self._begin(session_id, message, sink)
+        self._known[session_id] = session  # the last used is the last
+        session.sink = sink
+        session.refresh(told)
+        return session
+
+    def end(self, session_id: str) -> None:
+        """Forget a session."""
+        session = self._known.pop(session_id, None)
+        if session is not None:
+            session.requests.end()
+            self._on_end(session.connection)
+
+    def _begin(self, session_id: str, message: Message, sink: Sink) -> WorkerSession:
+        if len(self._known) >= _MOST:
+            unused = next((session for session in self._known.values() if not session.calls), None)
+            if unused is not None:
+                self.end(unused.id)
+        client = message.client or {}
+        capabilities = client.get("capabilities") or {}
+        requests = ClientRequests(self._limits, self._counters, capabilities)
+
+        def connection(session: WorkerSession) -> Connection:
+            return Connection(
+                _SessionOutbound(session),
+                protocol_version=message.protocol_version,
+                session_id=session_id,
+                client_params=_client(message.protocol_version, client.get("info"), capabilities),
+            )
+
+        return WorkerSession(session_id, sink, requests, connection)
+
+
+def _client(version: str, info: Any, capabilities: Any) -> InitializeRequestParams:
+    given = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info or _NOBODY}
+    try:
+        return InitializeRequestParams.model_validate(given, by_name=False)
+    except ValidationError:  # the runtime has checked it, so this one is of another version
+        plain = {"protocolVersion": version, "capabilities": {}, "clientInfo": _NOBODY}
+        return InitializeRequestParams.model_validate(plain, by_name=False)

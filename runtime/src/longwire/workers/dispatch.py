@@ -1,0 +1,412 @@
+"""Runs the requests of clients in workers: middleware here, methods there.
+
+request ─► middleware (metrics, limits, request states) ─► allowlist ─► envelope ─► worker
+client ◄─ exchange ◄─ middleware ◄─ checks of the reply ◄─ result ◄─┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.transport_context import TransportContext
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_META_KEY,
+    InitializeRequestParams,
+    RequestParamsMeta,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
+
+from acuity import __version__
+from longwire.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Result
+from longwire.contract.frames import FrameError
+from longwire.contract.writing import json_text
+from longwire.guard.principal import Holders, Principal
+from longwire.product.results import failure
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.dispatcher import TurnsEnd, continued
+from longwire.dispatch.exchange import Exchange, Notice
+from longwire.dispatch.fast_calls import composed, dumped
+from longwire.dispatch.handshakes import HandshakeExchange
+from longwire.dispatch.headers import HANDSHAKE
+from longwire.dispatch.replies import notification_payload
+from longwire.sessions.session import Session
+from longwire.workers.call import NoticeCall, Outcome, WorkerCall
+from longwire.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
+from longwire.workers.failures import WorkerFailure
+from longwire.workers.members import Members, span_headers
+from longwire.workers.pool import WorkerPool
+from longwire.workers.running_call import RunningCall
+from longwire.settings import WireLimits
+from longwire.guard.refusal_lines import RefusalLines
+from longwire.wire.http.request import Request
+from longwire.text import quoted, shortened
+
+_INITIALIZE: Final = "initialize"
+_CALL: Final = "tools/call"
+_LIST: Final = "tools/list"
+_CANCELLED: Final = "notifications/cancelled"  # workers get `cancel` for it
+_ENDLESS: Final = frozenset({"subscriptions/listen"})
+_LONGEST_NAME: Final = 128  # characters of an unknown tool's name
+_LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_failed"}  # how they are counted
+_OVER: Final = "its client has cancelled the call, or left"
+
+# Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
+# Ends when more may be told; the outcome may come later.
+Notifier: TypeAlias = Callable[
+    [str | None, list[bytes], Callable[[NotifyOutcome], None]], Coroutine[Any, Any, None]
+]
+
+
+@dataclass(kw_only=True)
+class CallContext(ServerRequestContext[Any, Any]):
+    """The context that middleware sees, with the call that it is about."""
+
+    running: RunningCall | None = None  # None: a notification
+
+
+class WorkerDispatch:
+    """The Dispatch of a server whose methods are in workers."""
+
+    def __init__(
+        self,
+        server: Server[Any],
+        pool: WorkerPool,
+        counters: RuntimeCounters,
+        on_tools: Callable[[Iterable[str]], None] | None = None,
+    ) -> None:
+        """`server` has the middleware; its handlers are never called. `on_tools` is told names of tools."""
+        self._on_tools = on_tools
+        self._server = server
+        self._pool = pool
+        self._counters = counters
+        self._members = Members()
+        self._discovery = Discovery(self._members, pool.submit)
+        self.running: set[RunningCall] = set()  # calls that have not ended
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.turn = TurnsEnd()
+        self._chain_of: list[ServerMiddleware[Any]] | None = None
+        self._chain: CallNext = self._innermost
+        self.on_notify: Notifier = _nobody
+        self.patience = WireLimits().send_timeout
+        # A worker that is lost, or a queue that is full, fails many calls at once.
+        self._lines = RefusalLines(one="%s", more="%d more call%s failed in workers, as was logged before")
+        pool.on_notify = self._notify
+        pool.on_ready = self._ready
+
+    # ---- Dispatch ---------------------------------------------------------------------------
+
+    def request(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> None:
+        call = RunningCall(self, exchange, connection)
+        self.running.add(call)
+        meta = params.get("_meta") if params is not None else None
+        context = CallContext(
+            session=ServerSession(exchange, connection, request_meta=None),
+            lifespan_context=None,
+            protocol_version=connection.protocol_version,
+            method=method,
+            params=params,
+            request_id=exchange.request_id,
+            meta=cast(RequestParamsMeta, meta) if type(meta) is dict else None,
+            request=exchange.request,
+            running=call,
+        )
+        call.work = self._run(context)
+        self.turn.run(exchange, copy_context(), call.begin)
+
+    def notification(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> None:
+        if method == _CANCELLED or not isinstance(context, Notice):
+            return
+        work = self._run(
+            CallContext(
+                session=ServerSession(context, connection, request_meta=None),
+                lifespan_context=None,
+                protocol_version=connection.protocol_version,
+                method=method,
+                params=params,
+                request=context.request,
+            )
+        )
+        variables = copy_context()
+        try:
+            step = variables.run(work.send, None)
+        except (StopIteration, MCPError):
+            return
+        self._keep(continued(work, step), variables)
+
+    def _keep(self, work: Coroutine[Any, Any, None], variables: Context | None = None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=variables)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def end_gone(self, gone: Holders) -> None:
+        for call in list(self.running):
+            if gone.include(call.exchange.request.principal):
+                call.cancel()
+
+    def clean_up(self, connection: Connection) -> None:
+        """Nothing: handlers, which leave things to clean up, are in workers."""
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        self._pool.session_ended(session_id, reason)
+
+    async def close(self) -> None:
+        """Cancel what still runs, and end the workers."""
+        for call in list(self.running):
+            call.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await self._pool.close()
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def over(self, call: RunningCall) -> None:
+        self.running.discard(call)
+
+    def flooded(self, call: RunningCall) -> None:
+        self._counters.worker_events["flood"] += 1
+        self._pool.withdraw(call, "it sends more than its client takes")
+
+    async def _run(self, context: CallContext) -> dict[str, Any]:
+        if self._chain_of != self._server.middleware:
+            self._chain_of = list(self._server.middleware)
+            self._chain = composed(self._chain_of, self._innermost)
+        result = await self._chain(context)
+        return result if type(result) is dict else dumped(result)
+
+    async def _innermost(self, ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
+        """Send the call to a worker, and take its outcome."""
+        call = cast(CallContext, ctx).running
+        if call is None:
+            self._submit(NoticeCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
+            return None
+        method, request = ctx.method, call.exchange.request
+        if method == _CALL and request.principal.tools is not None:
+            name = (ctx.params or {}).get("name")
+            if not (isinstance(name, str) and request.principal.may_call(name)):
+                return failure(_unknown(name))
+        if isinstance(call.exchange, HandshakeExchange):
+            InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+        elif method in _ENDLESS:
+            call.endless = True
+        self._submit(call, ctx, {"jsonrpc": "2.0", "id": ctx.request_id, "method": method})
+        try:
+            outcome = await call
+        except asyncio.CancelledError:
+            self._pool.withdraw(call, _OVER)
+            raise
+        finally:
+            request.worker = call.link.label if call.link is not None else None
+        if method == DISCOVER and is_unknown(outcome):
+            found = await self._discovery.result()
+            if found is not None:
+                return completed(method, ctx.protocol_version, found)
+        return self._result(call, ctx, outcome)
+
+    def _submit(self, call: WorkerCall, ctx: ServerRequestContext[Any, Any], message: dict[str, Any]) -> None:
+        request, params = cast(Request, ctx.request), ctx.params
+        if params is not None:
+            message["params"] = params
+            meta = params.get("_meta")
+            if type(meta) is dict and "traceparent" in meta:  # the client's: this span is between
+                message["params"] = {**params, "_meta": {**meta, **span_headers()}}
+        session = request.session
+        if isinstance(session, Session):
+            call.session_id = session.id
+            call.members = self._members.of_session(request, session)
+        else:
+            is_handshake = ctx.method == _INITIALIZE and ctx.protocol_version in HANDSHAKE
+            version = _offered(params) if is_handshake else ctx.protocol_version
+            call.members = self._members.of_single(request, version, params)
+        call.jsonrpc = json_text(message)
+        self._pool.submit(call)
+
+    # ---- what a worker answers --------------------------------------------------------------
+
+    def _result(
+        self, call: RunningCall, ctx: ServerRequestContext[Any, Any], outcome: Outcome
+    ) -> dict[str, Any]:
+        if isinstance(outcome, WorkerFailure):
+            raise self._failed(ctx, outcome)
+        if not outcome.handled:
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+        reply, exchange = outcome.jsonrpc, call.exchange
+        if reply is None or reply["id"] != ctx.request_id or type(reply["id"]) is not type(ctx.request_id):
+            raise self._broken(ctx, "its reply is missing, or is to another request")
+        if outcome.session is not None:
+            self._keep_state(exchange, ctx, outcome)
+        if outcome.response_mode == "sse":
+            exchange.prefer_events()
+        if (error := reply.get("error")) is not None:
+            raise MCPError(error["code"], error["message"], error.get("data"))
+        result: dict[str, Any] = reply["result"]
+        if ctx.method == _CALL:
+            if type(result.get("content")) is not list and not _is_other(result):
+                raise self._broken(ctx, "its result has no list 'content'")
+        elif isinstance(exchange, HandshakeExchange):
+            self._agree(call, ctx, result)
+            return result
+        result = completed(ctx.method, ctx.protocol_version, result)
+        if ctx.method == _LIST:
+            if self._on_tools is not None:
+                self._on_tools(_names(result))
+            if exchange.request.principal.tools is not None:
+                result = _allowed(result, exchange.request.principal)
+        return result
+
+    def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
+        """Take over the version of a handshake that succeeded."""
+        version = result.get("protocolVersion")
+        if version not in HANDSHAKE:
+            raise self._broken(ctx, f"it agreed on the protocol version {quoted(str(version)[:40])}")
+        connection = call.connection
+        connection.client_params = InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+        connection.protocol_version = version
+
+    def _keep_state(self, exchange: Exchange, ctx: ServerRequestContext[Any, Any], outcome: Result) -> None:
+        said = outcome.session or {}
+        state = said.get("state")
+        if state is not None and len(json_text(state)) > LONGEST_STATE:
+            raise self._broken(ctx, f"its 'session.state' has more than {LONGEST_STATE} bytes")
+        if isinstance(exchange, HandshakeExchange):
+            exchange.begins = said.get("create", True)
+            exchange.state = state or {}
+        elif state is not None and isinstance(exchange.request.session, Session):
+            exchange.request.session.replace_state(state)
+
+    def _failed(self, ctx: ServerRequestContext[Any, Any], problem: WorkerFailure) -> MCPError:
+        self._counters.worker_failures[problem.error_class] += 1
+        fields = {"event": "worker_call_failed", "error_class": problem.error_class, "method": ctx.method}
+        if (worker := cast(Request, ctx.request).worker) is not None:
+            fields["worker"] = worker
+        said = f"{shortened(ctx.method, 100)} failed in a worker: {problem.logged}"
+        self._lines.add(logging.WARNING, problem.error_class, shortened(problem.logged, 200), said, fields)
+        return problem.error()
+
+    def _broken(self, ctx: ServerRequestContext[Any, Any], what: str) -> MCPError:
+        sentence = f"the worker's answer to '{shortened(ctx.method, 100)}' can't be used: {what}"
+        return self._failed(ctx, WorkerFailure("app_contract_error", sentence))
+
+    # ---- what the runtime asks itself -------------------------------------------------------
+
+    def _ready(self) -> None:
+        """Forget what another worker has said, now that there is a new one."""
+        self._discovery.forget()
+        if self._on_tools is not None:
+            self._learn_tools()
+
+    def _learn_tools(self) -> None:
+        """Ask a worker for the names of its tools, for metrics and logs."""
+        meta = {
+            PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
+            CLIENT_INFO_META_KEY: {"name": "acuity", "version": __version__},
+            CLIENT_CAPABILITIES_META_KEY: {},
+        }
+        params = {"_meta": meta}
+        request = Request("POST", "/mcp", principal=Principal("runtime"))
+        assert self._on_tools is not None
+        call = _ToolNames(self._on_tools)
+        call.members = self._members.of_single(request, LATEST_MODERN_VERSION, params)
+        call.jsonrpc = json_text({"jsonrpc": "2.0", "id": 0, "method": _LIST, "params": params})
+        self._pool.submit(call)
+
+    # ---- messages outside of calls ----------------------------------------------------------
+
+    def _notify(self, notify: Notify, answer: Callable[[NotifyOutcome], None]) -> asyncio.Future[None] | None:
+        """Give messages to sessions; where the store is slow, a task goes on with it."""
+        try:
+            payloads = [
+                notification_payload(data["method"], data.get("params"))
+                for data in notify.messages
+                if "id" not in data
+            ]
+        except (FrameError, ValueError):
+            self._counters.worker_events["unknown_event"] += 1
+            answer("failed")
+            return None
+
+        def answered(outcome: NotifyOutcome) -> None:
+            if outcome in _LOST:
+                self._counters.worker_events[_LOST[outcome]] += 1
+            answer(outcome)
+
+        work = self.on_notify(notify.session_id, payloads, answered)
+        try:
+            step = work.send(None)
+        except StopIteration:
+            return None
+        return self._keep(continued(work, step))
+
+
+async def _nobody(to: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]) -> None:
+    answer("failed")
+
+
+class _ToolNames(NoticeCall):
+    """A list of tools that the runtime asks for itself."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self, told: Callable[[Iterable[str]], None]) -> None:
+        super().__init__()
+        self._told = told
+
+    def ended(self, outcome: Outcome) -> None:
+        reply = outcome.jsonrpc if isinstance(outcome, Result) else None
+        if reply is not None and "result" in reply:
+            self._told(_names(reply["result"]))
+
+
+def _offered(params: Mapping[str, Any] | None) -> str:
+    """The version that the runtime would agree on: the client's, or else the latest."""
+    asked = (params or {}).get("protocolVersion")
+    return asked if isinstance(asked, str) and asked in HANDSHAKE else LATEST_HANDSHAKE_VERSION
+
+
+def _unknown(name: object) -> str:
+    return f"unknown tool: {str(name)[:_LONGEST_NAME]}; 'tools/list' has those that there are for this client"
+
+
+def _is_other(result: Mapping[str, Any]) -> bool:
+    """Whether the result of a tool call is not its end: a task, or a question to the client."""
+    return type(result.get("task")) is dict or result.get("resultType", "complete") != "complete"
+
+
+def _names(result: dict[str, Any]) -> list[str]:
+    tools = result.get("tools")
+    entries = tools if isinstance(tools, list) else []
+    return [tool["name"] for tool in entries if isinstance(tool, dict) and type(tool.get("name")) is str]
+
+
+def _allowed(result: dict[str, Any], principal: Principal) -> dict[str, Any]:
+    """A list of tools, without those that the principal may not call."""
+    tools = result.get("tools")
+    if not isinstance(tools, list):
+        return result
+    kept = [tool for tool in tools if isinstance(tool, dict) and principal.may_call(str(tool.get("name")))]
+    shown = {**result, "tools": kept}
+    if "cacheScope" in shown:
+        shown["cacheScope"] = "private"  # another principal may call others
+    return shown

@@ -1,0 +1,151 @@
+"""The fields of an envelope that say where a call comes from: session, headers, principal, client.
+
+Clients send the same again and again, so what was written once is kept for a while.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
+from opentelemetry.trace import get_current_span
+
+from longwire.contract import writing
+from longwire.guard.principal import Principal
+from longwire.wire.http.request import REQUEST_ID, Request
+
+if TYPE_CHECKING:
+    from longwire.sessions.session import Session
+
+# The headers that workers see, and those that begin so; any other may hold a secret of a proxy or a client.
+_SHOWN: Final = frozenset(
+    {
+        "accept",
+        "accept-language",
+        "baggage",
+        "content-type",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "origin",
+        "user-agent",
+    }
+)
+_OWN: Final = b'"%b":"%%b"}' % REQUEST_ID.encode()  # ids need no escapes
+_TRACE: Final = ("traceparent", "tracestate")
+_SHOWN_PARAMETERS: Final = "mcp-param-"
+_MOST: Final = 2048  # members that are kept
+_LONGEST: Final = 4096  # bytes of those that are kept
+
+
+class Members:
+    """Makes those fields."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Any, ...], bytes] = {}
+
+    def of_session(self, request: Request, session: Session) -> bytes:
+        """Those of a call in a session."""
+        headers, principal, state = _headers(request), request.principal, session.state
+        key = (
+            session.id,
+            session.initialized,
+            request.path,
+            principal.key,
+            principal.scopes,
+            principal.tools,
+            *headers,
+            *headers.values(),
+        )
+        found = None if state else self._kept.get(key)
+        if found is None:
+            hello = session.client
+            found = writing.circumstances(
+                session_id=session.id,
+                protocol_version=session.version,
+                headers=headers,
+                principal=_principal(principal),
+                client={"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}},
+                session={"state": state, "initialized": session.initialized},
+                path=request.path,
+            )
+            if not state:
+                self._keep(key, found)
+        return _with_own(found, request)
+
+    def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
+        """Those of a call without a session; its `_meta` may say which client it is."""
+        meta = params.get("_meta") if params is not None else None
+        info = capabilities = None
+        if type(meta) is dict:
+            info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
+        headers, principal = _headers(request), request.principal
+        key = (
+            version,
+            marshal.dumps((info, capabilities), 2),
+            request.path,
+            principal.key,
+            principal.scopes,
+            principal.tools,
+            *headers,
+            *headers.values(),
+        )
+        found = self._kept.get(key)
+        if found is None:
+            client = None if capabilities is None else {"info": info, "capabilities": capabilities}
+            found = writing.circumstances(
+                session_id=None,
+                protocol_version=version,
+                headers=headers,
+                principal=_principal(principal),
+                client=client,
+                path=request.path,
+            )
+            self._keep(key, found)
+        return _with_own(found, request)
+
+    def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
+        if len(members) <= _LONGEST:
+            if len(self._kept) >= _MOST:
+                self._kept.clear()
+            self._kept[key] = members
+
+
+def span_headers() -> dict[str, str]:
+    """The present span as the parent of what a worker does; empty: nothing is traced."""
+    span = get_current_span().get_span_context()
+    if not span.is_valid:
+        return {}
+    found = {"traceparent": f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"}
+    return {**found, "tracestate": span.trace_state.to_header()} if span.trace_state else found
+
+
+def _with_own(members: bytes, request: Request) -> bytes:
+    """The members with the headers of this call alone, which are not kept."""
+    given, traces = request.headers, span_headers() if request.spanned else {}
+    if not traces:
+        traces = {name: given[name] for name in _TRACE if name in given}
+    own = _OWN % request.id.encode()
+    if traces:
+        own = b"%b,%b" % (writing.json_text(traces)[1:-1], own)
+    return writing.with_headers(members, own)
+
+
+def _headers(request: Request) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in request.headers.items()
+        if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)
+    }
+
+
+def _principal(principal: Principal) -> dict[str, Any]:
+    tools = principal.tools
+    return {
+        "key": principal.key,
+        "scopes": sorted(principal.scopes),
+        "tools": None if tools is None else sorted(tools),
+    }

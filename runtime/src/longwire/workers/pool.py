@@ -1,0 +1,429 @@
+"""The workers of one server: kept running, chosen for calls, replaced, drained; and the queue before them.
+
+    slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
+
+A call goes to the worker with the fewest calls (in turn, where several have as few), or to the one that its
+session is bound to. If none has room it waits in a queue, whose length and time are bounded. A worker has no
+room until it has read what it was sent: so calls that it never began go to the others when it hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from longwire.contract.envelopes import Notify, NotifyOutcome
+from longwire.workers.call import WorkerCall
+from longwire.workers.failures import WorkerFailure
+from longwire.workers.link import PING_SECONDS, SILENT_SECONDS
+from longwire.workers.private_folder import PrivateFolder
+from longwire.workers.slot import Pauses, Slot
+from longwire.workers.status import WorkerStatus
+from longwire.workers.worker import Worker
+from longwire.settings import WorkerAffinity
+
+logger: Final = logging.getLogger(__name__)
+
+_FIRST_START: Final = 20.0  # seconds in which calls wait for the first worker, however long that takes
+_STOPPING: Final = "the server is stopping, and has ended this call: call again later"
+_LOOK: Final = 0.5  # seconds between two looks at the queue, at most
+_SESSIONS: Final = 100_000  # that are remembered as bound to a worker
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """Which workers a server has, and the limits they are held to."""
+
+    command: tuple[str, ...] | None = None  # that starts one
+    count: int = 0  # of started ones
+    sockets: tuple[str, ...] = ()  # of those that somebody else runs
+    queue: int = 256  # calls that may wait
+    queue_seconds: float = 10.0
+    call_seconds: float = 900.0
+    silent_seconds: float = SILENT_SECONDS
+    ping_seconds: float = PING_SECONDS
+    max_requests: int = 0  # after which a worker is replaced; 0: never
+    affinity: WorkerAffinity = "auto"
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables of started ones
+    inherited: Mapping[str, str] | None = None  # what else they have; None: all variables of this process
+
+
+class WorkerPool:
+    """Starts workers, gives them calls, and replaces them. The Workers that operators see."""
+
+    def __init__(
+        self,
+        plan: WorkerPlan,
+        counters: Counter[str],
+        *,
+        on_notify: Callable[
+            [Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None
+        ] = lambda _, answer: None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
+        self.counters = counters
+        self.call_seconds = plan.call_seconds
+        self.silent_seconds = plan.silent_seconds
+        self.ping_seconds = plan.ping_seconds
+        self.max_requests = plan.max_requests
+        self.on_notify = on_notify
+        self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
+        self.cluster: str | None = None  # a name for the nodes that this server is one of
+        self._plan = plan
+        self._on_output = on_output
+        self._folder: PrivateFolder | None = None  # of the sockets
+        started = [Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
+        others = [Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
+        self._slots = started + others
+        self._queue: deque[WorkerCall] = deque()
+        self._bound: dict[str, Worker] = {}  # sessions to workers that keep something of them
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
+        self._is_forwarding = False  # in this turn of the loop
+        self._first_ready = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._turn = 0  # the place that is looked at first
+        self._without = self._loop.time()  # since when there is no worker, if there is none
+        self._is_missed = False  # the log says that there is none
+
+    # ---- for operators ----------------------------------------------------------------------
+
+    def statuses(self) -> Sequence[WorkerStatus]:
+        return [status for slot in self._slots for status in slot.statuses()]
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    def drain(self, worker_id: str) -> bool:
+        """Let a worker finish what it runs, end it and start another; False: there is none of that id."""
+        for slot in self._slots:
+            if slot.label == worker_id and slot.current is not None and slot.current.usable:
+                logger.info("worker %s is drained", slot.label, extra={"event": "worker_drained"})
+                slot.current.retire()
+                return True
+        return False
+
+    def restart(self, worker_id: str) -> bool:
+        """End a worker at once, with what it runs, and start another; False: there is none of that id."""
+        for slot in self._slots:
+            if slot.label != worker_id:
+                continue
+            worker = slot.current or slot.next
+            if worker is None and slot.wait_until is not None:
+                logger.info("worker %s is started now", slot.label, extra={"event": "worker_restarted"})
+                slot.now.set()
+                return True
+            if worker is not None:
+                logger.info("worker %s is restarted", slot.label, extra={"event": "worker_restarted"})
+                worker.drop()
+                return True
+        return False
+
+    def problem(self) -> str | None:
+        """Why no call can be run now, in a sentence; None: there is a worker."""
+        if any(slot.current is not None and slot.current.usable for slot in self._slots):
+            return None
+        return "no worker is running" if self._first_ready.is_set() else "no worker has started yet"
+
+    @property
+    def missing_seconds(self) -> float:
+        """How long there has been no worker."""
+        return 0.0 if self.problem() is None else self._loop.time() - self._without
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def submit(self, call: WorkerCall) -> None:
+        """Give a call to a worker, or let it wait for one."""
+        if not self._queue and (worker := self._choose(call)) is not None:
+            worker.send(call)
+            return
+        if self._closing:
+            call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
+        elif len(self._queue) >= self._plan.queue + (spare := self._spare):
+            self.counters["worker_queue_full"] += 1
+            sentence = "too many calls wait already: try again later"
+            call.ended(WorkerFailure("worker_queue_full", sentence))
+        else:
+            self.counters["queued"] += not spare
+            call.began = self._loop.time()
+            self._queue.append(call)
+            self._forward_soon()  # another call may wait for one worker alone
+            self._look_later()
+
+    def withdraw(self, call: WorkerCall, reason: str) -> None:
+        """Take back a call whose client no longer waits."""
+        if call.link is not None:
+            call.link.withdraw(call, reason)
+        else:
+            with contextlib.suppress(ValueError):
+                self._queue.remove(call)
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        """Tell the workers, any of which may keep something of a session."""
+        if (bound := self._bound.pop(session_id, None)) is not None:
+            bound.sessions -= 1
+        for slot in self._slots:
+            for worker in slot.workers():
+                if worker.link.is_open:
+                    worker.link.session_end(session_id, reason)
+
+    def freed(self) -> None:
+        if self._queue:
+            self._forward_soon()
+
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None:
+        return self.on_notify(notify, answer)
+
+    def _choose(self, call: WorkerCall) -> Worker | None:
+        """The worker that a call goes to now; None: it has to wait."""
+        session_id = call.session_id
+        bound = self._bound.get(session_id) if session_id is not None and self._bound else None
+        if bound is not None and bound.usable:
+            return bound if bound.link.has_room(len(self._queue)) else None
+        best, least, slots, waiting = None, 0, self._slots, len(self._queue)
+        for step in range(len(slots)):
+            worker = slots[(self._turn + step) % len(slots)].current
+            if worker is None or not worker.usable or not worker.link.has_room(waiting):
+                continue
+            weight = worker.weight(session_id is not None and self._binds(worker))
+            if best is None or weight < least:
+                best, least, chosen = worker, weight, step
+        if best is None:
+            return None
+        self._turn = (self._turn + chosen + 1) % len(slots)
+        if session_id is not None and self._binds(best):
+            self._bind(session_id, best)
+        return best
+
+    def _bind(self, session_id: str, worker: Worker) -> None:
+        if len(self._bound) >= _SESSIONS:
+            for bound in self._bound.values():
+                bound.sessions = 0
+            self._bound.clear()
+        self._bound[session_id] = worker
+        worker.sessions += 1
+
+    def _binds(self, worker: Worker) -> bool:
+        asked = self._plan.affinity
+        return asked == "session" or (asked == "auto" and worker.affinity == "session")
+
+    def _forward(self) -> None:
+        """Send the calls of the queue that a worker has room for, the oldest first."""
+        self._is_forwarding = False
+        passed: list[WorkerCall] = []  # whose own worker has no room
+        while self._queue:
+            call = self._queue[0]
+            worker = self._choose(call)
+            if worker is not None:
+                worker.send(self._queue.popleft())
+            elif call.session_id in self._bound:
+                passed.append(self._queue.popleft())
+            else:
+                break
+        self._queue.extendleft(reversed(passed))
+        if self._queue:
+            for worker in self._current:
+                worker.link.ask()
+
+    def _forward_soon(self) -> None:
+        """Do so once in this turn of the loop, for all that came."""
+        if not self._is_forwarding:
+            self._is_forwarding = True
+            self._loop.call_soon(self._forward)
+
+    @property
+    def _current(self) -> Iterator[Worker]:
+        """The workers that are given calls."""
+        return (slot.current for slot in self._slots if slot.current is not None and slot.current.usable)
+
+    @property
+    def _spare(self) -> int:
+        """How many calls the workers could run besides those they have: they may wait, too."""
+        return sum(worker.link.spare for worker in self._current)
+
+    def _look_later(self) -> None:
+        if self._timer is None and self._queue:
+            seconds = min(_LOOK, self._plan.queue_seconds / 4)
+            self._timer = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now, most = self._loop.time(), self._plan.queue_seconds
+        while self._queue and not self._begins and now - self._queue[0].began > most:
+            call = self._queue.popleft()
+            self.counters["worker_queue_timeout"] += 1
+            sentence = f"no worker was free within {most:g} s: try again later"
+            call.ended(WorkerFailure("worker_queue_timeout", sentence, self._why_none(sentence)))
+        self._look_later()
+
+    @property
+    def _begins(self) -> bool:
+        """Whether the first workers are still being started, and none has failed."""
+        if self._first_ready.is_set() or not self._plan.count:
+            return False
+        in_time = self._loop.time() - self._without < _FIRST_START
+        return in_time and not any(slot.problem for slot in self._slots)
+
+    def _why_none(self, sentence: str) -> str | None:
+        problems = [slot.problem for slot in self._slots if slot.problem is not None]
+        return f"{sentence}; {problems[0]}" if len(problems) == len(self._slots) else None
+
+    # ---- their lives ------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the workers, in the background."""
+        if self._plan.count:
+            self._folder = PrivateFolder()
+        for slot in self._slots:
+            self._spawn(self._keep(slot))
+
+    async def ready(self, seconds: float) -> bool:
+        """Wait until the first worker is ready; False: none is, after so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._first_ready.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def stop(self, grace: float) -> None:
+        """Let the workers finish what they run, for so many seconds; no other is started."""
+        self._closing = True
+        workers = [worker for slot in self._slots for worker in slot.workers()]
+        await asyncio.gather(*(worker.finish(grace, _STOPPING) for worker in workers))
+
+    async def close(self) -> None:
+        """End all workers now; afterwards there is no process left."""
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        workers = [worker for slot in self._slots for worker in slot.workers()]
+        try:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*(worker.end() for worker in workers), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for worker in workers:
+                worker.kill()
+            if self._folder is not None:
+                self._folder.remove()
+            for call in self._queue:
+                call.ended(WorkerFailure("worker_lost", "the server has stopped"))
+            self._queue.clear()
+
+    async def _keep(self, slot: Slot) -> None:
+        """Keep a worker in its place until the pool closes."""
+        pauses = Pauses(slot.external is not None)
+        while not self._closing:
+            worker = self._made(slot)
+            slot.next, slot.wait_until = worker, None
+            slot.now.clear()
+            try:
+                is_ready = await worker.connect()
+            except Exception as error:  # such as no descriptors: the place must not stay empty for ever
+                logger.exception("worker %s could not be started", slot.label)
+                worker.problem, is_ready = str(error) or type(error).__name__, False
+            slot.next = None
+            if is_ready and not self._closing:
+                slot.problem = None
+                self._install(slot, worker)
+                await worker.leaving.wait()
+                self._note_absence()
+                if worker.problem is None:  # it goes as it should: another comes at once
+                    if not worker.usable:
+                        self._retire(slot, worker)
+                    pauses.forget()
+                    continue
+            await worker.settled()
+            self._retire(slot, worker)
+            if slot.current is worker:
+                slot.current = None
+            slot.problem = f"worker {slot.label} is not running: {worker.problem}"
+            self.counters["restarts"] += 1
+            wait = pauses.after(worker)
+            if not self._closing:
+                self._tell_failure(slot, worker, pauses.is_hopeless, wait)
+            slot.wait_until = time.time() + wait
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await slot.now.wait()
+
+    def _tell_failure(self, slot: Slot, worker: Worker, is_hopeless: bool, wait: float) -> None:
+        logger.log(
+            logging.ERROR if is_hopeless else logging.WARNING,
+            "worker %s %s: %s; the next start is in %.1f s",
+            slot.label,
+            "can't be started" if is_hopeless else "failed",
+            worker.logged_problem,
+            wait,
+            extra={"event": "worker_failed", "worker": slot.label},
+        )
+        if self.problem() is not None and not self._is_missed:
+            self._is_missed = True
+            logger.error(
+                "no worker is left: calls wait for one, and this server is not ready",
+                extra={"event": "workers_missing"},
+            )
+
+    def _note_absence(self) -> None:
+        if self.problem() is not None:
+            self._without = self._loop.time()
+
+    def _made(self, slot: Slot) -> Worker:
+        slot.starts += 1
+        if slot.external is not None:
+            return Worker(self, slot.label, slot.external)
+        assert self._folder is not None
+        path = str(self._folder.path / f"{slot.label}-{slot.starts}.sock")
+        plan = self._plan
+        return Worker(self, slot.label, path, plan.command, plan.environment, plan.inherited, self._on_output)
+
+    def _install(self, slot: Slot, worker: Worker) -> None:
+        before, slot.current = slot.current, worker
+        if before is not None:
+            self._retire(slot, before)
+        logger.info(
+            "worker %s is ready",
+            slot.label,
+            extra={"event": "worker_ready", "worker": slot.label, "pid": worker.pid},
+        )
+        if self._is_missed:
+            self._is_missed = False
+            logger.warning("there is a worker again", extra={"event": "workers_back"})
+        self.counters["starts"] += 1
+        self._first_ready.set()
+        self.on_ready()
+        self.freed()
+
+    def _retire(self, slot: Slot, worker: Worker) -> None:
+        """Let a worker finish its calls beside its successor."""
+        if slot.current is worker:
+            slot.current = None
+        if worker not in slot.finishing:
+            worker.retire()
+            slot.finishing.append(worker)
+            self._spawn(self._finish(slot, worker))
+
+    async def _finish(self, slot: Slot, worker: Worker) -> None:
+        try:
+            await worker.finish(self._plan.call_seconds)
+        finally:
+            slot.finishing.remove(worker)
+
+    def _spawn(self, work: object) -> None:
+        task: asyncio.Task[None] = self._loop.create_task(work)  # type: ignore[arg-type]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

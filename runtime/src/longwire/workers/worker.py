@@ -1,0 +1,303 @@
+"""One worker: its process, if it was started here, and the connection to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+from longwire.contract.envelopes import Notify, NotifyOutcome
+from longwire.contract.launch import command_with_socket, worker_environment
+from longwire.workers.call import WorkerCall
+from longwire.workers.failures import WorkerFailure
+from longwire.workers.link import Link
+from longwire.workers.status import WorkerState, WorkerStatus
+from longwire.supervised_process import SupervisedProcess
+from longwire.text import one_line, shortened
+
+logger: Final = logging.getLogger(__name__)
+
+START_SECONDS: Final = 60.0  # until a started worker listens
+SOUND_SECONDS: Final = 5.0  # of use after which earlier failures are forgotten
+END_SECONDS: Final = 3.0  # after SIGTERM, before SIGKILL
+_FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
+_LONGEST_WAIT: Final = 0.1
+_SHOWN: Final = 300  # characters of a worker's last output in a sentence
+_SILENT: Final = "it does not say whether it is alive, and gets no calls until it does"
+_LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection may end by itself
+_LEAVING: Final = 1 << 40  # the weight of one that is being replaced: others come first
+
+
+class WorkerHome(Protocol):
+    """The pool that a worker is of."""
+
+    counters: Counter[str]
+    call_seconds: float
+    silent_seconds: float
+    ping_seconds: float
+    max_requests: int
+    cluster: str | None
+
+    def freed(self) -> None: ...
+
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None: ...
+
+
+class Worker:
+    """One start of a worker, or one connection to a worker that somebody else runs."""
+
+    def __init__(
+        self,
+        home: WorkerHome,
+        label: str,
+        socket: str,
+        command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """`command` starts it; None: somebody else does. Its variables are as SupervisedProcess has them."""
+        self._home = home
+        self.label = label
+        self.socket = socket
+        self.since = time.time()
+        self._ready_at: float | None = None
+        self._loop = asyncio.get_running_loop()
+        self.problem: str | None = None  # why it can't be used
+        self._brief: str | None = None  # the same without what it printed
+        self.usable = False  # may be given calls
+        self.leaving = asyncio.Event()  # another should take its place
+        self.sessions = 0  # that are bound to it
+        self._finishing = False
+        self._on_output = on_output
+        self._cut_off = False  # it has closed its connection, and may be about to end
+        self.link = Link(
+            label,
+            self,
+            home.counters,
+            call_seconds=home.call_seconds,
+            silent_seconds=home.silent_seconds,
+            ping_seconds=home.ping_seconds,
+            cluster=home.cluster,
+        )
+        self._process: SupervisedProcess | None = None
+        if command is not None:
+            self._process = SupervisedProcess(
+                command_with_socket(command, socket),
+                self._exited,
+                environment={**(environment or {}), **worker_environment(label, socket)},
+                inherited=inherited,
+                killed_with_parent=True,
+                on_output=None if on_output is None else lambda data: on_output(label, data),
+            )
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def weight(self, for_session: bool) -> int:
+        """How much it has to do already: the one with the least is given a call, or a session."""
+        weight = self.link.in_flight
+        if for_session:
+            weight += self.sessions << 20
+        return weight + _LEAVING if self.leaving.is_set() else weight
+
+    @property
+    def has_answered(self) -> bool:
+        return self.link.served > 0
+
+    @property
+    def affinity(self) -> str:
+        hello = self.link.hello
+        return "none" if hello is None else hello.affinity
+
+    @property
+    def ready_seconds(self) -> float:
+        """How long it has been of use."""
+        return 0.0 if self._ready_at is None else self._loop.time() - self._ready_at
+
+    def status(self, worker_id: str, restarts: int) -> WorkerStatus:
+        hello = self.link.hello
+        state: WorkerState = "ready" if self.usable else "starting"
+        if self._finishing:
+            state = "draining"
+        elif self.leaving.is_set() and not self.usable:
+            state = "ended"
+        return WorkerStatus(
+            worker_id,
+            state,
+            self.socket,
+            self.pid,
+            hello.name if hello is not None else "",
+            self.link.in_flight,
+            self.link.served,
+            restarts,
+            self.since,
+            _SILENT if self.problem is None and self.link.is_doubted else self.problem,
+        )
+
+    # ---- its life ---------------------------------------------------------------------------
+
+    async def connect(self) -> bool:
+        """Start it and wait until it has said hello; False: `problem` says why it hasn't."""
+        if self._process is not None:
+            self._process.start()
+        if await self._reached():
+            hello = await self.link.greeted
+            if hello is not None:
+                self._ready_at = self._loop.time()
+                self.usable = not self.leaving.is_set()
+                return self.usable
+        return False
+
+    def send(self, call: WorkerCall) -> None:
+        self.link.send(call)
+        most = self._home.max_requests
+        if most and self.link.served + self.link.in_flight >= most and not self.leaving.is_set():
+            logger.info(
+                "worker %s has taken %d calls and is replaced",
+                self.label,
+                most,
+                extra={"event": "worker_max_requests", "worker": self.label},
+            )
+            self.leaving.set()  # it goes on taking calls until the other is there
+
+    def retire(self) -> None:
+        """Take no more calls, and make room for another worker."""
+        self.usable = False
+        self.leaving.set()
+
+    async def settled(self) -> None:
+        """Wait a moment for the end of a process that has closed its connection: its status says more."""
+        process = self._process
+        if self._cut_off and process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await process.gone.wait()
+
+    @property
+    def logged_problem(self) -> str | None:
+        """The problem for the log, without what is there already."""
+        return self._brief or self.problem
+
+    async def finish(self, seconds: float, why: str | None = None) -> None:
+        """Let it finish what it runs, for so many seconds, and end it; `why` is for clients of lost calls."""
+        self._finishing = True
+        self.retire()
+        if self.link.is_open:
+            self.link.drain()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.link.idle.wait()
+        self.link.close(why)
+        await self.end()
+
+    async def end(self) -> None:
+        """End its process: with SIGTERM, and if that doesn't help with SIGKILL."""
+        self.usable = False
+        self.link.close()
+        process = self._process
+        if process is None or process.gone.is_set():
+            return
+        try:
+            process.terminate()
+            async with asyncio.timeout(END_SECONDS):
+                await process.gone.wait()
+        except TimeoutError:
+            logger.warning("worker %s did not end after SIGTERM and is killed", self.label)
+        finally:
+            process.kill()  # and its children
+        await process.gone.wait()
+
+    def drop(self) -> None:
+        """Give it up, whatever it runs: another takes its place at once."""
+        self._finishing = True  # so that its end counts as no failure
+        self.retire()
+        self.link.close("the program that ran this call was restarted: call again")
+        self.kill()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    async def _reached(self) -> bool:
+        """Connect, as soon as it listens."""
+        process, wait = self._process, _FIRST_WAIT
+        deadline = self._loop.time() + START_SECONDS
+        while not self.leaving.is_set():
+            try:
+                await self._loop.create_unix_connection(lambda: self.link, self.socket)
+                return True
+            except OSError as error:
+                problem = error.strerror or str(error)
+            if process is None:
+                self.problem = f"no worker can be reached at '{self.socket}': {problem}"
+                return False
+            if self._loop.time() > deadline:
+                self.problem = f"it did not listen at its socket within {START_SECONDS:g} s"
+                return False
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await process.gone.wait()
+            if process.gone.is_set():
+                return False
+            wait = min(wait * 2, _LONGEST_WAIT)
+        return False
+
+    # ---- what its process and its link tell -------------------------------------------------
+
+    def _exited(self) -> None:
+        process = self._process
+        assert process is not None
+        is_cut = process.code is not None and process.tail and not process.tail.endswith("\n")
+        if self._on_output is not None and is_cut:
+            self._on_output(self.label, b"\n")  # or its last words would stay half a line
+        if not self._finishing and (self.problem is None or self._cut_off):
+            said = shortened(one_line(" ".join(process.tail.split())), _SHOWN)
+            ended = _ending(process.code)
+            self.problem = f"{ended}, saying '{said}'" if said else ended
+            self._brief = None if self._on_output is None else ended  # what it printed is in the log
+        self._cut_off = False
+        self.retire()
+        self.link.close(detail=self.logged_problem)
+
+    def freed(self) -> None:
+        self._home.freed()
+
+    def notified(
+        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
+    ) -> asyncio.Future[None] | None:
+        return self._home.notified(notify, answer)
+
+    def leaves(self, reason: str) -> None:
+        logger.info(
+            "worker %s leaves: %s", self.label, shortened(one_line(reason), _SHOWN) or "it gives no reason"
+        )
+        if self.ready_seconds < SOUND_SECONDS:
+            self.problem = f"it left {self.ready_seconds:.1f} s after its start"  # and waits before the next
+        self.retire()
+
+    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
+        if not self._finishing and self.problem is None:
+            self.problem = failure.logged
+            self._cut_off = is_end and self._process is not None
+        self.retire()
+        if self._process is not None and not self._finishing and not self._cut_off:
+            self._process.terminate()
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in a sentence about it."""
+    if code is None:
+        return "it could not be started"
+    if code >= 0:
+        return f"it ended with status {code}"
+    name = next((known.name for known in signal.Signals if known == -code), "no name")
+    return f"it was ended by signal {-code} ({name})"

@@ -1,0 +1,150 @@
+"""Nodes in one process: real ports between them, and an ownership that a test decides."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+from longwire.cluster.cluster_handler import ClusterHandler
+from longwire.cluster.forwarding import Forwarder
+from longwire.cluster.peers_port import PeersHandler
+from longwire.cluster.places import Place
+from longwire.cluster.signatures import Signer, Verifier
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.sessions.session import Session
+from longwire.settings import WireLimits
+from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.http.server import serve_http
+from longwire.wire.listeners import LOOPBACK, Address
+from fake_responder import FakeResponder
+
+KEY = b"k" * 32
+LIMITS = WireLimits(max_message=4 << 20, heartbeat=15.0)
+SESSION = "a-1"
+HEADERS = {"mcp-session-id": SESSION, "accept": "application/json, text/event-stream"}
+
+
+def post(message: Any = None, **headers: str) -> Request:
+    body = json.dumps(message or {"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+    return Request("POST", "/mcp", headers={**HEADERS, **headers}, body=body)
+
+
+def get(**headers: str) -> Request:
+    return Request("GET", "/mcp", headers={**HEADERS, **headers})
+
+
+class FakeOwnership:
+    """Where sessions are, as a test says; None: nowhere; an exception is raised."""
+
+    def __init__(self) -> None:
+        self.place: Place | Exception | None = None
+        self.finds = 0
+        self.take_overs = 0
+        self.take: Callable[[str], Awaitable[bool]] | None = None
+
+    async def find(self, session_id: str) -> Place | None:
+        self.finds += 1
+        await asyncio.sleep(0)
+        if isinstance(self.place, Exception):
+            raise self.place
+        return self.place
+
+    async def take_over(self, session_id: str, found: Place) -> Session | None:
+        self.take_overs += 1
+        if self.take is None:
+            return None
+        return cast(Session, object()) if await self.take(session_id) else None
+
+    async def release_all(self) -> None:
+        pass
+
+
+class Node:
+    """One node: what its own handler does, the sessions that it has, and what it counted."""
+
+    def __init__(self, label: str, local: Handler) -> None:
+        self.label = label
+        self.incarnation = f"{label}-life"
+        self.sessions: set[str] = set()
+        self.ownership = FakeOwnership()
+        self.counters = RuntimeCounters()
+        self.seen: list[Request] = []
+        self._serve = local
+        self.alive = True  # the other one, as this one knows it
+        self.forwarder = Forwarder(
+            Signer(KEY, label, time.time), LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1
+        )
+        self.public = ClusterHandler(
+            self.local,
+            self.sessions,
+            self.ownership,
+            self.forwarder,
+            self.counters,
+            node=label,
+            incarnation=self.incarnation,
+        )
+        verifier = Verifier(KEY, label, self.incarnation, time.time)
+        self.refused: Counter[str] = Counter()
+        self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
+        self.place = Place(label, self.incarnation, "", True)
+
+    async def lives(self, _: Place) -> bool:
+        return self.alive
+
+    def local(self, request: Request, responder: Responder) -> None:
+        self.seen.append(request)
+        if request.headers.get("mcp-session-id") in self.sessions:
+            self._serve(request, responder)
+        else:
+            responder.answer(404, b"Session not found")
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Node]:
+        """The port for other nodes, while the block lasts."""
+        async with serve_http(self.peers.handle, Address(LOOPBACK, 0), LIMITS) as endpoint:
+            self.place = replace(self.place, address=f"http://{endpoint.address}")
+            try:
+                yield self
+            finally:
+                await self.public.close()
+                self.forwarder.close()
+
+
+def hello(request: Request, responder: Responder) -> None:
+    """Answer with who asks."""
+    known = {"principal": request.principal.key, "address": request.address, "method": request.method}
+    responder.answer(200, json.dumps(known).encode(), b"application/json", ((b"mcp-session-id", b"a-1"),))
+
+
+async def answered(responder: Any) -> Any:
+    """The responder once its answer has ended; no test waits for more than a few seconds."""
+    async with asyncio.timeout(30):
+        while not responder.gone:
+            await asyncio.sleep(0.002)
+    return responder
+
+
+@asynccontextmanager
+async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
+    """Two nodes, of which the second has the session."""
+    one, other = Node("b", hello), Node("a", owner)
+    async with one.open(), other.open():
+        other.sessions.add(SESSION)
+        one.ownership.place = other.place
+        yield one, other
+
+
+def play(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scenario())  # type: ignore[arg-type]
+
+
+async def ask(node: Node, request: Request, **options: Any) -> FakeResponder:
+    responder = FakeResponder(**options)
+    node.public.handle(request, responder)
+    return await answered(responder)

@@ -1,0 +1,45 @@
+"""What a program that isn't Acuity's sees of the server's environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from longwire.config.foreign_environment import foreign_environment
+from longwire.config.keys import KEYS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(key.environment for key in KEYS),
+        "ACUITY_CONFIG",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "PGPASSWORD_OLD_PASSWORD",
+        "OPENAI_API_KEY",
+        "CREDENTIALS_DIRECTORY",
+        "my_secret",
+    ],
+)
+def test_settings_of_the_server_and_secrets_are_kept_back(name: str) -> None:
+    assert foreign_environment({name: "x"}) == {}
+    assert foreign_environment({name: "x"}, [name]) == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "APP_MODE",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "SSH_AUTH_SOCK",
+        "TOKENIZERS_PARALLELISM",
+    ],
+)
+def test_other_variables_are_passed_on(name: str) -> None:
+    assert foreign_environment({name: "x"}) == {name: "x"}

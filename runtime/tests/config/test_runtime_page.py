@@ -1,0 +1,73 @@
+"""The examples of docs/runtime.md are files that the server takes, and its tables name what there is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from longwire.config.toml_file import parse_config
+from longwire.operations.runtime_figures import RuntimeFigures
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.guard.grants import Scopes
+from longwire.guard.tokens import parse_tokens
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "acuity"
+
+
+class LivingLink:
+    failures, healthy = 3, True
+
+
+class LivingCluster:
+    living, holds_lease, link = 2, True, LivingLink()
+
+
+PAGE = (DOCS / "runtime.md").read_text()
+EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." not in text])
+def test_configurations_are_accepted(tmp_path: Path, text: str) -> None:
+    (tmp_path / "videos").mkdir()
+    found = parse_config(text.replace("/srv/videos", str(tmp_path / "videos")), tmp_path / "acuity.toml")
+    assert len(found.values) > 2
+
+
+@pytest.mark.parametrize("text", [text for text in EXAMPLES if "[tokens." in text])
+def test_token_files_are_accepted(text: str) -> None:
+    (configuration,) = (tomllib.loads(example) for example in EXAMPLES if "[auth.scopes]" in example)
+    scopes = Scopes.parse(configuration["auth"]["scopes"])
+    assert parse_tokens(text, "tokens.toml", scopes).principals == {"alice", "robots"}
+
+
+def test_every_metric_is_there() -> None:
+    section = PAGE.split("## Counters\n", 1)[1].split("\n## ", 1)[0]
+    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    families = RuntimeFigures(RuntimeCounters(), cluster=LivingCluster()).collect()
+    assert told == [family.name + ("_total" if family.type == "counter" else "") for family in families]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        file, _, heading = target.partition("#")
+        page = (DOCS / file).read_text() if file else PAGE
+        titles = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+        names = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+        assert not heading or heading in names, target
+
+
+def test_every_reason_of_a_refusal_is_there() -> None:
+    source = "".join(path.read_text() for path in (SOURCE / "mcp").rglob("*.py"))
+    counted = set(re.findall(r'\._?refused\["(\w+)"\]', source))
+    counted |= set(re.findall(r'\bRefusal\(\s*\d+,\s*"(\w+)"', source))
+    counted |= {f"peer_{word}" for word in re.findall(r'\bBadSignature\(\s*"(\w+)"', source)}
+    counted |= set(re.findall(r'\bword(?:: str)? ?= ?"(\w+)"', source))
+    section = PAGE.split("Refusals are counted", 1)[1].split("Calls that are", 1)[0]
+    told = set(re.findall(r"`(\w+)`", section))
+    assert counted <= told
+    assert told - counted == {"http", "headers", "size", "connections", "header", "envelope"}

@@ -1,0 +1,71 @@
+"""docs/worker-contract.md: its tables, schemas and examples are what the code has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from longwire.contract.check.run import CASES
+from longwire.contract.error_classes import ERROR_CLASSES
+from longwire.contract.reference import bundle_text, tables
+from longwire.worker import App
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = (DOCS / "worker-contract.md").read_text()
+SCHEMAS = (DOCS / "worker-contract.schema.json").read_text()
+_FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+_INLINE = re.compile(r"`(\{\"mode\".*?\})`", re.S)
+ENVELOPES = [
+    *(line for kind, text in _FENCED.findall(PAGE) if kind == "json" for line in text.splitlines()),
+    *_INLINE.findall(PAGE),
+]
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    assert tables().rstrip() in PAGE
+    classes = [f"| `{name}` | {meaning} |" for name, meaning in ERROR_CLASSES.items()]
+    assert "\n".join(["| `data.errorClass` | |", "|---|---|", *classes]) in PAGE
+    cases = [f"| `{case.name}` | {case.requires} | {case.needs and f'`{case.needs}`'} |" for case in CASES]
+    assert "\n".join(["| case | requires | tool |", "|---|---|---|", *cases]) in PAGE
+
+
+def test_the_schemas_are_those_of_the_code() -> None:
+    assert bundle_text() == SCHEMAS, "acuity worker-check --schemas > docs/worker-contract.schema.json"
+    Draft202012Validator.check_schema(json.loads(SCHEMAS))
+
+
+@pytest.mark.parametrize("text", ENVELOPES)
+def test_every_envelope_of_the_page_fits(text: str) -> None:
+    errors = list(Draft202012Validator(json.loads(SCHEMAS)).iter_errors(json.loads(text)))
+    assert errors == []
+
+
+def test_the_page_shows_envelopes_of_all_important_kinds() -> None:
+    assert {json.loads(text)["event"] for text in ENVELOPES} == {
+        "hello",
+        "message",
+        "messages",
+        "result",
+        "error",
+        "response",
+    }
+
+
+def test_the_program_of_the_page_is_an_app() -> None:
+    program = next(text for kind, text in _FENCED.findall(PAGE) if kind == "python" and "App(" in text)
+    names: dict[str, Any] = {"__name__": "greeter"}
+    exec(compile(program, "greeter.py", "exec"), names)
+    app = names["app"]
+    assert isinstance(app, App)
+    assert [tool.name for tool in app.catalog().tools] == ["greet", "count", "book"]
+
+
+def test_the_page_names_every_member_that_authors_use() -> None:
+    told = {"introduction", "catalog", "server", "ready"}  # for programs that serve an App themselves
+    members = {name for name in vars(App) if not name.startswith("_")} - told
+    assert {name for name in members if f"app.{name}" not in PAGE} == set()

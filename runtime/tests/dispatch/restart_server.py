@@ -1,0 +1,129 @@
+"""A server program whose sessions outlive it: tools that count aloud, and a level that clients set.
+
+    python restart_server.py PORT STORE
+    python restart_server.py PORT REDIS NODE PEERS SECRET_FILE
+
+The second form is a node of a cluster: Redis, the node's label, and its port for the others.
+For each line on its standard input it forks a process that serves until it is ended, and says so. Loading a
+server takes a second or more, and forking one that is loaded a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import mcp_types as types
+import uvloop
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from acuity.cli.exits import guarded
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Tool
+from longwire.endpoints import Endpoint, Http, Peers
+from longwire.operations.logs import configure_logging
+from longwire.cluster.cluster_node import joined
+from longwire.settings import Settings
+from longwire.server.serve import serve
+from longwire.wire.listeners import LOOPBACK, Address
+
+_PACE = 0.002  # seconds between two numbers
+_NUMBER = {"type": "integer", "minimum": 0}
+
+
+async def _count(call: Call) -> Answer:
+    """Say the numbers as progress, log messages of the call and log messages of the session."""
+    session, request = call.context.session, call.context.request_id
+    for number in range(1, call.arguments["upto"] + 1):
+        await call.progress(number, message=f"progress {number}")
+        await session.send_log_message("info", number, "call", related_request_id=request)
+        await session.send_log_message("info", number, "session")
+        await asyncio.sleep(_PACE)
+    if call.arguments["stay"]:
+        await asyncio.Event().wait()
+    return {"counted": call.arguments["upto"]}
+
+
+async def _say(call: Call) -> Answer:
+    """Say something outside of the call."""
+    await call.context.session.send_log_message("info", call.arguments["text"], "session")
+    return {"said": call.arguments["text"]}
+
+
+async def _recall(call: Call) -> Answer:
+    """Say what the session knows."""
+    session = call.context.session
+    params = session.client_params
+    return {
+        "version": session.protocol_version,
+        "client": None if params is None else params.client_info.name,
+        "level": call.context.request.session.state.get("level"),  # type: ignore[union-attr]
+    }
+
+
+async def _set_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    context.request.session.set_state("level", params.level)  # type: ignore[union-attr]
+    return types.EmptyResult()
+
+
+def _schema(**properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def catalog() -> Catalog:
+    counting = _schema(upto=_NUMBER, stay={"type": "boolean"})
+    return Catalog(
+        tools=[
+            Tool("count", "Count", "Counts aloud, and may stay for ever.", counting, _count),
+            Tool("say", "Say", "Says something to the session.", _schema(text={"type": "string"}), _say),
+            Tool("recall", "Recall", "Says what the session knows.", _schema(), _recall),
+        ],
+        methods=[Method("logging/setLevel", types.SetLevelRequestParams, _set_level)],
+    )
+
+
+def serve_once(port: int, store: str, node: str = "", peers: str = "", secret: str = "") -> None:
+    configure_logging()
+    server = build_server(catalog(), name="restart", version="1")
+    endpoints: list[Endpoint] = [Http(Address(LOOPBACK, port))]
+    settings = Settings(store=store, grace=0.1)
+    if node:
+        endpoints.append(Peers(Address(LOOPBACK, int(peers))))
+        settings = Settings(
+            cluster_redis=store,
+            cluster_node=node,
+            cluster_address=f"http://{LOOPBACK}:{peers}",
+            cluster_secret_file=Path(secret),
+            grace=5.0,
+        )
+
+    async def run() -> None:
+        async with joined(settings) as cluster:
+            await serve(
+                server,
+                endpoints,
+                settings,
+                cluster=cluster,
+                on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
+            )
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as vmaf-mcp does
+        runner.run(run())
+
+
+def main() -> None:
+    port, *others = sys.argv[1:]
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os._exit(guarded("restart", lambda: serve_once(int(port), *others) or 0))
+        os.waitpid(child, 0)
+        print("ended", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
+    main()

@@ -1,0 +1,130 @@
+"""Calls that ask, in any order of answers, cancellations, disconnects and resumptions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longwire.product.catalog import Answer, Call
+from asking_client import NAME
+from asking_ground import Ground, Session
+from effort import examples
+from fake_responder import FakeResponder
+
+TURNS = 12  # of the event loop, in which everything that can happen has happened
+STEPS = st.sampled_from(["call", "answer", "answer", "late", "cancel", "drop", "resume", "refuse"])
+
+
+async def _twice(call: Call) -> Answer:
+    first = await call.elicit("First?", NAME)
+    second = await call.elicit(f"After {(first.content or {})['name']}?", NAME)
+    return {"names": [(first.content or {})["name"], (second.content or {})["name"]]}
+
+
+async def turns() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+class Client:
+    """A client that follows some steps, and knows what it should get."""
+
+    def __init__(self, ground: Ground, session: Session) -> None:
+        self.ground = ground
+        self.session = session
+        self.answers: dict[
+            int, list[FakeResponder]
+        ] = {}  # of each call: the POST's, and GETs that resumed it
+        self.given: dict[int, list[str]] = {}  # the names that each call was told
+        self.ended: dict[int, str] = {}  # how each call should end
+        self.answered: list[dict[str, Any]] = []
+
+    def messages(self, call: int) -> list[dict[str, Any]]:
+        """All that the client was sent for a call."""
+        return [json.loads(text) for responder in self.answers[call] for text in responder.messages]
+
+    def questions(self, call: int) -> list[dict[str, Any]]:
+        return [message for message in self.messages(call) if message.get("method") == "elicitation/create"]
+
+    def waiting(self) -> list[tuple[int, dict[str, Any]]]:
+        """The questions that were read and not answered, of calls that go on."""
+        found = []
+        for call in self.answers:
+            asked = self.questions(call)
+            if call not in self.ended and len(asked) > len(self.given[call]):
+                found.append((call, asked[-1]))
+        return found
+
+    def take(self, step: str, choice: int) -> None:
+        going = [call for call in self.answers if call not in self.ended]
+        waiting = self.waiting()
+        if step == "call":
+            number = len(self.answers) + 1
+            self.answers[number], self.given[number] = [self.session.call("twice", number)], []
+        elif step == "answer" and waiting:
+            call, asked = waiting[choice % len(waiting)]
+            name = f"{call}.{len(self.given[call])}"
+            self.given[call].append(name)
+            self.answered.append(asked)
+            assert self.session.reply(asked, {"action": "accept", "content": {"name": name}}) == 202
+            if len(self.given[call]) == 2:
+                self.ended[call] = "result"
+        elif step == "refuse" and waiting:
+            call, asked = waiting[choice % len(waiting)]
+            error = {"code": -1, "message": "no"}
+            self.session.post({"jsonrpc": "2.0", "id": asked["id"], "error": error})
+            self.answered.append(asked)
+            self.ended[call] = "error"
+        elif step == "late" and self.answered:
+            asked = self.answered[choice % len(self.answered)]
+            assert self.session.reply(asked, {"action": "accept", "content": {"name": "late"}}) == 202
+        elif step == "cancel" and going:
+            call = going[choice % len(going)]
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}}
+            assert self.session.post(cancel).status == 202
+            self.ended[call] = "cancelled"
+        elif step == "drop" and going:
+            self.answers[going[choice % len(going)]][-1].drop()
+        elif step == "resume":
+            self.resume(choice)
+
+    def resume(self, choice: int) -> None:
+        """Come back to a stream whose connection was lost."""
+        lost = [call for call, found in self.answers.items() if found[-1].dropped]
+        if lost:
+            call = lost[choice % len(lost)]
+            last = [event.id for found in self.answers[call] for event in found.events][-1]
+            self.answers[call].append(self.session.get(**{"last-event-id": last}))
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(st.lists(st.tuples(STEPS, st.integers(0, 7)), max_size=40))
+def test_every_call_ends_as_it_should(steps: list[tuple[str, int]]) -> None:
+    async def story() -> None:
+        ground = Ground({"twice": _twice})
+        client = Client(ground, ground.begin())
+        for step, choice in steps:
+            client.take(step, choice)
+            await turns()
+        # The client comes back to everything, and answers what is left.
+        for step in ["resume", "answer", "answer"] * len(steps):
+            client.take(step, 0)
+            await turns()
+        for call in client.answers:
+            replies = [message for message in client.messages(call) if message.get("id") == call]
+            if client.ended[call] == "cancelled":
+                assert replies == []
+                continue
+            assert len(replies) == 1
+            assert client.ended[call] in replies[0]
+            if client.ended[call] == "result":
+                assert replies[0]["result"]["structuredContent"] == {"names": client.given[call]}
+        (session,) = ground.sessions
+        assert len(session.client_requests) == 0
+        assert not session.busy
+
+    asyncio.run(story())

@@ -1,0 +1,293 @@
+"""Requests to a session's client: ids, responses, timeouts, policy, and what ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    REQUEST_TIMEOUT,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCResponse,
+)
+
+from longwire.guard.limits import BUSY
+from longwire.dispatch.client_requests import MOST, ClientRequests
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.settings import WireLimits
+
+FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
+ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
+
+
+class Ground:
+    """A session's requests, and what was put on its stream."""
+
+    def __init__(self, capabilities: dict[str, Any] = ABLE, **limits: Any) -> None:
+        self.counters = RuntimeCounters()
+        self.requests = ClientRequests(replace(WireLimits(), **limits), self.counters, capabilities)
+        self.sent: list[tuple[dict[str, Any], str]] = []
+        self.grown = asyncio.Event()
+
+    def send(self, payload: bytes, kind: str) -> None:
+        self.sent.append((json.loads(payload), kind))
+        self.grown.set()
+
+    def ask(self, method: str = "elicitation/create", **options: Any) -> asyncio.Task[dict[str, Any]]:
+        asked = self.requests.ask(self.send, method, FORM, **options)
+        return asyncio.ensure_future(asked)
+
+    async def heard(self, number: int) -> dict[str, Any]:
+        """The message of that number, from 1, when it is on the stream."""
+        async with asyncio.timeout(10):
+            while len(self.sent) < number:
+                self.grown.clear()
+                await self.grown.wait()
+        return self.sent[number - 1][0]
+
+    def answer(self, request_id: Any, result: dict[str, Any] | None = None) -> bool:
+        return self.requests.resolve(JSONRPCResponse(jsonrpc="2.0", id=request_id, result=result or {}))
+
+    @property
+    def counted(self) -> dict[tuple[str, str], int]:
+        return dict(self.counters.client_requests)
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(story())  # type: ignore[arg-type]
+
+
+async def failed(asked: Awaitable[Any]) -> MCPError:
+    with pytest.raises(MCPError) as caught:
+        await asyncio.wait_for(asked, 10)
+    return caught.value
+
+
+def test_a_response_reaches_the_handler_that_asked() -> None:
+    async def story() -> None:
+        ground = Ground()
+        first, second = ground.ask(), ground.ask("roots/list")
+        one, two = await ground.heard(1), await ground.heard(2)
+        assert (one["method"], one["params"], one["jsonrpc"]) == ("elicitation/create", FORM, "2.0")
+        assert one["id"] != two["id"]
+        assert isinstance(one["id"], str)
+        assert one["id"].startswith("s-")
+        assert ground.answer(two["id"], {"roots": []})
+        assert ground.answer(one["id"], {"action": "decline"})
+        assert await first == {"action": "decline"}
+        assert await second == {"roots": []}
+        assert [kind for _, kind in ground.sent] == ["request", "request"]
+        assert len(ground.requests) == 0
+        assert ground.counted == {("elicitation", "answered"): 1, ("roots", "answered"): 1}
+
+    run(story)
+
+
+def test_a_clients_error_is_the_handlers() -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = ground.ask("sampling/createMessage")
+        sent = await ground.heard(1)
+        error = ErrorData(code=-1, message="User rejected sampling request", data={"why": "no"})
+        assert ground.requests.resolve(JSONRPCError(jsonrpc="2.0", id=sent["id"], error=error))
+        told = await failed(asked)
+        assert (told.code, told.message, told.data) == (-1, "User rejected sampling request", {"why": "no"})
+        assert ground.counted == {("sampling", "failed"): 1}
+
+    run(story)
+
+
+def test_no_answer_in_time_is_an_error_and_the_client_is_told() -> None:
+    async def story() -> None:
+        ground = Ground(client_timeout=0.01)
+        error = await failed(ground.ask())
+        assert error.code == REQUEST_TIMEOUT
+        assert error.message == "the client did not answer 'elicitation/create' within 0.01 s"
+        asked, cancelled = await ground.heard(1), await ground.heard(2)
+        assert cancelled["method"] == "notifications/cancelled"
+        assert cancelled["params"]["requestId"] == asked["id"]
+        assert ground.sent[1][1] == "notification"
+        assert not ground.answer(asked["id"])  # late
+        assert ground.counted == {("elicitation", "timeout"): 1, ("other", "late"): 1}
+        assert len(ground.requests) == 0
+
+    run(story)
+
+
+def test_a_request_may_have_a_timeout_of_its_own() -> None:
+    async def story() -> None:
+        ground = Ground(client_timeout=600)
+        error = await failed(ground.ask(opts={"timeout": 0.01, "cancel_on_abandon": False}))
+        assert error.code == REQUEST_TIMEOUT
+        assert len(ground.sent) == 1
+
+    run(story)
+
+
+def test_responses_that_nobody_waits_for_are_ignored_and_counted() -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = ground.ask()
+        sent = await ground.heard(1)
+        for stranger in ("s-1", 1, "1", "", f"{sent['id']}0", None):
+            error = ErrorData(code=1, message="?")
+            assert not ground.requests.resolve(JSONRPCError(jsonrpc="2.0", id=stranger, error=error))
+        assert ground.answer(sent["id"], {"action": "cancel"})
+        assert not ground.answer(sent["id"], {"action": "accept"})  # doubled
+        assert await asked == {"action": "cancel"}
+        assert ground.counted == {
+            ("other", "unknown"): 6,
+            ("other", "late"): 1,
+            ("elicitation", "answered"): 1,
+        }
+
+    run(story)
+
+
+@given(
+    st.one_of(st.text(max_size=40), st.integers(), st.from_regex(r"s-[0-9a-f]{0,8}-\d{0,30}")), st.booleans()
+)
+def test_no_other_id_answers_a_request(stranger: Any, with_prefix: bool) -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = ground.ask()
+        sent = await ground.heard(1)
+        wrong = f"{sent['id'].rpartition('-')[0]}-{stranger}" if with_prefix else stranger
+        assume(wrong != sent["id"])
+        assert not ground.answer(wrong, {"action": "accept"})
+        assert len(ground.requests) == 1
+        ground.requests.end()
+        await failed(asked)
+
+    run(story)
+
+
+def test_a_client_has_a_bounded_number_of_unanswered_requests() -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = [ground.ask() for _ in range(MOST)]
+        await ground.heard(MOST)
+        error = await failed(ground.ask())
+        assert error.code == BUSY
+        assert str(MOST) in error.message
+        assert len(ground.sent) == MOST
+        ground.answer(ground.sent[0][0]["id"])
+        await asked[0]
+        asked.append(ground.ask())
+        await ground.heard(MOST + 1)
+        ground.requests.end()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    run(story)
+
+
+def test_a_cancelled_call_cancels_what_it_asked() -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = ground.ask()
+        sent = await ground.heard(1)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        cancelled = await ground.heard(2)
+        assert cancelled["params"]["requestId"] == sent["id"]
+        assert len(ground.requests) == 0
+        assert ground.counted == {("elicitation", "cancelled"): 1}
+
+    run(story)
+
+
+def test_the_end_of_a_call_ends_its_requests_only() -> None:
+    async def story() -> None:
+        ground = Ground()
+        call, other = object(), object()
+        left, stays = ground.ask(call=call), ground.ask(call=other)
+        sent = await ground.heard(1)
+        await ground.heard(2)
+        ground.requests.end_call(call)
+        error = await failed(left)
+        assert (error.code, error.message) == (CONNECTION_CLOSED, "the call that asked has ended")
+        assert (await ground.heard(3))["params"]["requestId"] == sent["id"]
+        assert len(ground.requests) == 1
+        ground.answer(ground.sent[1][0]["id"], {"action": "accept"})
+        assert await stays == {"action": "accept"}
+
+    run(story)
+
+
+def test_the_end_of_the_session_ends_all() -> None:
+    async def story() -> None:
+        ground = Ground()
+        asked = [ground.ask(), ground.ask()]
+        await ground.heard(2)
+        ground.requests.end()
+        for task in asked:
+            assert (await failed(task)).code == CONNECTION_CLOSED
+        assert (await failed(ground.ask())).code == CONNECTION_CLOSED
+        assert len(ground.sent) == 2  # nobody is there to be told
+        assert ground.counted == {("elicitation", "ended"): 2}
+
+    run(story)
+
+
+def test_progress_of_the_client_reaches_the_handler() -> None:
+    async def story() -> None:
+        ground, told = Ground(), asyncio.Queue[tuple[Any, ...]]()
+
+        async def listen(*progress: Any) -> None:
+            await told.put(progress)
+
+        asked = ground.ask(opts={"on_progress": listen})
+        sent = await ground.heard(1)
+        token = sent["params"]["_meta"]["progressToken"]
+        for params in (None, {}, {"progressToken": "s-0", "progress": 1}, {"progressToken": token}):
+            ground.requests.progress(params)
+        ground.requests.progress({"progressToken": token, "progress": 1, "total": 2, "message": "half"})
+        assert await asyncio.wait_for(told.get(), 10) == (1, 2, "half")
+        assert told.empty()
+        ground.answer(sent["id"])
+        await asked
+
+    run(story)
+
+
+@pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "roots/list"])
+def test_the_policy_holds_for_undeclared_capabilities(method: str) -> None:
+    kind = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation"}.get(method, "roots")
+
+    async def refused() -> None:
+        ground = Ground({}, capability_policy="error")
+        error = await failed(ground.ask(method))
+        assert error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+        assert kind in error.message
+        assert kind in error.data["requiredCapabilities"]
+        assert (ground.sent, ground.counted) == ([], {(kind, "refused"): 1})
+
+    async def dropped() -> None:
+        ground = Ground({}, capability_policy="drop")
+        error = await failed(ground.ask(method))
+        assert error.code == INVALID_REQUEST
+        assert error.message.endswith("the request was not sent")
+        assert (ground.sent, ground.counted) == ([], {(kind, "dropped"): 1})
+
+    async def warned() -> None:
+        ground = Ground({}, capability_policy="warn")
+        asked = ground.ask(method)
+        sent = await ground.heard(1)
+        ground.answer(sent["id"], {"fine": True})
+        assert await asked == {"fine": True}
+        assert ground.counted == {(kind, "warned"): 1, (kind, "answered"): 1}
+
+    for story in (refused, dropped, warned):
+        run(story)

@@ -1,0 +1,281 @@
+"""The checks in front of a handler: allowed origins, the auth hook, and what pages may read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from longwire.errors import SettingsError
+from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.guard.access import Access, HttpSecurity
+from longwire.guard.auth_hook import AuthHook
+from longwire.guard.origins import Origins
+from longwire.guard.tokens import Tokens
+from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.listeners import Address
+from transport_bench import run
+
+ALICE = "alice-correct-horse"
+TOKENS = Tokens({ALICE: "alice"})
+HERE = Address("127.0.0.1", 80)
+EVERYWHERE = Address("0.0.0.0", 80)
+STUDIO = Origins.parse(["https://studio.example", "http://localhost:6274"])
+
+
+class Answered:
+    """A responder that keeps the one answer it gets."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.body = b""
+        self.gone = False
+        self.unsent = 0
+
+    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
+        assert not self.status, "answered twice"
+        self.status, self.body, self.headers = status, body, dict(headers)
+
+    def begin_events(self, headers: HeaderList = ()) -> None:
+        self.answer(200, headers=headers)
+
+    def send(self, events: bytes) -> None: ...
+
+    def end(self) -> None: ...
+
+    def on_gone(self, callback: Callable[[], None]) -> None: ...
+
+    def on_room(self, callback: Callable[[], None]) -> None: ...
+
+
+class Inner:
+    """The handler behind the checks."""
+
+    def __init__(self) -> None:
+        self.seen: list[Principal | None] = []
+
+    def __call__(self, request: Request, responder: Responder) -> None:
+        assert request.principal == PRINCIPAL.get()
+        self.seen.append(PRINCIPAL.get())
+        responder.answer(200, headers=[(b"mcp-session-id", b"x")])
+
+
+def asked(
+    access: Access, at: Address = HERE, *, method: str = "POST", address: str = "127.0.0.1", **headers: str
+) -> tuple[Answered, Inner]:
+    """What a request gets; header names are written with underscores."""
+    inner, answered = Inner(), Answered()
+    named = {"host": "127.0.0.1", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    access.guard(inner, at)(Request(method, "/mcp", headers=named, address=address), answered)
+    return answered, inner
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://studio.example", 200),
+        ("https://studio.example:443", 200),
+        ("http://localhost:6274", 200),
+        ("http://localhost:6275", 403),  # of this machine, but not in the list
+        ("http://127.0.0.1", 403),  # nor is the server's own name
+        ("http://studio.example", 403),
+        ("null", 403),
+        ("", 403),
+    ],
+)
+def test_a_list_of_origins_is_all_there_is(method: str, origin: str, status: int) -> None:
+    answered, inner = asked(Access(origins=STUDIO), method=method, origin=origin)
+    assert answered.status == status
+    assert len(inner.seen) == (status == 200)
+    assert answered.headers.get(b"access-control-allow-origin") == (
+        origin.encode() if status == 200 else None
+    )
+
+
+def test_without_a_list_pages_of_this_machine_may_ask() -> None:
+    assert asked(Access(), origin="http://localhost:1234")[0].status == 200
+    assert asked(Access(), origin="https://studio.example")[0].status == 403
+
+
+def test_programs_send_no_origin() -> None:
+    # From this machine, or with a token, nothing more is asked.
+    assert asked(Access(origins=STUDIO))[0].status == 200
+    strict = Access(TOKENS, origins=STUDIO)
+    elsewhere = {"at": EVERYWHERE, "address": "192.0.2.7"}
+    assert asked(strict, **elsewhere, authorization=f"Bearer {ALICE}")[0].status == 200
+    assert asked(strict, **elsewhere)[0].status == 401
+    security = HttpSecurity(origins=STUDIO)
+    assert not security.admits_pageless(Principal.of_address("192.0.2.7"), "192.0.2.7")
+    assert security.admits_pageless(Principal.of_address("127.0.0.1"), "127.0.0.1")
+    assert HttpSecurity().admits_pageless(Principal.of_address("192.0.2.7"), "192.0.2.7")
+
+
+def test_a_page_is_answered_before_it_sends_a_token() -> None:
+    access = Access(TOKENS, origins=STUDIO)
+    answered, inner = asked(access, method="OPTIONS", origin="https://studio.example")
+    assert answered.status == 204
+    assert b"Authorization" in answered.headers[b"access-control-allow-headers"]
+    assert inner.seen == []
+    assert asked(access, method="OPTIONS", origin="https://evil.example")[0].status == 403
+
+
+def test_a_page_may_read_why_it_was_refused() -> None:
+    answered, _ = asked(Access(TOKENS, origins=STUDIO), origin="https://studio.example")
+    assert answered.status == 401
+    assert answered.headers[b"access-control-allow-origin"] == b"https://studio.example"
+    assert b"www-authenticate" in answered.headers
+
+
+@pytest.mark.parametrize(("site", "status"), [("cross-site", 403), ("same-origin", 200), ("none", 200)])
+def test_images_of_foreign_pages(site: str, status: int) -> None:
+    answered, _ = asked(Access(origins=STUDIO), method="GET", sec_fetch_site=site)
+    assert answered.status == status
+
+
+def test_refusals_are_counted_by_a_word() -> None:
+    access = Access(TOKENS)
+    asked(access, host="evil.example")
+    asked(access, origin="http://evil.example")
+    asked(access)
+    for number in range(21):
+        asked(access, authorization=f"Bearer no-such-token-{number}")
+    assert access.refused == {"host": 1, "origin": 1, "token": 21, "guesses": 1}
+
+
+def test_names_of_others_are_not_repeated_at_length() -> None:
+    for headers in ({"host": "e" * 10_000}, {"origin": "http://" + "e" * 10_000}):
+        assert len(asked(Access(), **headers)[0].body) < 400
+
+
+def test_a_hook_is_as_good_as_tokens() -> None:
+    with pytest.raises(SettingsError, match="takes a token"):
+        Access().at(EVERYWHERE)
+    assert Access(hook=AuthHook(lambda *_: None)).at(EVERYWHERE).reachable
+
+
+def test_the_hook_answers_later() -> None:
+    async def main() -> None:
+        going = asyncio.Event()
+
+        async def hook(token: str | None, headers: Mapping[str, str], address: str) -> Any:
+            await going.wait()
+            return {"name": headers["x-user"], "tools": ["echo"]} if "x-user" in headers else None
+
+        inner = Inner()
+        guard = Access(hook=AuthHook(hook)).guard(inner, HERE)
+        answers = [Answered() for _ in range(3)]
+        for answered, user in zip(answers, ("carol", None, "dave"), strict=True):
+            headers = {"host": "localhost"} | ({} if user is None else {"x-user": user})
+            guard(Request("POST", "/mcp", headers=headers), answered)
+        assert [answered.status for answered in answers] == [0, 0, 0]
+        answers[2].gone = True  # that client waited no longer
+        going.set()
+        while not (answers[0].status and answers[1].status):
+            await asyncio.sleep(0)
+        assert [answered.status for answered in answers] == [200, 401, 0]
+        assert inner.seen == [Principal.of_token("carol", tools=frozenset({"echo"}))]
+        assert PRINCIPAL.get() is None
+
+    run(main)
+
+
+def test_a_hook_that_fails_refuses_for_now() -> None:
+    async def main() -> None:
+        async def hook(*_: Any) -> Any:
+            raise OSError("cannot reach ldap://secret.example")
+
+        inner, answered = Inner(), Answered()
+        Access(hook=AuthHook(hook)).guard(inner, HERE)(
+            Request("POST", "/mcp", headers={"host": "localhost"}), answered
+        )
+        while not answered.status:
+            await asyncio.sleep(0)
+        assert answered.status == 503
+        assert answered.headers[b"retry-after"] == b"1"
+        assert b"secret" not in answered.body
+        assert inner.seen == []
+
+    run(main)
+
+
+def test_who_guesses_at_one_port_is_slowed_down_at_all() -> None:
+    access = Access(TOKENS)
+    first, second = access.guard(Inner(), HERE), access.guard(Inner(), Address("127.0.0.1", 81))
+
+    def status(guard: Any, number: int) -> int:
+        answered = Answered()
+        headers = {"host": "localhost", "authorization": f"Bearer no-such-token-{number}"}
+        guard(Request("POST", "/mcp", headers=headers), answered)
+        return answered.status
+
+    assert [status(first, number) for number in range(20)] == [401] * 20
+    assert status(second, 20) == 429
+
+
+def test_headers_that_a_page_asks_for() -> None:
+    asks = "mcp-param-region, X-Evil, traceparent,Mcp-Param-A, mcp-param-\t"
+    answered, _ = asked(
+        Access(origins=STUDIO),
+        method="OPTIONS",
+        origin="https://studio.example",
+        access_control_request_headers=asks,
+    )
+    allowed = answered.headers[b"access-control-allow-headers"].decode().split(", ")
+    assert {"Traceparent", "Tracestate", "mcp-param-region", "Mcp-Param-A"} <= set(allowed)
+    assert "X-Evil" not in allowed
+    assert "mcp-param-" not in allowed
+
+
+def test_what_a_page_may_read_of_an_answer() -> None:
+    answered, _ = asked(Access(origins=STUDIO), origin="https://studio.example")
+    exposed = answered.headers[b"access-control-expose-headers"].decode().split(", ")
+    assert set(exposed) == {"Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id"}
+
+
+def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:
+    guarded = Access(TOKENS, origins=STUDIO).guard(Inner(), HERE)
+    for origin, status, readable in (
+        ("https://studio.example", 401, True),
+        ("https://evil.example", 403, False),
+    ):
+        answered = Answered()
+        headers = {"host": "127.0.0.1", "origin": origin}
+        assert not guarded.admits(Request("POST", "/mcp", headers=headers), answered)
+        assert answered.status == status
+        assert (b"access-control-allow-origin" in answered.headers) == readable
+        assert bool(guarded.page_headers(headers)) == readable
+    assert not Access().guard(Inner(), HERE).page_headers({"host": "127.0.0.1", "origin": "http://localhost"})
+
+
+def test_a_request_without_a_host_is_told_so() -> None:
+    answered = Answered()
+    Access().guard(Inner(), HERE)(Request("GET", "/mcp"), answered)
+    assert (answered.status, b"no Host header" in answered.body) == (400, True)
+
+
+@pytest.mark.parametrize(("at", "status"), [(HERE, 200), (EVERYWHERE, 401)])
+def test_pages_for_operators_take_no_token_on_this_machine(at: Address, status: int) -> None:
+    guarded = Access(TOKENS).guard(Inner(), at, for_operators=True)
+    answered = Answered()
+    guarded(Request("GET", "/metrics", headers={"host": "127.0.0.1"}), answered)
+    assert answered.status == status
+    foreign = Answered()
+    guarded(Request("GET", "/metrics", headers={"host": "evil.example"}), foreign)
+    assert foreign.status == 421
+
+
+def test_open_paths_take_no_token_and_still_the_right_host() -> None:
+    guarded = Access(TOKENS).guard(Inner(), HERE, open_paths={"/open"})
+    for path, host, status in (
+        ("/open", "127.0.0.1", 200),
+        ("/closed", "127.0.0.1", 401),
+        ("/open", "evil.example", 421),
+    ):
+        answered = Answered()
+        request = Request("GET", path, headers={"host": host})
+        guarded(request, answered)
+        assert answered.status == status

@@ -1,0 +1,247 @@
+"""Who may speak HTTP to the server, and where it listens."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import anyio
+import pytest
+
+from longwire.errors import SettingsError
+from longwire.endpoints import Http
+from longwire.guard.access import Access, HttpSecurity
+from longwire.guard.tokens import UNNAMED, Tokens, read_tokens
+from longwire.wire.listeners import Address, bind, bound, is_loopback
+from raw_http import ACCEPT, HELLO, http_client
+from transport_bench import LOCAL, run, serving
+
+TOKEN = "correct-horse-battery"
+TOKENS = Tokens({TOKEN: UNNAMED})
+ANYWHERE = Address("0.0.0.0", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("8080", "127.0.0.1", 8080),
+        ("0", "127.0.0.1", 0),
+        ("localhost:80", "localhost", 80),
+        ("0.0.0.0:8080", "0.0.0.0", 8080),
+        ("[::1]:8080", "::1", 8080),
+    ],
+)
+def test_addresses(text: str, host: str, port: int) -> None:
+    assert Address.parse(text) == Address(host, port)
+
+
+@pytest.mark.parametrize("text", ["", "x", ":80", "::1:80", "80:", "1.2.3.4:x", "65536", "-1", "٨٠", "[]:80"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(SettingsError, match="'"):
+        Address.parse(text)
+
+
+def test_binding_says_which_port_and_that_one_is_taken() -> None:
+    with bind(LOCAL) as listener:
+        found = bound(listener)
+        assert found.port > 0
+        # Otherwise asyncio leaves a delay of 40 ms on.
+        assert listener.proto == socket.IPPROTO_TCP
+        with pytest.raises(SettingsError, match=rf"{found} is in use already: choose another port"):
+            bind(found)
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [("no-such-host.invalid", "is unknown"), ("192.0.2.1", "is no address of this machine")],
+)
+def test_hosts_that_cannot_be_bound(host: str, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        bind(Address(host, 0))
+
+
+def test_ipv6() -> None:
+    async def main() -> None:
+        async with serving(Http(Address("::1", 0))) as server, server.client("legacy") as client:
+            assert server.where.startswith("http://[::1]:")
+            assert (await client.call_tool("echo")).is_error is False
+
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    try:
+        bind(Address("::1", 0)).close()
+    except SettingsError:
+        pytest.skip("no IPv6 here")
+    run(main)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+    HttpSecurity.for_address(Address(host, 80))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
+def test_other_addresses_take_a_token(host: str) -> None:
+    with pytest.raises(SettingsError, match=rf"'{host}' can be reached from other machines, .*--token-file"):
+        HttpSecurity.for_address(Address(host, 80))
+    assert HttpSecurity.for_address(Address(host, 80), tokens=TOKENS).reachable
+
+
+def test_without_a_token_nothing_is_opened() -> None:
+    async def main() -> None:
+        with pytest.RaisesGroup(SettingsError, flatten_subgroups=True):
+            async with serving(Http(ANYWHERE)):
+                pass
+
+    run(main)
+
+
+HOSTS = ["127.0.0.1:80", "127.0.0.1", "localhost:1", "LOCALHOST", "[::1]:80", "[::1]"]
+FOREIGN = [
+    "evil.example",
+    "evil.example:80",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "",
+    "a b",
+    "[::1",
+    "localhost/evil",
+    "localhost#evil",
+    "localhost?evil",
+    "localhost\\evil",
+]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_hosts_of_this_machine(host: str) -> None:
+    assert HttpSecurity().knows_host(host)
+    assert HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
+
+
+@pytest.mark.parametrize(
+    "host", [*FOREIGN, None, "localhost:80@evil.example", "evil@localhost", "localhost:x"]
+)
+def test_hosts_of_others(host: str | None) -> None:
+    assert not HttpSecurity().knows_host(host)
+    assert not HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
+
+
+def test_other_names_of_this_machine() -> None:
+    everywhere = HttpSecurity.for_address(ANYWHERE, tokens=TOKENS, names=["Videos.example"])
+    assert everywhere.knows_host("videos.example:8080")
+    assert everywhere.knows_host(socket.gethostname())
+    assert everywhere.knows_host("192.0.2.7:80")  # by number no name was rebound
+    assert not HttpSecurity().knows_host("192.0.2.7:80")
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        (None, True),
+        ("http://localhost:6274", True),
+        ("https://127.0.0.1", True),
+        ("http://[::1]:5173", True),
+        ("null", False),
+        ("", False),
+        ("http://evil.example", False),
+        ("http://192.0.2.1", False),
+        ("file://localhost", False),
+        ("http://localhost.evil.example", False),
+        ("http://localhost:x", False),
+        ("http://localhost/evil", False),
+        ("http://localhost#evil", False),
+    ],
+)
+def test_origins(origin: str | None, allowed: bool) -> None:
+    assert HttpSecurity().knows_origin(origin, "127.0.0.1:80") is allowed
+
+
+@pytest.mark.parametrize("offer", ["http", "sse"])
+def test_checks_are_always_on(offer: str) -> None:
+    async def main() -> None:
+        at = Http(LOCAL, frozenset({offer}))  # type: ignore[arg-type]
+        async with serving(at) as server, http_client() as http:
+            for headers, status in (
+                ({"Host": "evil.example"}, 421),
+                ({"Origin": "http://evil.example"}, 403),
+            ):
+                for method in ("GET", "POST"):
+                    answer = await http.request(method, server.where, headers={**ACCEPT, **headers})
+                    assert answer.status_code == status
+                    assert "error" in answer.json()
+
+    run(main)
+
+
+@pytest.mark.parametrize("name", ["Origin", "Authorization"])
+@pytest.mark.parametrize("values", [("http://evil.example", "http://localhost"), ("http://localhost",) * 2])
+def test_a_header_that_decides_is_sent_once(name: str, values: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with serving(Http(LOCAL)) as server, http_client() as http:
+            for order in (values, values[::-1]):
+                headers = [*ACCEPT.items(), *((name, value) for value in order)]
+                answer = await http.post(server.where, json=HELLO, headers=headers)
+                assert answer.status_code == 400
+                assert answer.json()["error"]["message"] == f"the request has two {name} headers: send one"
+
+    run(main)
+
+
+@pytest.mark.parametrize("offer", ["http", "sse"])
+def test_a_token_is_asked_for_everywhere(offer: str) -> None:
+    async def main() -> None:
+        at = Http(ANYWHERE, frozenset({offer}))  # type: ignore[arg-type]
+        async with serving(at, access=Access(TOKENS)) as server, http_client() as http:
+            url = server.where.replace("0.0.0.0", "127.0.0.1")
+            for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
+                answer = await http.post(url, json=HELLO, headers={**ACCEPT, **given})
+                assert answer.status_code == 401
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+                assert TOKEN not in answer.text
+            if offer == "http":
+                known = {"Authorization": f"bearer {TOKEN}"}
+                assert (await http.post(url, json=HELLO, headers={**ACCEPT, **known})).status_code == 200
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    "refused", ["Host: evil.example", "Host: 127.0.0.1", "Host: a\r\nOrigin: http://evil.example"]
+)
+def test_a_long_body_is_refused_before_it_is_sent(refused: str) -> None:
+    async def main() -> None:
+        async with serving(Http(ANYWHERE), access=Access(TOKENS)) as server:
+            port = int(server.where.rpartition(":")[2].partition("/")[0])
+            async with await anyio.connect_tcp("127.0.0.1", port) as client:
+                long = "Content-Length: 4000000\r\nExpect: 100-continue"
+                await client.send(f"POST /mcp HTTP/1.1\r\n{refused}\r\n{long}\r\n\r\n".encode())
+                answer = await client.receive()
+                assert answer.split()[1] in (b"401", b"403", b"421")
+                assert b"100 Continue" not in answer
+
+    run(main)
+
+
+def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(f"{TOKEN}\n")
+    assert read_tokens(str(path), {"VMAF_MCP_TOKEN": "another-one-entirely"}) == TOKENS
+    assert read_tokens(None, {"VMAF_MCP_TOKEN": TOKEN}) == TOKENS
+    assert not read_tokens(None, {})
+    assert TOKEN not in repr(Access(TOKENS)) + repr(HttpSecurity(TOKENS))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "short", "two words in one token", "späte-erkenntnis-im-herbst"])
+def test_bad_tokens(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "token"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match="the token in"):
+        read_tokens(str(path), {})
+    with pytest.raises(SettingsError, match="the token in 'VMAF_MCP_TOKEN'"):
+        read_tokens(None, {"VMAF_MCP_TOKEN": text})
+
+
+def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="can't read the token file"):
+        read_tokens(str(tmp_path / "nothing"), {})

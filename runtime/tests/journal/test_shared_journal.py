@@ -1,0 +1,183 @@
+"""A journal whose store is shared with other servers: fences, refusals, sessions let go and adopted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.journal.buffered_journal import BufferedJournal, Refusal
+from longwire.journal.journal import SessionRecord, StoredSession, StreamRecord
+from longwire.journal.session_changes import SessionChanges
+from journal_records import ALICE, BOB, SOON, event, record, stored
+
+
+class SharedStore:
+    """Keeps what it is given, and refuses or fails as it is told."""
+
+    def __init__(self) -> None:
+        self.found: Sequence[SessionRecord] = ()
+        self.failures: tuple[type[Exception], ...] = (OSError,)
+        self.written: list[dict[str, SessionChanges]] = []
+        self.refused: dict[str, Refusal] = {}
+        self.fails = False
+        self.asked = threading.Event()
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def __str__(self) -> str:
+        return "shared"
+
+    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
+        self.asked.set()
+        self.answers.wait(SOON)
+        if self.fails:
+            raise OSError("gone")
+        self.written.append(dict(changes))
+        return {name: why for name, why in self.refused.items() if name in changes}
+
+    def load(self, session_id: str) -> StoredSession | None:
+        return None
+
+    def sentence(self, error: Exception) -> str:
+        return f"'{self}' can't be used ({error})"
+
+    def close(self) -> None: ...
+
+    def fences(self, session_id: str) -> list[int]:
+        return [changes[session_id].fence for changes in self.written if session_id in changes]
+
+
+def play(scenario: Callable[[BufferedJournal, SharedStore], object], **limits: float) -> SharedStore:
+    store = SharedStore()
+
+    async def main() -> None:
+        kept = BufferedJournal(store, RuntimeCounters(), retry=0.02, **limits)  # type: ignore[arg-type]
+        try:
+            await asyncio.wait_for(scenario(kept, store), SOON)  # type: ignore[arg-type]
+        finally:
+            store.answers.set()
+            kept.close()
+
+    asyncio.run(main())
+    return store
+
+
+@pytest.mark.parametrize("why", ["moved", "missing"])
+def test_a_refusal_is_told_before_what_waits_for_it(why: Refusal) -> None:
+    told: list[str] = []
+
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        kept.on_refused = lambda session_id, fence, refusal: told.append(f"{session_id} {fence} {refusal}")
+        kept.save(record(ALICE))
+        kept.save(record(BOB))
+        await stored(kept)
+        store.refused[ALICE] = why
+        kept.append(ALICE, event(1))
+        kept.append(BOB, event(1))
+        kept.when_stored(lambda: told.append("stored"))
+        await stored(kept)
+
+    play(scenario)
+    assert told == [f"{ALICE} 1 {why}", "stored"]
+
+
+def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> None:
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        kept.save(record(ALICE))
+        await stored(kept)
+        kept.save(record(ALICE, initialized=True))
+        await stored(kept)
+        store.fails = True
+        kept.save(record(BOB))
+        await stored(kept)
+        kept.save(record(BOB, initialized=True))
+        kept.append(BOB, event(1))
+        store.fails = False
+        await stored(kept)
+        while not any(BOB in changes for changes in store.written):
+            await asyncio.sleep(0.005)
+
+    store = play(scenario)
+    assert [changes[ALICE].is_whole for changes in store.written if ALICE in changes] == [True, False]
+    first = next(changes[BOB] for changes in store.written if BOB in changes)
+    assert first.is_whole
+
+
+def test_an_adopted_session_is_written_under_its_own_fence() -> None:
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        kept.append(ALICE, event(1))  # not this server's
+        kept.adopt(ALICE, 7)
+        assert kept.fence_of(ALICE) == 7
+        kept.append(ALICE, event(2))
+        await stored(kept)
+
+    store = play(scenario)
+    assert store.fences(ALICE) == [7]
+    assert not store.written[0][ALICE].is_whole
+
+
+def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one() -> None:
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        kept.save(record(ALICE))
+        await stored(kept)
+        store.asked.clear()
+        store.answers.clear()
+        store.fails = True
+        kept.append(ALICE, event(1))  # is being written when the session goes
+        await asyncio.to_thread(store.asked.wait, SOON)
+        kept.let_go(ALICE)
+        kept.append(ALICE, event(2))
+        assert kept.fence_of(ALICE) is None
+        kept.adopt(ALICE, 3)
+        kept.append(ALICE, event(3))
+        store.answers.set()
+        await stored(kept)
+        store.fails = False
+        kept.append(ALICE, event(4))
+        while 3 not in store.fences(ALICE):
+            await asyncio.sleep(0.005)
+        await stored(kept)
+
+    store = play(scenario)
+    late = [changes[ALICE] for changes in store.written if ALICE in changes and changes[ALICE].fence == 3]
+    assert {number for changes in late for number in changes.events} == {3, 4}
+
+
+def test_a_session_can_be_stored_whole_again() -> None:
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        whole = StoredSession(record(ALICE), (StreamRecord(1, "r"),), (event(4), event(5)), 9, 3)
+        kept.replace(whole)  # not this server's
+        kept.save(record(ALICE))
+        kept.append(ALICE, event(1))
+        kept.replace(whole)
+        await stored(kept)
+
+    store = play(scenario)
+    (changes,) = [changes[ALICE] for changes in store.written]
+    assert changes.is_whole
+    assert changes.forgotten
+    assert list(changes.events) == [4, 5]
+    assert (changes.next_event, changes.next_stream, list(changes.streams)) == (9, 3, [1])
+
+
+def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
+    """What it would send by then may be of sessions that another server has."""
+    told: list[int] = []
+
+    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+        store.answers.clear()
+        kept.save(record(ALICE))
+        kept.when_stored(lambda: told.append(1))
+        threading.Event().wait(0.6)  # the loop stands still for longer than the patience
+        await asyncio.sleep(0)
+        await asyncio.sleep(0.1)
+        assert told == []
+        store.answers.set()
+        await stored(kept)
+        assert told == [1]
+
+    play(scenario, patience=0.3)

@@ -1,0 +1,228 @@
+"""Figures for Prometheus, and the small HTTP server that hands them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from acuity.jobs.job import Job, JobsStats
+from longwire.operations.latencies import Latencies
+from longwire.operations.metrics import HEALTH, METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_pages
+from longwire.guard.principal import Principal
+from longwire.guard.access import Access
+from longwire.guard.origins import Origins
+from longwire.guard.tokens import Tokens
+from longwire.wire.http.request import Handler, Request
+from longwire.wire.listeners import Address
+from fake_responder import FakeResponder
+from pretend_jobs import PretendJobs
+
+JOB = Job("1", "vmaf_score", "a against b", "local", "queued", created=100.0)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(["vmaf_score", "list_models"])
+
+
+def series(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+def test_calls_are_counted_by_tool_and_outcome(metrics: Metrics) -> None:
+    metrics.called("list_models", "ok", 0.002)
+    metrics.called("list_models", "ok", 0.004)
+    metrics.called("vmaf_score", "cancelled", 20.0)
+    assert series(metrics, "acuity_mcp_calls_total", tool="list_models", outcome="ok") == 2
+    assert series(metrics, "acuity_mcp_calls_total", tool="vmaf_score", outcome="cancelled") == 1
+    assert series(metrics, "acuity_mcp_call_seconds_count", tool="list_models") == 2
+    assert series(metrics, "acuity_mcp_call_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "acuity_mcp_call_seconds_bucket", tool="list_models", le="0.0025") == 1
+
+
+def test_what_clients_write_makes_no_series(metrics: Metrics) -> None:
+    def count() -> int:
+        return sum(len(family.samples) for family in metrics.registry.collect())
+
+    before = count()
+    for name in [*(f"tool{number}" for number in range(1000)), None, 5, ["list_models"], 'a"}\nb 1']:
+        metrics.called(metrics.tool(name), "error", 0.1)
+    assert count() == before
+    assert series(metrics, "acuity_mcp_calls_total", tool=UNKNOWN, outcome="error") == 1004
+
+
+def test_every_series_is_there_from_the_start(metrics: Metrics) -> None:
+    for tool in ("vmaf_score", "list_models", UNKNOWN):
+        for outcome in OUTCOMES:
+            assert series(metrics, "acuity_mcp_calls_total", tool=tool, outcome=outcome) == 0
+
+
+def test_jobs_are_asked_at_each_scrape(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.figures = JobsStats(
+        queued=3, running=2, workers=4, submitted=40, completed=30, failed=4, cancelled=1, workers_lost=2
+    )
+    assert series(metrics, "acuity_jobs_queued") == 3
+    assert series(metrics, "acuity_jobs_running") == 2
+    assert series(metrics, "acuity_jobs_workers") == 4
+    assert series(metrics, "acuity_jobs_submitted_total") == 40
+    assert series(metrics, "acuity_jobs_workers_lost_total") == 2
+    assert series(metrics, "acuity_jobs_finished_total", status="completed") == 30
+    assert series(metrics, "acuity_jobs_finished_total", status="failed") == 4
+    assert series(metrics, "acuity_jobs_finished_total", status="interrupted") == 0
+    jobs.figures = replace(jobs.figures, queued=0)
+    assert series(metrics, "acuity_jobs_queued") == 0
+
+
+def test_waiting_and_running_are_timed(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.tell(JOB)
+    jobs.tell(replace(JOB, status="running", started=104.0))
+    jobs.tell(replace(JOB, status="completed", started=104.0, finished=124.0))
+    jobs.tell(replace(JOB, id="2", status="cancelled", finished=130.0))  # never ran
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_count") == 1
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 4.0
+    assert series(metrics, "acuity_jobs_run_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "acuity_jobs_run_seconds_count", tool="vmaf_score") == 1
+
+
+def test_a_clock_set_back_makes_no_negative_time(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)
+    jobs.tell(replace(JOB, status="running", started=90.0))
+    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 0.0
+
+
+def test_watching_ends(metrics: Metrics) -> None:
+    jobs = PretendJobs()
+    metrics.watch(jobs)()
+    assert jobs.listeners == []
+    assert series(metrics, "acuity_jobs_queued") is None
+    metrics.watch(jobs)  # a second service in the same process
+
+
+def ask(pages: Handler, path: str, method: str = "GET", **headers: str) -> FakeResponder:
+    responder = FakeResponder()
+    pages(Request(method, path, headers=headers), responder)
+    return responder
+
+
+def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
+    metrics.watch(PretendJobs())
+    pages = metrics_pages(metrics.registry)
+    answer = ask(pages, "/metrics")
+    modern = ask(pages, "/metrics", accept="application/openmetrics-text; version=1.0.0")
+    assert answer.status == 200
+    assert answer.kind.startswith(b"text/plain")
+    assert answer.headers[b"cache-control"] == b"no-store"
+    names = {family.name for family in text_string_to_metric_families(answer.body.decode())}
+    assert {
+        "acuity_build_info",
+        "acuity_mcp_calls",
+        "acuity_mcp_call_seconds",
+        "acuity_mcp_calls_in_flight",
+        "acuity_jobs_queued",
+        "acuity_jobs_running",
+        "acuity_jobs_workers",
+        "acuity_jobs_workers_lost",
+        "acuity_jobs_finished",
+        "acuity_jobs_queue_wait_seconds",
+        "process_cpu_seconds",
+    } <= names
+    assert not any(name.endswith("_created") for name in names)
+    assert modern.kind.startswith(b"application/openmetrics-text")
+    assert modern.body.endswith(b"# EOF\n")
+
+
+def test_health_and_readiness(metrics: Metrics) -> None:
+    problems: list[str | None] = ["it rains"]
+    pages = metrics_pages(metrics.registry, lambda: problems[0])
+    assert ask(pages, "/healthz").status == 200
+    refused = ask(pages, "/readyz")
+    assert (refused.status, refused.body) == (503, b"not ready: it rains\n")
+    problems[0] = None
+    assert ask(pages, "/readyz").body == b"ready\n"
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz"])
+def test_only_reading_is_possible(metrics: Metrics, path: str) -> None:
+    pages = metrics_pages(metrics.registry)
+    assert ask(pages, path, "HEAD").status == 200
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        answer = ask(pages, path, method)
+        assert answer.status == 405
+        assert answer.headers[b"allow"] == b"GET, HEAD"
+    assert ask(pages, "/").status == 404
+    assert ask(pages, f"{path}/../etc").status == 404
+
+
+def test_requests_are_timed_by_method(metrics: Metrics) -> None:
+    metrics.answered("tools/list", 0.002)
+    metrics.answered("tools/list", 0.3)
+    for method in ("tools/delist", "", "notifications/cancelled"):
+        metrics.answered(method, 1.0)
+    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/list") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_sum", method="tools/list") == 0.302
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.0025") == 1
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.5") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="+Inf") == 2
+    assert series(metrics, "acuity_mcp_request_seconds_count", method=UNKNOWN) == 3
+    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/delist") is None
+    for method in METHODS:
+        assert series(metrics, "acuity_mcp_request_seconds_count", method=method) is not None
+
+
+@given(st.lists(st.floats(0, 2000), max_size=30))
+def test_latencies_are_counted_as_the_library_does(seconds: list[float]) -> None:
+    bounds = (0.001, 0.5, 1.0, 60.0)
+    own, theirs = CollectorRegistry(), CollectorRegistry()
+    ours = Latencies("a", "b", "c", ["x", "y"], bounds)
+    own.register(ours)
+    reference = Histogram("a", "b", ["c"], buckets=bounds, registry=theirs)
+    for value in ("x", "y"):
+        reference.labels(value)
+    for number in seconds:
+        ours.observe("x", number)
+        reference.labels("x").observe(number)
+    assert generate_latest(own) == generate_latest(theirs)
+
+
+def test_connections_are_counted_while_they_are_open(metrics: Metrics) -> None:
+    first, second = object(), object()
+    for connection in (first, second):
+        metrics.connections.came(connection)
+        metrics.connections.heard(connection)
+    assert series(metrics, "acuity_mcp_connections") == 2
+    metrics.connections.left(first)
+    metrics.connections.left(first)
+    metrics.connections.left(object())
+    assert series(metrics, "acuity_mcp_connections") == 1
+
+
+def test_a_token_for_some_tools_reads_no_metrics(metrics: Metrics) -> None:
+    limited = Request("GET", "/metrics")
+    limited.principal = Principal("token:ci", tools=frozenset({"echo"}))
+    responder = FakeResponder()
+    metrics_pages(metrics.registry)(limited, responder)
+    assert responder.status == 403
+
+
+def test_health_takes_no_token_from_other_machines(metrics: Metrics) -> None:
+    access = Access(Tokens({"a-token-of-16-characters": "ci"}), origins=Origins.parse(("https://a.example",)))
+    guarded = access.guard(
+        metrics_pages(metrics.registry), Address("0.0.0.0", 9090), for_operators=True, open_paths=HEALTH
+    )
+
+    def status(path: str) -> int | None:
+        responder = FakeResponder()
+        guarded(Request("GET", path, headers={"host": "10.0.0.1:9090"}, address="10.0.0.9"), responder)
+        return responder.status
+
+    assert [status(path) for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 401]

@@ -1,0 +1,255 @@
+"""What is logged and counted about requests, as the SDK's own client makes them, in both eras."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
+
+from acuity.errors import InputError
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.operations.metrics import Metrics
+from longwire.operations.observe import Observer, shown
+from log_lines import logging_to_lines
+
+OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
+ERAS = ["legacy", "2026-07-28"]
+
+
+class Server:
+    """A server with tools that end in every way, and what was counted about them."""
+
+    def __init__(self) -> None:
+        self.started = anyio.Event()
+        tools = [
+            Tool(name, name, name, OBJECT, run)
+            for name, run in {
+                "good": self._good,
+                "refusing": self._refusing,
+                "broken": self._broken,
+                "endless": self._endless,
+                "protocol": self._protocol,
+                "lost": self._lost,
+                "get_job": self._good,
+            }.items()
+        ]
+        self.metrics = Metrics([tool.name for tool in tools])
+        self.observer = Observer(self.metrics)
+        self.sdk = build_server(Catalog(tools=tools), name="test", version="1", middleware=[self.observer])
+
+    def counted(self, tool: str, outcome: str) -> float | None:
+        return self.metrics.registry.get_sample_value(
+            "acuity_mcp_calls_total", {"tool": tool, "outcome": outcome}
+        )
+
+    @property
+    def in_flight(self) -> float | None:
+        return self.metrics.registry.get_sample_value("acuity_mcp_calls_in_flight")
+
+    async def _good(self, _: Call) -> Answer:
+        return {"value": 1}
+
+    async def _refusing(self, _: Call) -> Answer:
+        raise InputError("'a.yuv' does not exist: check the path")
+
+    async def _broken(self, _: Call) -> Answer:
+        raise KeyError("a bug")
+
+    async def _endless(self, _: Call) -> Answer:
+        self.started.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def _protocol(self, _: Call) -> Answer:
+        raise MCPError(-32602, "that capability is missing")
+
+    async def _lost(self, _: Call) -> Answer:
+        raise MCPError(-32603, "it ended before it answered", {"errorClass": "worker_lost"})
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_each_call_is_a_line_and_a_count(era: str) -> None:
+    async def main() -> None:
+        server = Server()
+        with logging_to_lines() as lines:
+            async with Client(server.sdk, mode=era) as client:
+                await client.call_tool("good", {})
+                await client.call_tool("refusing", {})
+                await client.call_tool("no such\ntool", {})
+                await client.list_tools()
+                await client.call_tool("good", {})
+                server.observer.flush()
+            records = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+        assert [(record["tool"], record["outcome"]) for record in records] == [
+            ("good", "ok"),
+            ("refusing", "error"),
+            ("unknown: no such\ntool", "error"),
+            ("good", "ok"),
+        ]
+        good, refusing, *_ = records
+        assert good["level"] == "info"
+        assert good["client"] == "local"
+        assert 0 < good["seconds"] < 60
+        assert "error" not in good
+        assert refusing["error"] == "'a.yuv' does not exist: check the path"
+        assert server.counted("good", "ok") == 2
+        assert server.counted("refusing", "error") == 1
+        assert server.counted("unknown", "error") == 1
+        assert server.in_flight == 0
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_request_is_timed_by_its_method(era: str) -> None:
+    def timed(server: Server) -> dict[str, float]:
+        return {
+            sample.labels["method"]: sample.value
+            for family in server.metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == "acuity_mcp_request_seconds_count" and sample.value
+        }
+
+    async def main() -> None:
+        server = Server()
+        async with Client(server.sdk, mode=era) as client:
+            await client.list_tools()
+            await client.call_tool("good", {})
+            with pytest.raises(MCPError):
+                await client.call_tool("protocol", {})
+        counted = timed(server)
+        assert {name: counted[name] for name in ("tools/list", "tools/call")} == {
+            "tools/list": 1,
+            "tools/call": 2,
+        }
+        # A handshake is a request, too; notifications are none.
+        assert set(counted) <= {"initialize", "server/discover", "tools/list", "tools/call"}
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_bugs_and_protocol_errors(era: str) -> None:
+    async def main() -> None:
+        server = Server()
+        with logging_to_lines() as lines:
+            async with Client(server.sdk, mode=era) as client:
+                await client.call_tool("broken", {})
+                with pytest.raises(MCPError, match="that capability is missing"):
+                    await client.call_tool("protocol", {})
+                with pytest.raises(MCPError, match="it ended before it answered"):
+                    await client.call_tool("lost", {})
+            records = lines.records()
+        assert any("a bug" in record.get("exception", "") for record in records)
+        refused = next(record for record in records if record.get("outcome") == "refused")
+        assert refused["error"] == "that capability is missing"
+        assert server.counted("broken", "error") == 1
+        assert server.counted("protocol", "refused") == 1
+        assert server.counted("lost", "crashed") == 1
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_cancelled_call_is_one(era: str) -> None:
+    async def main() -> None:
+        server = Server()
+        with logging_to_lines() as lines:
+            async with Client(server.sdk, mode=era) as client, anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "endless", {})
+                with anyio.fail_after(10):
+                    await server.started.wait()
+                    assert server.in_flight == 1
+                    group.cancel_scope.cancel()
+            (record,) = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+        assert record["outcome"] == "cancelled"
+        assert server.counted("endless", "cancelled") == 1
+        assert server.in_flight == 0
+
+    anyio.run(main)
+
+
+def test_polling_is_logged_at_debug_only() -> None:
+    async def main(level: str) -> list[str]:
+        server = Server()
+        with logging_to_lines(level=level) as lines:
+            async with Client(server.sdk, mode="legacy") as client:
+                await client.call_tool("get_job", {})
+            server.observer.flush()
+            assert server.counted("get_job", "ok") == 1
+            return [record["logger"] for record in lines.records()]
+
+    assert anyio.run(main, "info") == []
+    heard = anyio.run(main, "debug")
+    assert "longwire.product.calls" in heard
+    assert "acuity.agents.requests" in heard
+
+
+def context(**changes: Any) -> Any:
+    return SimpleNamespace(
+        **{"method": "tools/call", "params": {"name": "good"}, "request": None, "request_id": 1, **changes}
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [
+        ({"content": [], "isError": False}, "ok"),
+        ({"content": [], "resultType": "complete"}, "ok"),
+        ({"resultType": "task", "task": {"taskId": "1"}}, "task"),
+        ({"resultType": "input_required"}, "input_required"),
+        ({"resultType": "made up"}, "ok"),
+        ({"isError": True}, "error"),
+        (CallToolResult(content=[TextContent(type="text", text="no")], is_error=True), "error"),
+        (InputRequiredResult(request_state="x"), "ok"),
+        (None, "ok"),
+    ],
+)
+def test_outcomes_of_every_shape_of_answer(result: Any, outcome: str) -> None:
+    async def main() -> None:
+        server = Server()
+
+        async def answer(_: object) -> Any:
+            return result
+
+        assert await Observer(server.metrics)(context(), answer) is result
+        assert server.counted("good", outcome) == 1
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("params", [None, {}, {"name": None}, {"name": ["good"]}, {"name": {"a": 1}}])
+def test_malformed_calls_are_counted_too(params: Any) -> None:
+    async def main() -> None:
+        server = Server()
+
+        async def answer(_: object) -> Any:
+            raise MCPError(-32602, "Invalid request parameters")
+
+        with pytest.raises(MCPError), logging_to_lines():
+            await Observer(server.metrics)(context(params=params), answer)
+        assert server.counted("unknown", "refused") == 1
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        ("local", "local"),
+        ("address:127.0.0.1", "address:127.0.0.1"),
+        ("session:0123456789abcdef0123456789abcdef", "session:01234567…"),
+        ("sse:0123456789abcdef0123456789abcdef", "sse:01234567…"),
+        ("session:n1-0123456789abcdef0123456789abcdef", "session:n1-01234567…"),
+        ("session:01234567-89ab-cdef-0123-456789abcdef", "session:01234567…"),
+        ("session:secret-0123", "session:secret-0…"),
+        ("token:the-name-of-a-principal", "token:the-name-of-a-principal"),
+    ],
+)
+def test_what_opens_doors_is_cut_short(client: str, text: str) -> None:
+    assert shown(client) == text

@@ -1,0 +1,122 @@
+"""Prometheus figures of the HTTP runtime: every counter, and the sessions at the moment."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from longwire.operations.metrics import Metrics
+from longwire.dispatch.counters import RuntimeCounters
+
+WORKERS = ["worker_events", "worker_failures"]  # which WorkerFigures has
+
+# By the names of the plan for streamable HTTP where it has one.
+NAMES = {
+    "sessions_created": "acuity_mcp_sessions_created_total",
+    "sessions_deleted": "acuity_mcp_sessions_deleted_total",
+    "sessions_revoked": "acuity_mcp_sessions_revoked_total",
+    "sessions_kicked": "acuity_mcp_sessions_kicked_total",
+    "sessions_taken_over": "acuity_mcp_sessions_taken_over_total",
+    "sessions_moved": "acuity_mcp_sessions_moved_total",
+    "sessions_expired": "acuity_mcp_sessions_expired_total",
+    "sessions_evicted": "acuity_mcp_sessions_evicted_total",
+    "sessions_resumed": "acuity_mcp_sessions_resumed_total",
+    "messages_delivered": "acuity_mcp_messages_delivered_total",
+    "messages_resumed": "acuity_mcp_messages_resumed_total",
+    "messages_dropped": "acuity_mcp_pending_dropped_total",
+    "streams_opened": "acuity_mcp_get_streams_opened_total",
+    "calls_lost": "acuity_mcp_calls_lost_total",
+    "journal_failures": "acuity_mcp_store_failures_total",
+    "requests_forwarded": "acuity_mcp_requests_forwarded_total",
+}
+
+
+@dataclass
+class Session:
+    """What the figures read of a session."""
+
+    pending: int = 0
+    pending_bytes: int = 0
+    open_gets: int = 0
+    at_risk: bool = False
+
+
+@dataclass
+class Link:
+    """What the figures read of a connection to Redis."""
+
+    failures: int = 0
+    healthy: bool = True
+
+
+@dataclass
+class Cluster:
+    """What the figures read of a node."""
+
+    living: int = 2
+    holds_lease: bool = True
+    link: Link = dataclasses.field(default_factory=Link)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics([])
+
+
+def test_every_counter_is_a_series(metrics: Metrics) -> None:
+    counters = RuntimeCounters()
+    metrics.watch_runtime(counters)
+    plain = [field.name for field in dataclasses.fields(counters) if field.type == "int"]
+    assert sorted(plain) == sorted(NAMES)
+    for number, name in enumerate(plain, start=1):
+        assert metrics.registry.get_sample_value(NAMES[name]) == 0
+        setattr(counters, name, number)
+        assert metrics.registry.get_sample_value(NAMES[name]) == number
+
+
+def test_a_node_says_how_its_cluster_is(metrics: Metrics) -> None:
+    cluster = Cluster()
+    metrics.watch_runtime(RuntimeCounters(), cluster=cluster)
+    value = metrics.registry.get_sample_value
+    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (1, 1)
+    assert value("acuity_cluster_nodes") == 2
+    cluster.link.healthy, cluster.link.failures, cluster.holds_lease = False, 7, False
+    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (0, 0)
+    assert value("acuity_cluster_nodes") is None  # nobody knows
+    assert value("acuity_cluster_redis_failures_total") == 7
+
+
+def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
+    counters = RuntimeCounters()
+    metrics.watch_runtime(counters)
+    others = [field.name for field in dataclasses.fields(counters) if field.type != "int"]
+    assert sorted(others) == ["client_requests", "forwards_failed", "refused", *WORKERS]
+    counters.refused = Counter({"sessions": 2, "version": 1})
+    counters.client_requests = Counter({("sampling", "timeout"): 3})
+    counters.forwards_failed = Counter({"lost": 4})
+    value = metrics.registry.get_sample_value
+    assert value("acuity_mcp_requests_refused_total", {"reason": "sessions"}) == 2
+    assert value("acuity_mcp_client_requests_total", {"kind": "sampling", "outcome": "timeout"}) == 3
+    assert value("acuity_mcp_forwards_failed_total", {"outcome": "lost"}) == 4
+
+
+def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> None:
+    sessions = [Session(3, 300, 1), Session(1, 20, 2, at_risk=True), Session()]
+    stop = metrics.watch_runtime(RuntimeCounters(), lambda: sessions)
+    value = metrics.registry.get_sample_value
+    names = (
+        "sessions",
+        "get_streams",
+        "pending_messages",
+        "pending_bytes",
+        "sessions_at_risk",
+        "messages_at_risk",
+    )
+    assert [value(f"acuity_mcp_{name}") for name in names] == [3, 3, 4, 320, 1, 1]
+    sessions.clear()
+    assert [value(f"acuity_mcp_{name}") for name in names] == [0] * 6
+    stop()
+    assert value("acuity_mcp_sessions") is None

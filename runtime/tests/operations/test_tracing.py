@@ -1,0 +1,311 @@
+"""Spans of requests and jobs, and where they go."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server._otel import OpenTelemetryMiddleware
+from mcp.server.request_state import RequestStateBoundary
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import ProxyTracerProvider, StatusCode
+
+from acuity.jobs.job import Job, Progress
+from longwire.product.app import build_server
+from longwire.product.calls import NamesBadParams
+from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.operations import tracing
+from longwire.operations.metrics import Metrics
+from longwire.operations.observe import Observer
+from longwire.operations.tracing import JobTracer, configure_tracing, trace_requests
+from longwire.guard.refusal_lines import RefusalLines
+from longwire.wire.http.request import Request
+from log_lines import LogLines, logging_to_lines
+from pretend_jobs import PretendJobs
+from raw_http import call
+from scripted_worker import ScriptedWorker, fronting
+
+OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
+JOB = Job("7", "vmaf_score", "a against b", "local", "queued", created=100.0)
+
+
+@pytest.fixture
+def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """Spans of this test, the SDK's own included. The process's provider can be set only once."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr("mcp.shared._otel._tracer", provider.get_tracer("mcp"))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    return exporter
+
+
+def spans(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
+    return {span.name: span for span in exporter.get_finished_spans()}
+
+
+def finished(job: Job = JOB, **changes: Any) -> Job:
+    return replace(job, **{"status": "completed", "started": 101.0, "finished": 105.0, **changes})
+
+
+def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanExporter) -> None:
+    jobs = PretendJobs()
+
+    async def score(_: Call) -> Answer:
+        jobs.tell(JOB)
+        jobs.tell(replace(JOB, status="running", started=101.0))
+        jobs.tell(finished(progress=Progress(48, 48, "48 of 48", {"fps": 12.0})))
+        return {"score": 95.0}
+
+    async def main() -> None:
+        tool = Tool("vmaf_score", "Score", "score", OBJECT, score)
+        server = build_server(
+            Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
+        )
+        trace_requests(server)
+        JobTracer(trace.get_tracer_provider().get_tracer("acuity")).watch(jobs)
+        async with Client(server, mode="legacy") as client:
+            await client.call_tool("vmaf_score", {})
+
+    anyio.run(main)
+    found = spans(exporter)
+    call, job = found["tools/call vmaf_score"], found["job vmaf_score"]
+    assert call.attributes is not None
+    assert call.attributes["acuity.outcome"] == "ok"
+    assert call.attributes["acuity.client"] == "local"
+    assert job.parent is not None
+    assert call.context is not None
+    assert job.parent.span_id == call.context.span_id
+    assert job.context is not None
+    for name, begin, end in (("queued", 100, 101), ("running", 101, 105)):
+        part = found[name]
+        assert part.parent is not None
+        assert part.parent.span_id == job.context.span_id
+        assert (part.start_time, part.end_time) == (begin * 10**9, end * 10**9)
+    assert (job.start_time, job.end_time) == (100 * 10**9, 105 * 10**9)
+    assert job.attributes == {
+        "acuity.tool": "vmaf_score",
+        "acuity.job": "7",
+        "acuity.status": "completed",
+        "acuity.frames": 48,
+        "acuity.fps": 12.0,
+    }
+    assert job.status.status_code is StatusCode.UNSET
+
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SENT = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "congo=t61", "x-request-id": "proxy-7"}
+
+
+def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
+    worker = ScriptedWorker()
+
+    async def main(lines: LogLines) -> None:
+        async with fronting(worker) as front:
+            observer = Observer(Metrics(["echo"]))
+            front.server.middleware[:0] = [OpenTelemetryMiddleware(), observer]
+            trace_requests(front.server)
+            client = await front.client.connected()
+            await client.answered(call(7, "echo"), SENT)
+            observer.flush()
+            [line] = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+            assert (line["request_id"], line["worker"], line["trace_id"]) == ("proxy-7", "s1", TRACE)
+            assert line["session"] == f"{client.headers['mcp-session-id'][:8]}…"
+            named = call(8, "echo")
+            named["params"]["_meta"] = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
+            await client.answered(named, SENT)
+
+    with logging_to_lines() as lines:
+        anyio.run(main, lines)
+    by_header, by_meta = (span for span in exporter.get_finished_spans() if "echo" in span.name)
+    frame, other = worker.calls()
+    assert by_header.context is not None
+    assert by_header.parent is not None
+    assert (by_header.context.trace_id, by_header.parent.span_id) == (int(TRACE, 16), int(PARENT, 16))
+    own = f"00-{TRACE}-{by_header.context.span_id:016x}-01"
+    assert {name: frame["headers"][name] for name in SENT} == {**SENT, "traceparent": own}
+    assert by_header.attributes is not None
+    told = {name: by_header.attributes.get(f"acuity.{name}") for name in ("request_id", "worker", "outcome")}
+    assert told == {"request_id": "proxy-7", "worker": "s1", "outcome": "ok"}
+    assert by_meta.context is not None
+    assert by_meta.context.trace_id == int("1" * 32, 16)
+    own = f"00-{'1' * 32}-{by_meta.context.span_id:016x}-01"
+    assert other["headers"]["traceparent"] == other["jsonrpc"]["params"]["_meta"]["traceparent"] == own
+
+
+def test_a_refused_request_is_a_span_of_its_clients_trace(exporter: InMemorySpanExporter) -> None:
+    request = Request("POST", "/mcp", headers=SENT)
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Session not found"}}'
+    RefusalLines().answered(request, 404, body)
+    [span] = exporter.get_finished_spans()
+    assert span.parent is not None
+    assert (span.name, span.parent.span_id) == ("POST /mcp", int(PARENT, 16))
+    assert span.status.description == "Session not found"
+    assert span.attributes is not None
+    assert span.attributes["http.response.status_code"] == 404
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "interrupted"])
+def test_a_job_that_did_not_complete_is_an_error(exporter: InMemorySpanExporter, status: str) -> None:
+    tracer = JobTracer(trace.get_tracer_provider().get_tracer("acuity"))
+    tracer.changed(JOB)
+    tracer.changed(finished(status=status, started=None, error="it took too long"))
+    found = spans(exporter)
+    assert set(found) == {"job vmaf_score", "queued"}
+    job = found["job vmaf_score"]
+    assert job.status.status_code is StatusCode.ERROR
+    assert job.status.description == "it took too long"
+    assert job.attributes is not None
+    assert job.attributes["acuity.status"] == status
+
+
+def test_jobs_from_before_and_jobs_told_twice_make_no_spans(exporter: InMemorySpanExporter) -> None:
+    tracer = JobTracer(trace.get_tracer_provider().get_tracer("acuity"))
+    tracer.changed(finished())
+    assert spans(exporter) == {}
+    tracer.changed(JOB)
+    tracer.changed(finished())
+    tracer.changed(finished())
+    assert len(exporter.get_finished_spans()) == 2
+    assert tracer._open == {}
+
+
+def test_nothing_is_kept_where_nobody_looks() -> None:
+    tracer = JobTracer(trace.NoOpTracer())
+    tracer.changed(JOB)
+    assert tracer._open == {}
+    tracer.changed(finished())
+
+
+def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "get_tracer_provider", ProxyTracerProvider)
+    server = build_server(Catalog(), name="t", version="1", middleware=[Observer(Metrics([]))])
+    assert any(isinstance(one, OpenTelemetryMiddleware) for one in server.middleware)
+    trace_requests(server)
+    kinds = [type(middleware) for middleware in server.middleware]
+    assert kinds == [Observer, RequestStateBoundary, NamesBadParams]
+
+
+@pytest.mark.usefixtures("exporter")
+def test_the_sdk_spans_stay_where_somebody_looks() -> None:
+    server = build_server(Catalog(), name="t", version="1")
+    trace_requests(server)
+    assert any(isinstance(one, OpenTelemetryMiddleware) for one in server.middleware)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "x", "OTEL_SDK_DISABLED": "TRUE"},
+    ],
+)
+def test_nothing_is_set_up_unasked(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(trace, "set_tracer_provider", lambda _: pytest.fail("set up"))
+    configure_tracing(environ)()
+    assert caplog.records == []
+
+
+def test_a_missing_package_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("opentelemetry.exporter"):
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(trace, "get_tracer_provider", ProxyTracerProvider)
+    monkeypatch.setattr(trace, "set_tracer_provider", lambda _: pytest.fail("set up"))
+    monkeypatch.setattr(builtins, "__import__", without)
+    with caplog.at_level(logging.INFO, tracing.logger.name):
+        configure_tracing({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"})()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT is set" in record.getMessage()
+    assert "pip install 'acuity[otel]'" in record.getMessage()
+
+
+class _Collector(BaseHTTPRequestHandler):
+    """Takes spans in, as a collector does."""
+
+    bodies: list[bytes]
+
+    def do_POST(self) -> None:
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[bytes]]]:
+    handler = type("Collector", (_Collector,), {"bodies": []})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", handler.bodies
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+PROGRAM = """
+from dataclasses import replace
+from acuity.jobs.job import Job
+from longwire.operations.logs import configure_logging
+from longwire.operations.tracing import JobTracer, configure_tracing
+configure_logging()
+stop = configure_tracing()
+tracer = JobTracer()
+job = Job("7", "vmaf_score", "a against b", "local", "queued", created=100.0)
+tracer.changed(job)
+tracer.changed(replace(job, status="completed", started=101.0, finished=105.0))
+stop()
+"""
+
+
+def _run(endpoint: str) -> list[dict[str, Any]]:
+    environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == ""
+    return [json.loads(line) for line in done.stderr.splitlines()]
+
+
+def test_spans_reach_a_collector(collector: tuple[str, list[bytes]]) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    endpoint, bodies = collector
+    records = _run(endpoint)
+    assert [record["message"] for record in records] == [f"traces are sent to {endpoint}"]
+    sent = b"".join(bodies)
+    assert b"job vmaf_score" in sent
+    assert b"acuity-mcp" in sent
+
+
+def test_a_collector_that_is_not_there_holds_nothing_up() -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    records = _run("http://127.0.0.1:1")
+    assert records[0]["message"] == "traces are sent to http://127.0.0.1:1"

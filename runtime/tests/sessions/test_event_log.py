@@ -1,0 +1,319 @@
+"""The event log: each message goes to one stream, waits where no client is, and can be replayed."""
+
+from __future__ import annotations
+
+import pytest
+
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.journal.journal import NoJournal
+from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
+from longwire.sessions.streams import ROOM
+from longwire.settings import WireLimits
+from fake_journal import FakeJournal
+from fake_responder import FakeResponder
+
+
+@pytest.fixture
+def counters() -> RuntimeCounters:
+    return RuntimeCounters()
+
+
+def _log(counters: RuntimeCounters, **limits: int) -> EventLog:
+    return EventLog("s", NoJournal(), WireLimits(**limits), counters)
+
+
+@pytest.fixture
+def log(counters: RuntimeCounters) -> EventLog:
+    return _log(counters)
+
+
+def _get(log: EventLog, *, reading: bool = True) -> FakeResponder:
+    responder = FakeResponder(reading=reading)
+    log.open_get_stream().attach(responder)
+    return responder
+
+
+def _resume(log: EventLog, last_event_id: str) -> FakeResponder:
+    stream = log.resume(last_event_id)
+    assert stream is not None
+    responder = FakeResponder()
+    stream.attach(responder)
+    return responder
+
+
+def test_a_request_stream_writes_and_ends_with_the_reply(log: EventLog, counters: RuntimeCounters) -> None:
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.add(b'"early"', "notification")
+    stream.attach(responder)
+    stream.add(b'"late"', "notification")
+    assert not responder.ended
+    stream.add(b'"reply"', "reply")
+    assert responder.ended
+    assert [event.id for event in responder.events] == ["1-1", "1-2", "1-3", "1-4"]
+    assert responder.events[0].retry == 1000
+    assert responder.messages == ['"early"', '"late"', '"reply"']
+    assert counters.messages_delivered == 3
+    assert log.pending == 0
+
+
+def test_who_comes_back_to_a_durable_log_waits_for_a_restart(counters: RuntimeCounters) -> None:
+    log = EventLog("s", FakeJournal(at_once=True), WireLimits(), counters)
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    assert responder.events[0].retry == 3000
+
+
+def test_nothing_follows_a_reply(log: EventLog) -> None:
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.attach(responder)
+    stream.add(b"1", "reply")
+    stream.add(b"2", "notification")
+    assert responder.messages == ["1"]
+
+
+def test_a_message_waits_for_a_get_and_goes_to_one(log: EventLog) -> None:
+    log.notify(b"1")
+    log.notify(b"2", "request")
+    assert log.pending == 2
+    assert log.pending_bytes == 2
+    first = _get(log)
+    assert first.messages == ["1", "2"]
+    second = _get(log)
+    log.notify(b"3")
+    assert sorted(first.messages + second.messages) == ["1", "2", "3"]
+    assert log.pending == 0
+
+
+def test_a_full_get_leaves_the_next_message_to_another(log: EventLog) -> None:
+    other, full = _get(log), _get(log, reading=False)
+    large = b'"%b"' % (b"x" * ROOM)
+    log.notify(large)
+    log.notify(b"2")
+    assert other.messages == ["2"]
+    full.read()
+    assert full.messages == [large.decode()]
+
+
+def test_where_all_are_full_messages_wait_for_room(log: EventLog) -> None:
+    full = _get(log, reading=False)
+    log.notify(b'"%b"' % (b"x" * ROOM))
+    log.notify(b"2")
+    log.notify(b"3")
+    assert log.pending == 2
+    full.read()
+    assert full.messages[1:] == ["2", "3"]
+    assert log.pending == 0
+
+
+def test_a_dropped_get_is_resumed_after_the_last_event(log: EventLog, counters: RuntimeCounters) -> None:
+    first = _get(log)
+    log.notify(b"1")
+    last_id = first.last_id
+    first.stall()
+    log.notify(b"2")
+    first.drop()
+    log.notify(b"3")
+    again = _resume(log, last_id)
+    assert again.messages == ["2", "3"]
+    assert counters.messages_resumed == 1
+    assert counters.messages_delivered == 3
+
+
+def test_resuming_ends_the_earlier_response(log: EventLog) -> None:
+    first = _get(log)
+    log.notify(b"1")
+    again = _resume(log, first.last_id)
+    assert first.ended
+    log.notify(b"2")
+    assert again.messages == ["2"]
+    assert log.open_gets == 1
+
+
+def test_a_request_stream_goes_on_without_its_connection(log: EventLog) -> None:
+    stream, first = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(first)
+    stream.close_connection()
+    assert first.ended
+    stream.add(b"1", "notification")
+    stream.add(b"2", "reply")
+    again = _resume(log, first.last_id)
+    assert again.messages == ["1", "2"]
+    assert again.ended
+
+
+def test_a_reply_can_be_replayed(log: EventLog) -> None:
+    stream, first = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(first)
+    last_id = first.last_id
+    first.stall()
+    stream.add(b"1", "reply")
+    first.drop()
+    assert _resume(log, last_id).messages == ["1"]
+
+
+@pytest.mark.parametrize(
+    "last_event_id", ["", "1", "1-2", "2-1", "0-1", "1-00", "-1-1", "1-1 ", "a", "1-1-1", "1-" + "9" * 40]
+)
+def test_an_id_of_no_event_is_refused(log: EventLog, last_event_id: str) -> None:
+    responder = _get(log)
+    log.notify(b"1")
+    assert responder.last_id == "1-1"
+    assert log.resume(last_event_id) is None
+
+
+def test_a_stream_that_was_answered_in_another_way_leaves_nothing(log: EventLog) -> None:
+    stream = log.open_request_stream(7)
+    stream.prime()
+    stream.forget()
+    stream.add(b"1", "reply")
+    assert log.resume("1-1") is None
+    assert (log.kept, log.pending) == (0, 0)
+
+
+def test_a_request_without_a_reply_ends_its_stream(log: EventLog) -> None:
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.attach(responder)
+    stream.finish()
+    assert responder.ended
+
+
+def test_sent_events_go_first(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    responder = _get(log)
+    log.notify(b"1")
+    log.notify(b"2")
+    responder.drop()
+    for number in range(3, 7):
+        log.notify(b"%d" % number)
+    assert log.kept == 4
+    assert counters.messages_dropped == 0
+    assert _get(log).messages == ["3", "4", "5", "6"]
+
+
+def test_then_the_oldest_notifications_and_no_reply_or_request(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    stream, first = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(first)
+    first.drop()
+    stream.add(b'"reply"', "reply")
+    log.notify(b'"request"', "request")
+    for number in range(6):
+        log.notify(b"%d" % number)
+    assert log.kept == 4
+    assert counters.messages_dropped == 4
+    assert _get(log).messages == ['"request"', "4", "5"]
+    assert _resume(log, "1-1").messages == ['"reply"']
+
+
+def test_bytes_are_bounded_too(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending_bytes=100)
+    for number in range(10):
+        log.notify(b'"%038d"' % number)
+    assert (log.kept, log.kept_bytes, counters.messages_dropped) == (2, 80, 8)
+
+
+def test_replies_that_nobody_comes_for_are_bounded(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    for number in range(9):
+        stream = log.open_request_stream(number)
+        stream.prime()
+        stream.add(b"%d" % number, "reply")
+    assert log.kept == 4
+
+
+def test_a_client_that_was_away_for_long_still_gets_its_reply(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    stream, first = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(first)
+    first.drop()
+    for number in range(10):
+        stream.add(b"%d" % number, "notification")
+    stream.add(b'"reply"', "reply")
+    assert _resume(log, first.last_id).messages == ["7", "8", "9", '"reply"']
+
+
+def test_gets_that_come_and_go_are_not_kept_for_ever(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=1)
+    first = _get(log)
+    log.notify(b"1")
+    first.drop()
+    for number in range(3 * MAX_QUIET_GETS):
+        responder = _get(log)
+        log.notify(b"%d" % number)
+        responder.drop()
+    assert log.resume(first.last_id) is None
+    assert log.resume(responder.last_id) is not None
+
+
+def test_a_closed_log_ends_its_connections_and_takes_nothing(log: EventLog) -> None:
+    responder = _get(log)
+    log.close()
+    assert responder.ended
+    log.notify(b"1")
+    assert log.pending == 0
+
+
+def test_a_get_that_left_before_it_was_written_anything_leaves_nothing() -> None:
+    journal = FakeJournal()
+    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    stream, responder = log.open_get_stream(), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    responder.drop()
+    journal.store()
+    assert (log.kept, log.pending) == (0, 0)
+    assert log.resume("1-1") is None
+
+
+def test_a_full_log_drops_the_event_that_was_sent_first(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=2)
+    responder = _get(log)
+    for number in range(1, 4):
+        log.notify(b"%d" % number)
+    assert responder.last_id == "1-3"
+    assert _resume(log, "1-1").messages == ["2", "3"]
+
+
+def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=4)
+    responders = []
+    for number in range(9):
+        stream, responder = log.open_request_stream(number), FakeResponder(reading=False, weight=ROOM)
+        stream.prime()
+        stream.attach(responder)
+        stream.add(b"%d" % number, "reply")
+        responders.append(responder)
+    assert log.pending == 9  # their clients are there
+    for responder in responders:
+        responder.drop()
+    assert log.kept == 4
+
+
+def test_a_request_whose_client_left_without_an_id_leaves_nothing(log: EventLog) -> None:
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.attach(responder)
+    responder.drop()
+    stream.add(b"1", "notification")
+    stream.add(b"2", "reply")
+    assert (log.kept, log.pending) == (0, 0)
+
+
+def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
+    journal = FakeJournal()
+    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    stream.close_connection()
+    assert not responder.ended
+    stream.add(b"1", "reply")
+    journal.store()
+    assert responder.ended
+    assert [event.data for event in responder.events] == [""]
+    assert _resume(log, "1-1").messages == ["1"]

@@ -1,0 +1,344 @@
+"""Sessions after a restart: found by the same client, their streams continued, their lost calls answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.sessions.registry import Sessions
+from longwire.sessions.session import Session
+from longwire.settings import WireLimits
+from fake_journal import FakeJournal
+from fake_responder import FakeClock, FakeResponder
+
+CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+TTL = 100.0
+
+
+class Process:
+    """A server process: its sessions and the journal that the next one inherits."""
+
+    def __init__(self, journal: FakeJournal, clock: FakeClock, *, began: float = 0, **limits: int) -> None:
+        self.journal = journal
+        self.counters = RuntimeCounters()
+        self._clock, self._limits = clock, limits
+        # Another process has another clock, with the same time of day.
+        self.sessions = Sessions(
+            WireLimits(idle_timeout=TTL, **limits), journal, self.counters, lambda: clock() - began, clock
+        )
+
+    def killed(self) -> Process:
+        return Process(self.journal.crash(), self._clock, began=self._clock() - 5, **self._limits)
+
+    def begin(self, principal: str = "token:a") -> Session:
+        session = self.sessions.begin(principal, "2025-11-25", CLIENT)
+        self.journal.store()
+        return session
+
+    def find(self, session_id: str) -> Session:
+        session = self.sessions.find(session_id, "token:a")
+        assert session is not None
+        self.journal.store()
+        return session
+
+    def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+        stream, responder = self.find(session_id).log.resume(last_event_id), FakeResponder()
+        assert stream is not None
+        stream.attach(responder)
+        self.journal.store()
+        return responder
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def process(clock: FakeClock) -> Process:
+    return Process(FakeJournal(), clock)
+
+
+def test_an_event_is_written_when_it_is_stored(process: Process) -> None:
+    session, responder, get = process.begin(), FakeResponder(), FakeResponder()
+    stream = session.log.open_request_stream(7)
+    stream.prime()
+    stream.attach(responder)
+    session.log.open_get_stream().attach(get)
+    stream.add(b"1", "notification")
+    session.log.notify(b"2")
+    stream.add(b"3", "reply")
+    assert responder.events == []
+    assert get.events == []
+    assert not responder.ended
+    process.journal.store()
+    assert responder.messages == ["1", "3"]
+    assert responder.ended
+    assert get.messages == ["2"]
+
+
+def test_a_session_is_found_by_its_principal_after_a_restart(process: Process, clock: FakeClock) -> None:
+    session = process.begin()
+    session.mark_initialized()
+    session.set_state("log_level", "debug")
+    process.journal.store()
+    clock.advance(TTL / 2)
+    after = process.killed()
+    assert len(after.sessions) == 1
+    assert after.sessions.find(session.id, "token:b") is None
+    again = after.find(session.id)
+    assert (again.version, again.client, again.initialized) == ("2025-11-25", CLIENT, True)
+    assert again.state == {"log_level": "debug"}
+    assert again.record().created == session.record().created
+    assert after.counters.sessions_resumed == 1
+    assert after.counters.sessions_created == 0
+    after.find(session.id)
+    assert after.counters.sessions_resumed == 1
+
+
+def test_its_time_goes_on_through_the_restart(process: Process, clock: FakeClock) -> None:
+    used, unused = process.begin(), process.begin()
+    clock.advance(TTL - 10)
+    process.find(used.id)
+    after = process.killed()
+    clock.advance(10)
+    after.sessions.sweep()
+    assert [session.id for session in after.sessions] == [used.id]
+    assert after.sessions.find(unused.id, "token:a") is None
+    after.journal.store()
+    assert set(after.journal.disk) == {used.id}
+
+
+def test_a_deleted_session_stays_deleted(process: Process) -> None:
+    session = process.begin()
+    process.sessions.delete(session.id, "token:a")
+    process.journal.store()
+    assert len(process.killed().sessions) == 0
+
+
+def test_a_stopped_server_leaves_its_sessions_to_the_next(process: Process) -> None:
+    session = process.begin()
+    process.sessions.close()
+    process.journal.store()
+    assert process.killed().find(session.id).ended is None
+
+
+def test_a_stream_is_resumed_where_its_client_stood(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    stream = session.log.open_request_stream("seven")
+    stream.prime()
+    stream.attach(responder)
+    stream.add(b"1", "notification")
+    process.journal.store()
+    last_id = responder.last_id
+    responder.stall()
+    stream.add(b"2", "notification")
+    process.journal.store()  # written, and lost on the way
+    stream.add(b"3", "notification")  # never stored, so never written
+    after = process.killed()
+    again = after.resume(session.id, last_id)
+    assert again.messages[0] == "2"
+    assert json.loads(again.messages[1]) == {
+        "jsonrpc": "2.0",
+        "id": "seven",
+        "error": {"code": -32603, "message": "the server restarted before this call ended: call again"},
+    }
+    assert len(again.messages) == 2
+    assert again.ended
+    assert after.counters.calls_lost == 1
+
+
+def test_a_lost_call_is_answered_once_through_several_restarts(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    stream = session.log.open_request_stream(7)
+    stream.prime()
+    stream.attach(responder)
+    process.journal.store()
+    second = process.killed()
+    second.find(session.id)
+    third = second.killed()
+    again = third.resume(session.id, responder.last_id)
+    assert len(again.messages) == 1
+    assert third.counters.calls_lost == 0
+
+
+def test_an_answered_call_is_not_lost(process: Process) -> None:
+    session = process.begin()
+    stream = session.log.open_request_stream(7)
+    stream.prime()
+    stream.add(b"1", "reply")
+    session.log.open_request_stream(8).forget()
+    cancelled = session.log.open_request_stream(9)
+    cancelled.finish()
+    process.journal.store()
+    after = process.killed()
+    assert after.resume(session.id, "1-1").messages == ["1"]
+    assert after.counters.calls_lost == 0
+
+
+def test_messages_that_wait_are_there_for_a_new_get(process: Process) -> None:
+    session = process.begin()
+    session.log.notify(b"1")
+    session.log.notify(b"2", "request")
+    process.journal.store()
+    after = process.killed()
+    again = after.find(session.id)
+    assert again.pending == 2
+    responder = FakeResponder()
+    again.log.open_get_stream().attach(responder)
+    again.log.notify(b"3")
+    after.journal.store()
+    assert responder.messages == ["1", "2", "3"]
+
+
+def test_a_get_is_resumed_and_takes_what_waits(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    session.log.open_get_stream().attach(responder)
+    session.log.notify(b"1")
+    process.journal.store()
+    responder.drop()
+    session.log.notify(b"2")
+    process.journal.store()
+    after = process.killed()
+    again = after.resume(session.id, responder.last_id)
+    assert again.messages == ["2"]
+    assert not again.ended
+    assert again.last_id == "1-2"
+
+
+def test_numbers_are_not_used_again(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    session.log.open_get_stream().attach(responder)
+    session.log.notify(b"1")
+    process.journal.store()
+    after = process.killed()
+    another = FakeResponder()
+    after.find(session.id).log.open_get_stream().attach(another)
+    after.find(session.id).log.notify(b"2")
+    after.journal.store()
+    assert another.events[0].id == "2-2"
+
+
+def test_a_get_that_goes_while_its_message_is_stored_leaves_it_to_another(process: Process) -> None:
+    session, first, second = process.begin(), FakeResponder(), FakeResponder()
+    session.log.open_get_stream().attach(second)
+    session.log.open_get_stream().attach(first)  # the newest takes messages
+    process.journal.store()
+    session.log.notify(b"1")
+    session.log.notify(b"2")
+    first.drop()
+    process.journal.store()
+    assert second.messages == ["1", "2"]
+    assert first.messages == []
+
+
+def test_dropped_events_leave_the_journal(clock: FakeClock) -> None:
+    process = Process(FakeJournal(), clock, max_pending=3)
+    session = process.begin()
+    for number in range(9):
+        session.log.notify(b"%d" % number)
+    process.journal.store()
+    entry = process.journal.disk[session.id]
+    assert [event.payload for event in entry.events.values()] == [b"6", b"7", b"8"]
+
+
+def test_more_stored_sessions_than_there_may_be_make_room(process: Process, clock: FakeClock) -> None:
+    ids = [process.begin().id for _ in range(4)]
+    fewer = Process(process.journal.crash(), clock, max_sessions=2, safe_idle=0)
+    fewer.begin("token:b")
+    assert len(fewer.sessions) == 2
+    assert fewer.sessions.find(ids[-1], "token:a") is not None
+
+
+def test_a_notification_waits_behind_those_from_before_the_restart(process: Process) -> None:
+    session = process.begin()
+    session.log.notify(b"1")
+    process.journal.store()
+    after = process.killed()
+    assert asyncio.run(after.sessions.notify(session.id, [b"2"])) == "queued"
+    get = FakeResponder()
+    after.find(session.id).log.open_get_stream().attach(get)
+    after.journal.store()
+    assert get.messages == ["1", "2"]
+
+
+def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: FakeClock) -> None:
+    async def main() -> None:
+        process = Process(FakeJournal(), clock)
+        first, second = process.begin(), process.begin()
+        told: list[str] = []
+        for to in (first.id, None, second.id, "unknown"):
+            await process.sessions.notify_and_answer(to, [b"1"], told.append)
+        assert told == [], "a process that is killed now has promised nothing"
+        process.sessions.delete(second.id, "token:a")
+        process.journal.store()
+        assert told == ["queued", "delivered", "failed", "unknown"]
+        assert len(process.journal.disk[first.id].events) == 2
+
+    asyncio.run(main())
+
+
+def test_a_store_that_takes_too_long_delays_the_answer_no_further(clock: FakeClock) -> None:
+    async def main() -> None:
+        sessions = Sessions(WireLimits(send_timeout=0.01), FakeJournal(), RuntimeCounters(), clock, clock)
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        session = sessions.begin("token:a", "2025-11-25", CLIENT)
+        await sessions.notify_and_answer(session.id, [b"1"], answer.set_result)
+        assert await answer == "queued"
+        sessions.journal.close()  # stores what waits, and calls back: it is answered once
+
+    asyncio.run(main())
+
+
+def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:
+    """Its numbers would begin anew, and a client would take new events for old ones."""
+    session = process.begin()
+    after = process.killed()
+    after.journal.disk.clear()
+    assert after.sessions.find(session.id, "token:a") is None
+    assert len(after.sessions) == 0
+    assert after.counters.sessions_resumed == 0
+
+
+def test_what_depends_on_the_session_waits_until_it_is_saved(process: Process) -> None:
+    told: list[str] = []
+    session = process.sessions.begin("token:a", "2025-11-25", CLIENT)
+    session.when_saved(lambda: told.append("begun"))
+    session.set_state("level", "debug")
+    session.when_saved(lambda: told.append("set"))
+    assert told == []
+    process.journal.store()
+    session.when_saved(lambda: told.append("later"))
+    assert told == ["begun", "set", "later"]
+
+
+def test_messages_that_were_about_to_be_written_to_a_new_get_are_found_by_its_id(process: Process) -> None:
+    """They were on the stream for the journal when the server was killed, and not yet for the client."""
+    session, responder = process.begin(), FakeResponder()
+    session.log.notify(b"1")
+    process.journal.store()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(responder)
+    process.journal.store(2)  # the stream, and what waits for that
+    assert responder.last_id == "1-0"
+    process.journal.store(1)  # the message on that stream, but not what waits for it
+    assert responder.messages == []
+    after = process.killed()
+    assert after.resume(session.id, "1-0").messages == ["1"]
+
+
+def test_messages_wait_until_a_get_has_its_id(process: Process) -> None:
+    session, responder = process.begin(), FakeResponder()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(responder)
+    session.log.notify(b"1")
+    process.journal.store(4)  # the stream, its first event, what waits for that, and the message
+    assert [event.id for event in responder.events] == ["1-1"]
+    assert [event.stream for event in process.journal.disk[session.id].events.values()] == [1, 0]
+    process.journal.store()
+    assert [event.id for event in responder.events] == ["1-1", "1-2"]

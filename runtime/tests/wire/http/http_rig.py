@@ -1,0 +1,58 @@
+"""A connection without I/O whose requests a test answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from longwire.settings import WireLimits
+from longwire.wire.http.connection import HttpConnection
+from longwire.wire.http.request import Request, Responder
+from fake_sink import FakeSink
+
+GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
+POST = b"POST /%b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b"
+OLD = b"GET / HTTP/1.0\r\n%b\r\n"
+LIMITS = WireLimits(max_message=1000)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Rig:
+    """A connection with a handler that keeps requests until the test answers them."""
+
+    def __init__(self, *, at_once: bool = False, admit: Callable[[Request, Responder], bool] | None = None):
+        self.sink = FakeSink()
+        self.clock = Clock()
+        self.got: list[tuple[Request, Responder]] = []
+        self.at_once = at_once
+        self.connection = HttpConnection(
+            self.handle,
+            self.sink,
+            LIMITS,
+            address="10.0.0.9",
+            peer="10.0.0.9:1234",
+            admit=admit,
+            clock=self.clock,
+        )
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        self.got.append((request, responder))
+        if self.at_once:
+            responder.answer(200, request.path.encode())
+
+    def receive(self, data: bytes) -> bytes:
+        self.connection.receive(data)
+        return self.sink.taken()
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.path for request, _ in self.got]
+
+
+def ok(body: bytes, extra: bytes = b"") -> bytes:
+    return b"HTTP/1.1 200 OK\r\n%bcontent-length: %d\r\n\r\n%b" % (extra, len(body), body)

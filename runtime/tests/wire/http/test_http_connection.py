@@ -1,0 +1,244 @@
+"""A connection without I/O: order, keep-alive and framing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+import pytest
+from http_rig import GET, LIMITS, OLD, POST, Clock, Rig, ok
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longwire.settings import WireLimits
+from longwire.wire.http.connection import HttpConnection
+from longwire.wire.http.request import Request, Responder
+from fake_sink import FakeSink
+
+CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "200"))
+
+
+def test_a_request_comes_to_the_handler_and_its_answer_goes_out() -> None:
+    rig = Rig()
+    rig.connection.receive(POST % (b"mcp?x=1", 3, b"abc"))
+    ((request, responder),) = rig.got
+    assert (request.method, request.path, request.query, request.body) == ("POST", "/mcp", "x=1", b"abc")
+    assert (request.address, request.peer, request.principal.key) == (
+        "10.0.0.9",
+        "10.0.0.9:1234",
+        "address:10.0.0.9",
+    )
+    assert rig.connection.request is request
+    assert not responder.gone
+    responder.answer(200, b"{}", b"application/json", ((b"x-a", b"1"),))
+    assert rig.sink.taken() == (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-a: 1\r\ncontent-length: 2\r\n\r\n{}"
+    )
+    assert responder.gone
+    assert rig.connection.request is None
+    assert rig.sink.calls == []
+
+
+def test_answers_carry_the_date() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(GET % b"a")
+    assert b"\r\ndate: " in rig.sink.written
+
+
+def test_the_next_request_is_handed_out_when_the_one_before_was_answered() -> None:
+    rig = Rig()
+    rig.connection.receive(GET % b"1" + GET % b"2" + GET % b"3")
+    assert rig.paths == ["/1"]
+    rig.got[0][1].answer(200, b"one")
+    assert rig.paths == ["/1"], "not in the turn and the context of the first request's task"
+    rig.sink.turn()
+    assert rig.paths == ["/1", "/2"]
+    rig.got[1][1].answer(200, b"two")
+    rig.sink.turn()
+    rig.got[2][1].answer(200, b"three")
+    assert rig.sink.taken() == ok(b"one") + ok(b"two") + ok(b"three")
+
+
+def test_many_requests_at_once_leave_turns_to_others() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(GET % b"a" * 100)
+    assert len(rig.got) < 50
+    for _ in range(100):
+        rig.sink.turn()
+    assert len(rig.got) == 100
+    assert rig.sink.taken() == ok(b"/a") * 100
+    assert rig.connection.waits_for == "request"
+
+
+def test_bytes_that_arrive_bring_no_turn() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(GET % b"1" + GET % b"2")
+    for _ in range(3000):
+        rig.connection.receive(GET % b"3")
+    assert rig.paths == ["/1"]
+    assert len(rig.sink.due) == 1
+    assert rig.sink.calls == ["pause"], "what waits for a turn is bounded too"
+
+
+def test_reading_pauses_when_much_waits_behind_a_request() -> None:
+    rig = Rig()
+    rig.connection.receive(GET % b"1")
+    rig.connection.receive(GET % b"2" * 1000)
+    assert rig.sink.calls == []
+    rig.connection.receive(GET % b"2" * 2000)
+    assert rig.sink.calls == ["pause"]
+    rig.at_once = True
+    rig.got[0][1].answer(200)
+    for _ in range(3000):
+        rig.sink.turn()
+    assert len(rig.got) == 3001
+    assert rig.sink.calls == ["pause", "resume"]
+
+
+def test_a_large_body_is_read_whole_though_it_is_longer_than_what_may_wait() -> None:
+    sink, bodies = FakeSink(), []
+    connection = HttpConnection(
+        lambda request, responder: bodies.append(request.body), sink, WireLimits(max_message=1 << 20)
+    )
+    connection.receive(POST % (b"", 300_000, b""))
+    for _ in range(300):
+        connection.receive(b"x" * 1000)
+    assert [len(body) for body in bodies] == [300_000]
+    assert sink.calls == []
+
+
+def test_a_client_that_reads_nothing_gets_no_more_answers() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.full()
+    rig.connection.receive(GET % b"1" + GET % b"2")
+    assert rig.paths == []
+    rig.connection.room()
+    assert rig.paths == [], "before it is this connection's turn"
+    rig.sink.turn()
+    assert rig.paths == ["/1"]
+    rig.sink.turn()
+    assert rig.paths == ["/1", "/2"]
+
+
+@pytest.mark.parametrize(
+    ("head", "extra", "stays"),
+    [
+        (b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", b"", True),
+        (b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", b"connection: close\r\n", False),
+        (
+            b"GET / HTTP/1.1\r\nhost: a\r\nConnection: x\r\nConnection: y, Close\r\n\r\n",
+            b"connection: close\r\n",
+            False,
+        ),
+        (OLD % b"", b"connection: close\r\n", False),
+        (OLD % b"connection: keep-alive\r\n", b"connection: keep-alive\r\n", True),
+        (OLD % b"connection: keep-alive, close\r\n", b"connection: close\r\n", False),
+    ],
+)
+def test_keep_alive(head: bytes, extra: bytes, stays: bool) -> None:
+    rig = Rig(at_once=True)
+    assert rig.receive(head) == ok(b"/", extra)
+    assert rig.sink.calls == ([] if stays else ["close"])
+    assert rig.connection.closed is not stays
+    assert (rig.receive(GET % b"2") != b"") is stays
+
+
+def test_what_follows_the_last_request_is_thrown_away_without_a_reset() -> None:
+    rig = Rig(at_once=True)
+    rig.connection.receive(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n" + GET % b"2")
+    assert rig.paths == ["/"]
+    assert rig.sink.calls == ["end"]
+    assert rig.connection.waits_for == "end"
+    rig.connection.receive(b"more")
+    rig.clock.now = rig.connection.deadline
+    rig.connection.expire()
+    assert rig.sink.calls == ["end", "close"]
+
+
+def test_head_is_answered_without_the_body() -> None:
+    rig = Rig()
+    rig.connection.receive(b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n")
+    rig.got[0][1].answer(200, b"abc", b"text/plain")
+    assert rig.sink.taken() == b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\n"
+    rig.connection.receive(b"HEAD /2 HTTP/1.1\r\nhost: a\r\n\r\n")
+    responder = rig.got[1][1]
+    responder.begin_events()
+    responder.send(b"data: x\n\n")
+    responder.end()
+    assert rig.sink.taken().endswith(b"\r\n\r\n")
+    assert rig.connection.waits_for == "request"
+
+
+REQUESTS = st.lists(
+    st.sampled_from(
+        [
+            *(
+                GET % b"1",
+                POST % (b"2", 3, b"abc"),
+                OLD % b"",
+                OLD % b"connection: keep-alive\r\n",
+                b"\r\n",
+                b"x",
+            ),
+            b"POST /3 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            b"POST /4 HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\nabc",
+            b"HEAD /5 HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET /events HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET /6 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+        ]
+    )
+    | st.binary(max_size=5),
+    max_size=40,
+).map(b"".join)
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(REQUESTS, st.lists(st.integers(1, 60), max_size=30), st.lists(st.booleans(), min_size=8, max_size=8))
+def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
+    data: bytes, sizes: list[int], late: list[bool]
+) -> None:
+    """Only when 100 Continue is said depends on the pieces."""
+
+    def answers(pieces: list[bytes], late: list[bool]) -> tuple[bytes, list[str]]:
+        sink = FakeSink()
+        waiting: list[Callable[[], None]] = []
+
+        def handler(request: Request, responder: Responder) -> None:
+            def answer() -> None:
+                if request.path == "/events":
+                    responder.begin_events()
+                    responder.send(b"data: 1\n\n")
+                    responder.end()
+                else:
+                    responder.answer(200, request.path.encode() + request.body)
+
+            if late[len(sink.written) % len(late)]:
+                waiting.append(answer)
+            else:
+                answer()
+
+        connection = HttpConnection(handler, sink, LIMITS, clock=Clock(), date=lambda: b"")
+        for piece in pieces:
+            connection.receive(piece)
+            assert len(waiting) <= 1
+            if waiting and len(piece) % 2:
+                waiting.pop()()
+        while sink.due or waiting:
+            sink.turn()
+            if waiting:
+                waiting.pop()()
+        if connection.closed:
+            assert sink.calls[-1] in ("end", "close")
+        else:
+            assert sink.calls[-1:] != ["pause"]
+            assert connection.deadline < float("inf")
+        plain = re.sub(rb"x-request-id: [^\r]*\r\n", b"", bytes(sink.written))
+        return plain.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b""), sink.calls
+
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(data[at : at + size])
+        at += size
+    pieces.append(data[at:])
+    assert answers(pieces, late)[0] == answers([data], [False])[0]

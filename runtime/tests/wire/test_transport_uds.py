@@ -1,0 +1,194 @@
+"""The Unix socket: its file, its neighbours, and clients that die."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import stat
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from longwire.errors import SettingsError
+from longwire.endpoints import Uds
+from longwire.settings import Settings
+from longwire.wire.listeners import LONGEST_PATH, listening
+from raw_http import HELLO, call
+from transport_bench import run, serving
+
+
+def test_the_file_is_its_owners_alone_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = []
+    bind = socket.socket.bind
+
+    class Watched(socket.socket):
+        def bind(self, address: object) -> None:
+            bind(self, address)
+            modes.append(stat.S_IMODE(os.stat(str(address)).st_mode))
+
+    monkeypatch.setattr(socket, "socket", Watched)
+    before = os.umask(0)
+    try:
+        with listening(tmp_path / "s"):
+            modes.append(stat.S_IMODE(os.stat(tmp_path / "s").st_mode))
+        assert modes == [0o700, 0o700]
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+
+
+def test_the_file_goes_with_the_server(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(Uds(tmp_path / "s")) as server:
+            assert server.where == str(tmp_path / "s")
+            assert stat.S_ISSOCK(os.stat(server.where).st_mode)
+        await server.over.wait()
+        assert list(tmp_path.iterdir()) == []
+
+    run(main)
+
+
+def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+            with (
+                pytest.raises(SettingsError, match=r"/s' is in use by another server: "),
+                listening(tmp_path / "s"),
+            ):
+                pass
+            assert (await client.call_tool("echo")).is_error is False
+            async with server.client("2026-07-28") as another:
+                assert (await another.call_tool("echo")).is_error is False
+
+    run(main)
+
+
+def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(tmp_path / "s"))
+    dead.close()
+
+    async def main() -> None:
+        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+            assert (await client.call_tool("echo")).is_error is False
+
+    run(main)
+
+
+def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(tmp_path / "s"))
+    dead.close()
+    barrier, over = threading.Barrier(8), threading.Event()
+    lost: list[str] = []
+    settled = threading.Semaphore(0)
+
+    def start() -> None:
+        barrier.wait()
+        try:
+            with listening(tmp_path / "s"):
+                settled.release()
+                over.wait(30)
+        except SettingsError as error:
+            lost.append(str(error))
+            settled.release()
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert settled.acquire(timeout=30)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "s"))
+    over.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(lost) == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_waits_for_nobody_who_is_just_starting(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    with pytest.raises(SettingsError, match="another server is just starting"), listening(tmp_path / "s"):
+        pass
+    os.close(folder)
+    with listening(tmp_path / "s"):
+        pass
+
+
+def test_a_file_that_is_another_servers_by_now_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with listening(path):
+        path.unlink()
+        other = socket.socket(socket.AF_UNIX)
+        other.bind(str(path))
+    assert path.exists()
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("x" * 200, rf"bytes, {LONGEST_PATH} are the most: shorten it"),
+        ("nowhere/s", r"nowhere' can't be used: No such file or directory"),
+        ("plain/s", r"plain' can't be used: Not a directory"),
+        ("plain", r"plain' exists and is no socket: choose another path"),
+    ],
+)
+def test_paths_that_cannot_be(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "plain").write_text("precious")
+    with pytest.raises(SettingsError, match=reason), listening(tmp_path / name):
+        pass
+    assert (tmp_path / "plain").read_text() == "precious"
+
+
+def test_the_longest_path_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    path = folder / ("s" * (LONGEST_PATH - len(str(folder)) - 1))
+    with listening(path):
+        assert len(os.fsencode(path)) == LONGEST_PATH
+
+
+def test_a_client_that_dies_harms_nobody(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+            for body in (
+                b"",
+                b"{",
+                json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n",
+            ):
+                dead = socket.socket(socket.AF_UNIX)
+                dead.connect(server.where)
+                dead.sendall(body)
+                if b"wait" in body:
+                    await server.bench.started.reaches()
+                dead.close()
+                assert (await client.call_tool("echo")).is_error is False
+            await server.bench.cancelled.reaches()
+
+    run(main)
+
+
+def test_clients_beyond_the_limit_are_turned_away_with_a_sentence(tmp_path: Path) -> None:
+    async def main() -> None:
+        settings = Settings(connections=1, grace=0.2)
+        async with (
+            serving(Uds(tmp_path / "s"), settings=settings) as server,
+            server.client("legacy") as client,
+        ):
+            async with await anyio.connect_unix(server.where) as late:
+                text = await late.receive()
+                assert "too many clients are connected" in json.loads(text)["error"]["message"]
+                with pytest.raises(anyio.EndOfStream):
+                    await late.receive()
+            assert (await client.call_tool("echo")).is_error is False
+
+    run(main)

@@ -1,0 +1,208 @@
+"""Errors of handlers: what clients are told, and what the log has."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from pydantic import BaseModel
+
+from longwire.errors import SettingsError
+from longwire.contract import writing
+from longwire.worker import App, MCPError, ToolError
+from app_ground import served
+from worker_ground import Client, run
+
+SESSION: dict[str, Any] = {"state": {}, "initialized": True}
+
+
+def make() -> App:
+    app = App("mine", "1")
+
+    @app.resource("notes://{name}")
+    async def note(name: str) -> str:
+        raise ToolError(f"the note {name} is locked")
+
+    @app.prompt
+    def review() -> Any:
+        return [3]
+
+    @app.prompt
+    def talk() -> Any:
+        return [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+
+    @app.register("acme/own")
+    def own(params: dict[str, Any]) -> dict[str, Any]:
+        if "code" in params:
+            raise MCPError(params["code"], "as I like it", {"why": 1})
+        if "exit" in params:
+            sys.exit(3)
+        return {"sum": params["a"]}
+
+    @app.tool
+    def refuse() -> str:
+        raise ToolError("not today")
+
+    @app.tool
+    def leave() -> str:
+        sys.exit(3)
+
+    @app.tool
+    async def leave_later() -> str:
+        sys.exit(3)
+
+    @app.tool(thread=True)
+    def leave_there() -> str:
+        sys.exit(3)
+
+    @app.tool
+    def keep(size: int) -> str:
+        app.set_state("text", "x" * size)
+        return "kept"
+
+    @app.tool
+    def keep_odd() -> str:
+        app.set_state("it", {1, 2})
+        return "kept"
+
+    return app
+
+
+async def ask(runtime: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    reply: dict[str, Any] = (await runtime.answer(runtime.begin(message, session=SESSION))).reply
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "error", "logged"),
+    [
+        ("resources/read", {"uri": "notes://a"}, (-32603, "the note a is locked"), None),
+        ("prompts/get", {"name": "review"}, (-32603, "a prompt returned"), "the prompt 'review'"),
+        ("acme/own", {"code": -1}, (-1, "as I like it"), None),
+        ("acme/own", {"exit": 1}, (-32603, "called exit()"), "the method 'acme/own'"),
+        (
+            "acme/own",
+            {},
+            (-32603, "the method 'acme/own' failed in a way it should not"),
+            "the method 'acme/own' failed",
+        ),
+    ],
+)
+def test_errors_of_resources_prompts_and_methods_have_a_sentence(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    params: dict[str, Any],
+    error: tuple[int, str],
+    logged: str | None,
+) -> None:
+    async def main() -> None:
+        async with served(make(), tmp_path / "w.sock") as runtime:
+            found = (await ask(runtime, method, params))["error"]
+            assert found["code"] == error[0]
+            assert error[1] in found["message"]
+
+    with caplog.at_level(logging.ERROR):
+        run(main)
+    said = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
+    assert bool(said) == (logged is not None)
+    assert logged is None or logged in said[0]
+
+
+def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(make(), tmp_path / "w.sock") as runtime:
+            found = (await runtime.call("refuse")).result
+            assert found["isError"]
+            assert found["content"] == [{"type": "text", "text": "not today"}]
+            for name in ("leave", "leave_later", "leave_there"):
+                text = (await runtime.call(name)).result["content"][0]["text"]
+                assert text.startswith(f"tool '{name}' called exit()")
+
+    run(main)
+
+
+def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(make(), tmp_path / "w.sock") as runtime:
+            messages = (await ask(runtime, "prompts/get", {"name": "talk"}))["result"]["messages"]
+            said = [(one["role"], one["content"]["text"]) for one in messages]
+            assert said == [("user", "hi"), ("assistant", "hello")]
+
+    run(main)
+
+
+def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(make(), tmp_path / "w.sock") as runtime:
+            large = (await runtime.call("keep", {"size": 65536})).result
+            assert "65536 is the most" in large["content"][0]["text"]
+            odd = (await runtime.call("keep_odd")).result
+            assert "JSON can't hold it" in odd["content"][0]["text"]
+            answer = await runtime.call("keep", {"size": 65000})
+            assert len(answer.last["session"]["state"]["text"]) == 65000
+
+    run(main)
+
+
+class Party(BaseModel):
+    """A party."""
+
+    people: int
+
+
+@dataclass
+class Table:
+    people: int
+
+
+@pytest.mark.parametrize("form", [Party, Table])
+def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) -> None:
+    app = App("mine", "1")
+
+    @app.tool
+    async def book() -> str:
+        answer = await app.elicit("How many?", form)
+        return f"{answer.action} {answer.content}"
+
+    async def main() -> None:
+        async with served(app, tmp_path / "w.sock") as runtime:
+            call = runtime.tool("book", capabilities={"elicitation": {}})
+            sent = await runtime.wait_for("messages", call=call)
+            request = sent["messages"][0]["data"]
+            assert request["params"]["requestedSchema"] == {
+                "type": "object",
+                "properties": {"people": {"type": "integer"}},
+                "required": ["people"],
+            }
+            said = {"action": "accept", "content": {"people": 4}}
+            reply = {"jsonrpc": "2.0", "id": request["id"], "result": said}
+            runtime.send(writing.response(call, writing.json_text(reply)))
+            found = (await runtime.answer(call)).result
+            assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("declare", "sentence"),
+    [
+        (lambda app: app.resource(make), "write @app.resource("),
+        (lambda app: app.register(make), "write @app.register("),
+        (lambda _: App("x", "1", threads=0), "threads is 0"),
+    ],
+)
+def test_a_decorator_without_its_text_is_refused(declare: Any, sentence: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        declare(App("mine", "1"))
+    assert sentence in str(refused.value)
+
+
+def test_the_protocol_s_types_are_the_sdk_s() -> None:
+    assert MCPError(1, "a", None).error == types.ErrorData(code=1, message="a", data=None)

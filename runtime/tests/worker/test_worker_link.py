@@ -1,0 +1,158 @@
+"""The worker's end of a connection: no bytes do more than close it; plain servers of the SDK are served."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp.server.lowlevel import Server
+
+from longwire.contract import writing
+from longwire.contract.frames import FrameDecoder, decode, encode
+from longwire.settings import WireLimits
+from longwire.wire.serving import Serving
+from longwire.worker.link import Link
+from longwire.worker.service import Introduction, Service
+from worker_ground import server
+
+_SERVER = server()
+HELLO = writing.runtime_hello("test", "1", "w1")
+
+
+class Transport:
+    """Where a link writes; nothing is sent anywhere."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.aborted = False
+
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    close = abort
+
+    def frames(self) -> list[dict[str, Any]]:
+        return [decode(text) for text in FrameDecoder().feed(bytes(self.written))]
+
+
+def _link(made: Server[Any]) -> tuple[Link, Transport]:
+    service = Service(Serving(made, WireLimits(), {}), Introduction("test", "1"))
+    link, transport = Link(service, lambda _: None), Transport()
+    link.connection_made(transport)  # type: ignore[arg-type]
+    return link, transport
+
+
+async def _fed(made: Server[Any], *pieces: bytes) -> Transport:
+    link, transport = _link(made)
+    for piece in pieces:
+        link.data_received(piece)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    link.connection_lost(None)
+    await asyncio.sleep(0)
+    return transport
+
+
+_VALUES = st.sampled_from(
+    ["mcp", "1", "s", "2025-11-25", "2026-07-28", 1, 0, None, True, [], {}, [1], {"a": 1}, {"key": "token:a"}]
+)
+_NAMES = st.sampled_from(
+    ["id", "session_id", "protocol_version", "headers", "principal", "client", "session"]
+)
+_RPC = st.fixed_dictionaries(
+    {"method": st.sampled_from(["ping", "tools/call", "tools/list", "initialize", "notifications/x", ""])},
+    optional={"jsonrpc": st.just("2.0"), "id": _VALUES, "params": _VALUES},
+)
+_ENVELOPES = st.tuples(
+    st.sampled_from(["message", "response", "cancel", "session_end", "ping", "drain", "other"]),
+    st.dictionaries(_NAMES, _VALUES),
+    _RPC,
+)
+_RIGHT = {"id": "1", "protocol_version": "2025-11-25", "principal": {"key": "address:a"}}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.lists(_ENVELOPES, max_size=6))
+def test_any_envelope_is_answered_or_closes_the_connection(given_: list[tuple[str, Any, Any]]) -> None:
+    frames = [
+        encode({"mode": "mcp", "event": event, **_RIGHT, **fields, "jsonrpc": rpc})
+        for event, fields, rpc in given_
+    ]
+    transport = asyncio.run(_fed(_SERVER, HELLO, *frames))
+    if not transport.aborted:
+        said = [frame["event"] for frame in transport.frames()]
+        assert said[0] == "hello"
+        assert "error" not in said  # nothing that nobody thought of
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=64), st.booleans())
+def test_any_bytes_are_frames_or_close_the_connection(data: bytes, greeted: bool) -> None:
+    asyncio.run(_fed(_SERVER, *([HELLO] if greeted else []), data))
+
+
+def test_frames_of_one_turn_are_written_at_once() -> None:
+    async def story() -> None:
+        link, transport = _link(server())
+        link.data_received(HELLO + writing.ping("a") + writing.ping("b"))
+        assert not transport.written
+        await asyncio.sleep(0)
+        assert [frame["event"] for frame in transport.frames()] == ["hello", "pong", "pong"]
+        link.connection_lost(None)
+
+    asyncio.run(story())
+
+
+def test_handlers_wait_while_the_runtime_does_not_read() -> None:
+    async def story() -> None:
+        link, _ = _link(server())
+        link.pause_writing()
+        waiting = asyncio.ensure_future(link.room())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        link.resume_writing()
+        await waiting
+        link.connection_lost(None)
+
+    asyncio.run(story())
+
+
+def test_a_connection_of_another_contract_is_closed() -> None:
+    hello = encode({"mode": "mcp", "event": "hello", "contract": 2})
+    assert asyncio.run(_fed(server(), hello)).aborted
+
+
+def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
+    async def list_tools(_: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="own", input_schema={"type": "object"})])
+
+    async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=params.name)])
+
+    async def story() -> None:
+        made: Server[Any] = Server("plain", on_list_tools=list_tools, on_call_tool=call_tool)
+        link, transport = _link(made)
+        members = writing.circumstances(
+            session_id="s",
+            protocol_version="2025-11-25",
+            headers={},
+            principal={"key": "address:a"},
+            session={"state": {}, "initialized": True},
+        )
+        rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "own"}}
+        link.data_received(HELLO + writing.message("7", members, writing.json_text(rpc)))
+        async with asyncio.timeout(30):
+            while len(transport.frames()) < 2:
+                await asyncio.sleep(0)
+        assert transport.frames()[1]["jsonrpc"]["result"]["content"] == [{"text": "own", "type": "text"}]
+        link.connection_lost(None)
+
+    asyncio.run(story())

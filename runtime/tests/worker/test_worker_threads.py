@@ -1,0 +1,119 @@
+"""Tools in threads: how many, those that outlive their calls, and what they can do meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+
+from longwire.errors import AskingError
+from longwire.contract import writing
+from longwire.worker import App
+from app_ground import served
+from worker_ground import run
+
+
+def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
+    app = App("mine", "1")
+
+    @app.tool(thread=True)
+    def work() -> str:
+        app.from_thread(app.progress(1, 2, "half"))
+        app.from_thread(app.log("info", "words"))
+        return str(app.session_id)
+
+    async def main() -> None:
+        async with served(app, tmp_path / "w.sock") as runtime:
+            session = {"state": {}, "initialized": True}
+            answer = await runtime.call("work", session=session, meta={"progressToken": "t"})
+            methods = [message["method"] for message in answer.messages]
+            assert methods == ["notifications/progress", "notifications/message"]
+            assert not answer.result.get("isError")
+
+    run(main)
+
+
+def test_outside_of_a_thread_one_awaits() -> None:
+    app = App("mine", "1")
+    with pytest.raises(AskingError, match="thread=True"):
+        app.from_thread(app.progress(1))
+
+
+def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = App("mine", "1", threads=2)
+    begun, go_on, told = threading.Semaphore(0), threading.Event(), []
+
+    @app.tool(thread=True)
+    def block() -> str:
+        begun.release()
+        go_on.wait(30)
+        try:
+            app.from_thread(app.progress(1))
+        except AskingError as error:
+            told.append(str(error))
+            raise
+        return "done"
+
+    async def main() -> None:
+        async with served(app, tmp_path / "w.sock") as runtime:
+            calls = [runtime.tool("block") for _ in range(2)]
+            waits = runtime.tool("block")
+            for _ in calls:
+                await _acquired(begun)
+            runtime.send(writing.cancel(calls[0], "too late"))
+            runtime.send(writing.cancel(calls[1], "too late"))
+            refused = (await runtime.answer(waits)).result
+            assert "all 2 threads still work for calls that are over" in refused["content"][0]["text"]
+            assert "all 2 threads" in (await runtime.wait_for("bye"))["reason"]
+            again = (await runtime.call("block")).result
+            assert "all 2 threads" in again["content"][0]["text"]
+            go_on.set()
+
+    with caplog.at_level(logging.ERROR):
+        run(main)
+    assert any("asks to be replaced" in one.getMessage() for one in caplog.records)
+
+
+async def _acquired(semaphore: threading.Semaphore) -> None:
+    assert await asyncio.to_thread(semaphore.acquire, timeout=20)
+
+
+def test_more_calls_than_threads_wait_for_their_turn(tmp_path: Path) -> None:
+    app = App("mine", "1", threads=1)
+
+    @app.tool(thread=True)
+    def double(number: int) -> int:
+        return 2 * number
+
+    async def main() -> None:
+        async with served(app, tmp_path / "w.sock") as runtime:
+            calls = [runtime.tool("double", {"number": number}) for number in range(8)]
+            found = [(await runtime.answer(call)).result["structuredContent"] for call in calls]
+            assert found == [{"result": 2 * number} for number in range(8)]
+
+    run(main)
+
+
+def test_a_plain_function_that_holds_all_others_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = App("mine", "1")
+    clock = iter([0.0, 1.5])
+    monkeypatch.setattr("longwire.worker.handlers.now", lambda: next(clock))
+
+    @app.tool
+    def slow() -> str:
+        return "done"
+
+    async def main() -> None:
+        async with served(app, tmp_path / "w.sock") as runtime:
+            await runtime.call("slow")
+
+    with caplog.at_level(logging.WARNING):
+        run(main)
+    assert any("tool 'slow' held all other calls for 1.5 s" in one.getMessage() for one in caplog.records)

@@ -1,0 +1,243 @@
+"""A worker whose every frame a test writes, and the runtime's core in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp.server.lowlevel import Server
+
+from longwire.product.asking import AskingRules
+from longwire.product.calls import NamesBadParams
+from longwire.contract.frames import FrameDecoder, encode
+from longwire.guard.limits import CallLimits
+from longwire.guard.principal import Principal
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.journal.open_journal import open_journal
+from longwire.sessions.registry import Sessions
+from longwire.dispatch.streamable import Streamable
+from longwire.workers.dispatch import WorkerDispatch
+from longwire.workers.pool import WorkerPlan, WorkerPool
+from longwire.settings import Settings, WireLimits
+from longwire.wire.serving import Serving
+from core_bench import ALICE, CoreClient, Timers
+from fake_responder import FakeResponder
+from raw_http import HELLO
+
+Frame = dict[str, Any]
+Script = Callable[["Wire", Frame], None]
+HELLO_BACK = {
+    "mode": "mcp",
+    "event": "hello",
+    "contract": 1,
+    "name": "scripted",
+    "version": "1",
+    "max_in_flight": 8,
+    "affinity": "none",
+}
+
+
+def result(call_id: str, reply: Any, **more: Any) -> Frame:
+    """The last frame of a call."""
+    return {"mode": "mcp", "event": "result", "id": call_id, "handled": True, "jsonrpc": reply, **more}
+
+
+def replied(frame: Frame, outcome: Any = None, **more: Any) -> Frame:
+    """The frame that answers a call with a result."""
+    request = frame["jsonrpc"]
+    if "id" not in request:
+        return result(frame["id"], None, **more)
+    return result(
+        frame["id"], {"jsonrpc": "2.0", "id": request["id"], "result": outcome or _result(frame)}, **more
+    )
+
+
+def message(data: Any) -> Frame:
+    return {"type": "jsonrpc", "data": {"jsonrpc": "2.0", **data}}
+
+
+def sent(frame: Frame, *messages: Any) -> Frame:
+    """A frame with messages to the client while a call runs."""
+    return {
+        "mode": "mcp",
+        "event": "messages",
+        "id": frame["id"],
+        "messages": [message(data) for data in messages],
+    }
+
+
+def _result(frame: Frame) -> Frame:
+    method, params = frame["jsonrpc"]["method"], frame["jsonrpc"].get("params", {})
+    if method == "initialize":
+        info = {"name": "scripted", "version": "1"}
+        return {"protocolVersion": frame["protocol_version"], "capabilities": {}, "serverInfo": info}
+    if method == "resources/list":
+        return {"resources": [{"uri": uri, "name": uri} for uri in ("x://open/1", "x://secret")]}
+    if method == "resources/read":
+        return {"contents": [{"uri": params["uri"], "text": "read"}]}
+    if method == "tools/list":
+        names = ("echo", "secret")
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+    return {"content": [], "isError": False, "structuredContent": {"name": params.get("name")}}
+
+
+def answering(wire: Wire, frame: Frame) -> None:
+    """The script of a worker that does as it should."""
+    if frame["event"] == "message":
+        wire.send(replied(frame))
+    elif frame["event"] == "ping":
+        wire.send({"mode": "mcp", "event": "pong", "id": frame["id"]})
+
+
+def holding(wire: Wire, frame: Frame) -> None:
+    """The script of one that reads on, and answers no call."""
+    if frame["event"] == "ping":
+        answering(wire, frame)
+
+
+class Wire(asyncio.Protocol):
+    """One connection of the runtime to the worker."""
+
+    def __init__(self, worker: ScriptedWorker) -> None:
+        self._worker = worker
+        self._decoder = FrameDecoder()
+        self.transport: Any = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        self._worker.connections += 1
+        self._worker.wires.append(self)
+
+    def data_received(self, data: bytes) -> None:
+        for text in self._decoder.feed(data):
+            frame = json.loads(text)
+            self._worker.frames.append(frame)
+            if frame["event"] == "hello":
+                if self._worker.hello is not None:
+                    self.send(self._worker.hello)
+            else:
+                self._worker.wire = self
+                self._worker.script(self, frame)
+
+    def send(self, frame: Frame | bytes) -> None:
+        self.transport.write(frame if isinstance(frame, bytes) else encode(frame))
+
+
+class ScriptedWorker:
+    """A worker at a socket of its own, with what it was sent."""
+
+    def __init__(self, script: Script = answering, hello: Frame | None = HELLO_BACK) -> None:
+        self.script = script
+        self.hello = hello
+        self.frames: list[Frame] = []
+        self.connections = 0
+        self.wire: Wire | None = None  # that the last frame came from
+        self.wires: list[Wire] = []
+
+    def calls(self, method: str = "tools/call") -> list[Frame]:
+        return [f for f in self.frames if f["event"] == "message" and f["jsonrpc"]["method"] == method]
+
+    def events(self, name: str) -> list[Frame]:
+        return [frame for frame in self.frames if frame["event"] == name]
+
+
+class WorkerClient(CoreClient):
+    """A client of the core whose handshake a worker answers."""
+
+    async def connected(
+        self, version: str = "2025-11-25", capabilities: Mapping[str, Any] | None = None
+    ) -> WorkerClient:
+        """Another client, with a session of its own."""
+        hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+        hello["params"]["capabilities"] = dict(capabilities or {})
+        answer = await self.answered(hello)
+        assert answer.status == 200, answer.body
+        other = WorkerClient(self.core, self.principal)
+        session_id = answer.headers[b"mcp-session-id"].decode()
+        other.headers |= {"mcp-session-id": session_id, "mcp-protocol-version": version}
+        assert other.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+        return other
+
+    async def answered(self, message: Any, headers: Mapping[str, str | None] | None = None) -> FakeResponder:
+        answer = self.post(message, headers)
+        await eventually(lambda: answer.gone)
+        return answer
+
+    def with_tools(self, *tools: str) -> WorkerClient:
+        """The same for a principal that may call these tools alone."""
+        return WorkerClient(self.core, Principal.of_token("alice", tools=frozenset(tools)))
+
+
+class WorkerCore:
+    """A core whose methods are in workers."""
+
+    def __init__(self, plan: WorkerPlan, limits: WireLimits, store: str = "memory") -> None:
+        self.counters = RuntimeCounters()
+        self.limits = CallLimits(Settings())
+        self.server: Server[Any] = Server("front", version="1")
+        boundary = AskingRules().boundary("front")
+        self.server.middleware[:] = [self.limits, boundary, NamesBadParams()]
+        self.pool = WorkerPool(plan, self.counters.worker_events)
+        self.dispatch = WorkerDispatch(self.server, self.pool, self.counters)
+        journal = open_journal(store, ttl=60.0, counters=self.counters)
+        self.sessions = Sessions(limits, journal, self.counters)
+        self.dispatch.on_notify = self.sessions.notify_and_answer
+        self.dispatch.patience = limits.send_timeout
+        self.timers = Timers()
+        self.core = Streamable(
+            Serving(self.server, limits, {}),
+            self.sessions,
+            self.counters,
+            later=self.timers.later,
+            dispatch=self.dispatch,
+        )
+        self.client = WorkerClient(self.core, ALICE)
+
+
+@asynccontextmanager
+async def listening(*workers: ScriptedWorker) -> AsyncIterator[tuple[str, ...]]:
+    """Sockets with workers behind them."""
+    with tempfile.TemporaryDirectory() as folder:
+        loop, paths, servers = asyncio.get_running_loop(), [], []
+        for number, worker in enumerate(workers):
+            paths.append(str(Path(folder) / f"{number}.sock"))
+            servers.append(
+                await loop.create_unix_server(lambda worker=worker: Wire(worker), paths[-1])  # type: ignore[misc]
+            )
+        try:
+            yield tuple(paths)
+        finally:
+            for server in servers:
+                server.close()
+
+
+@asynccontextmanager
+async def fronting(
+    *workers: ScriptedWorker,
+    ready: bool = True,
+    limits: WireLimits | None = None,
+    store: str = "memory",
+    **plan: Any,
+) -> AsyncIterator[WorkerCore]:
+    """The core in front of these workers, which somebody else runs."""
+    async with listening(*workers) as paths:
+        front = WorkerCore(WorkerPlan(sockets=paths, **plan), limits or WireLimits(), store)
+        await front.pool.start()
+        async with front.core.run():
+            if ready:
+                assert await front.pool.ready(10)
+            yield front
+        assert not front.limits.in_flight
+        front.sessions.journal.close()
+
+
+async def eventually(condition: Callable[[], object], seconds: float = 15.0) -> None:
+    """Wait for something that other parts of the loop bring about."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.001)

@@ -1,0 +1,377 @@
+"""Scores and features of a running measurement: the newest frame, one frame, a range, the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
+from acuity.agents.embedded.live.running_scores import RunningScores, lowest, lowest_places, pooled
+from acuity.measure.pooling import POOLS
+
+if TYPE_CHECKING:
+    from acuity.agents.embedded.live.state import LiveState, Revision
+    from acuity.measure.results import Results
+    from acuity.measure.segments import Segment
+
+ALL: Final = "all"  # stands for every feature
+MAX_FRAMES: Final = 500  # in one answer
+_MAX_FIGURES: Final = 5000
+_RECENT: Final = 100  # frames that the resource shows by itself
+
+MAX_POINTS: Final = 5000  # frames in one answer of vmaf.curve
+MAX_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.watch
+
+Row = dict[str, Any]  # frame, score
+_NO_COMMON_SCALE: Final = "scores of different models have no common scale: see parts"
+_Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
+
+
+class Scores:
+    """Reads figures of one measurement. For the server's thread."""
+
+    def __init__(self, live: LiveState) -> None:
+        self._live = live
+        self._name: str | None = None  # of the first model
+        self._running: RunningScores | None = None
+        self._last: tuple[Revision, dict[str, Any]] | None = None
+
+    def newest(self) -> dict[str, Any]:
+        """The newest score, and what all of them pool to; takes no longer the more there are."""
+        revision = self._live.revision
+        if self._last is None or self._last[0] != revision:
+            self._last = revision, self._newest(self._main(), ())
+        return self._last[1]
+
+    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What vmaf.score answers; raises AcuityError."""
+        name = asked.get("name") or self._main()
+        percents = asked.get("percentiles", ())
+        if "first" in asked or "last" in asked:
+            if "index" in asked:
+                raise InputError(
+                    "index is for one frame, first and last are for a range: give one or the other"
+                )
+            document = self._range(name, asked, percents)
+        elif "index" in asked:
+            document = self._one(name, int(asked["index"]), percents)
+        else:
+            document = self._newest(name, percents)
+        features = asked.get("features")
+        return self._with_features(document, features) if features else document
+
+    def worst(self, count: int, name: str | None, apart: int = 0) -> dict[str, Any]:
+        """The lowest frames so far, the worst first; no two of them are less than `apart` frames apart."""
+        name = name or self._main()
+        frames, values = self._column(name)
+        parts = self._parts(name, frames, values)
+        rows = []
+        for model, some, figures in parts or [("", frames, values)]:
+            order = lowest(figures, count) if apart <= 1 else lowest_places(some, figures, count, apart)
+            by = {"model": model} if model else {}
+            rows += [{"frame": int(some[i]), "score": float(figures[i]), **by} for i in order]
+        models = {"models": list(dict.fromkeys(model for model, _, _ in parts))} if parts else {}
+        return {"name": name, "frames": rows, "frames_compared": len(frames), **models}
+
+    def curve(self, first: int, name: str | None, *, times: bool = False) -> dict[str, Any]:
+        """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
+        repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
+        name = self.check(name)
+        frames, values = self._points(name, first, MAX_POINTS + 1)
+        try:
+            aggregate = self._told(name, self._aggregate(name, ()))
+        except NotReady:
+            aggregate = None
+        more = len(frames) > MAX_POINTS
+        time_of = self._live.watched.time_of
+        shown = {"times": [time_of(frame) for frame in frames[:MAX_POINTS]]} if times else {}
+        return {
+            "name": name,
+            **shown,
+            "frames": frames[:MAX_POINTS],
+            "scores": values[:MAX_POINTS],
+            "next_first": frames[MAX_POINTS] if more else frames[-1] + 1 if frames else first,
+            "more": more,
+            "aggregate": aggregate,
+            "models": [{"model": part.model, "first": part.first} for part in self._holders(name)],
+            "repredictions": repredictions,
+            "over": over and not more,
+        }
+
+    @property
+    def newest_read(self) -> tuple[int, float] | None:
+        """The newest frame among those read by now, and its score: nothing is predicted for it."""
+        return self._running.newest if self._running is not None else None
+
+    def score_of(self, frame: int) -> float | None:
+        """The first model's score of a frame, if it is known."""
+        frames, values = self._run().since(frame, 1)
+        return values[0] if frames == [frame] else None
+
+    def recent(self, wanted: range | None) -> dict[str, Any]:
+        """The newest scores, or those of the frames wanted, oldest first; no error where there are none."""
+        try:
+            name = self._main()
+            frames, values = self._column(name)
+        except (FeatureError, NotReady):
+            return {"name": None, "count": 0, "aggregate": None, "frames": []}
+        first, last = max(len(frames) - _RECENT, 0), len(frames)
+        if wanted is not None:
+            first, last = np.searchsorted(frames, [wanted.start, wanted.stop])
+            last = min(last, first + MAX_FRAMES)
+        rows = zip(frames[first:last].tolist(), values[first:last].tolist(), strict=True)
+        return {
+            "name": name,
+            "count": len(frames),
+            "aggregate": self._told(name, self._aggregate(name, ())),
+            "frames": [{"frame": frame, "score": value} for frame, value in rows],
+        }
+
+    def headline(self) -> tuple[int, float] | None:
+        """The newest frame that has a score of the first model, and that score."""
+        try:
+            self._main()
+        except FeatureError:
+            return None
+        return self._run().newest
+
+    def check(self, name: str | None) -> str:
+        """The column of that name, by default the first model's; raises FeatureError where there is none."""
+        measurement = self._live.measurement
+        known = [*measurement.agenda.outputs(), *measurement.features]
+        if name is not None and name not in known:
+            raise FeatureError(f"nothing named '{name}' is measured: there are {', '.join(known)}")
+        return name or self._main()
+
+    def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
+        """The known frames from `first` on, or those of them below a figure, and where to go on from."""
+        frames, values = self._points(name, first)
+        rows = [
+            {"frame": frame, "score": value}
+            for frame, value in zip(frames, values, strict=True)
+            if below is None or value < below
+        ]
+        return rows, frames[-1] + 1 if frames else first
+
+    def _points(self, name: str, first: int, most: int | None = None) -> tuple[list[int], list[float]]:
+        """The known frames from `first` on, so many at most, and their figures."""
+        if self._is_main(name):
+            return self._run().since(first, most)
+        try:
+            frames, values = self._column(name)
+        except NotReady:
+            return [], []
+        start = int(np.searchsorted(frames, first))
+        part = slice(start, None if most is None else start + most)
+        return frames[part].tolist(), values[part].tolist()
+
+    def count_below(self, name: str | None, below: float) -> int:
+        """How many known frames are below a figure."""
+        try:
+            _, values = self._column(self.check(name))
+        except NotReady:
+            return 0
+        return int(np.count_nonzero(values < below))
+
+    def newest_rows(self, name: str, first: int, below: float | None = None) -> tuple[dict[str, Any], int]:
+        """The same as a document that is never too long: the newest rows, and how many were left out."""
+        rows, following = self.since(name, first, below)
+        shown = rows[-MAX_ROWS:]
+        document = {
+            "name": name,
+            "first": shown[0]["frame"] if shown else None,
+            "last": shown[-1]["frame"] if shown else None,
+            "frames": shown,
+            "omitted": len(rows) - len(shown),
+        }
+        return (document if below is None else {**document, "below": below}), following
+
+    # ---- the three kinds of call --------------------------------------------------------
+
+    def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
+        if self._is_main(name) and not percents:
+            newest = self._run().newest
+            if newest is None:
+                raise _nothing_yet(name)
+            return self._document(name, *newest, self._aggregate(name, ()))
+        frames, values = self._column(name)
+        pools = pooled(frames, values, percents)
+        return self._document(name, int(frames[-1]), float(values[-1]), pools)
+
+    def _one(self, name: str, index: int, percents: Sequence[float]) -> dict[str, Any]:
+        measurement = self._live.measurement
+        self._check_fed(index)
+        try:
+            value = measurement.feature_at(index, name)
+        except NotReady as error:
+            raise NotReady(str(error).replace("feed more frames or flush", "ask again in a moment")) from None
+        try:
+            aggregate = self._aggregate(name, percents)
+        except NotReady:  # threads may be done with this frame before they are with the first
+            aggregate = None
+        return self._document(name, index, value, aggregate)
+
+    def _range(self, name: str, asked: Mapping[str, Any], percents: Sequence[float]) -> dict[str, Any]:
+        first = int(asked.get("first", 0))
+        last = int(asked.get("last", max(self._live.measurement.frames - 1, first)))
+        if first > last:
+            raise InputError(f"first {first} is behind last {last}: swap them")
+        self._check_fed(first)
+        frames, values = self._column(name)
+        start, stop = np.searchsorted(frames, [first, last + 1])
+        if start == stop:
+            raise NotReady(f"no frame from {first} to {last} has {name} yet: ask again in a moment")
+        frames, values = frames[start:stop], values[start:stop]
+        limit = min(MAX_FRAMES, _MAX_FIGURES // (1 + len(self._names(asked.get("features", ())))))
+        rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
+        document = self._document(name, int(frames[-1]), float(values[-1]), pooled(frames, values, percents))
+        document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]
+        document["next_first"] = int(frames[limit]) if len(frames) > limit else None
+        return document
+
+    # ---- pieces -----------------------------------------------------------------------------
+
+    def _document(
+        self, name: str, frame: int, value: float, aggregate: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        return {
+            "name": name,
+            "model": self._model_at(name, frame),
+            "frame": frame,
+            "score": value,
+            "aggregate": self._told(name, aggregate),
+        }
+
+    def _told(self, name: str, aggregate: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The aggregate; where several models are behind it, only those of each model's frames."""
+        if aggregate is None or len(self._holders(name)) < 2:
+            return aggregate
+        frames, values = self._column(name)
+        start, stop = np.searchsorted(frames, [aggregate["first"], aggregate["last"] + 1])
+        parts = self._parts(name, frames[start:stop], values[start:stop])
+        if not parts:
+            return aggregate
+        percents = {key: float(key[1:]) for key in aggregate.get("percentiles", ())}
+        nothing = dict.fromkeys(POOLS) | ({"percentiles": dict.fromkeys(percents)} if percents else {})
+        figures = [
+            {"model": model, **pooled(some, scores, [*percents.values()])} for model, some, scores in parts
+        ]
+        models = list(dict.fromkeys(model for model, _, _ in parts))
+        return {**aggregate, **nothing, "models": models, "parts": figures, "reason": _NO_COMMON_SCALE}
+
+    def _parts(
+        self, name: str, frames: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> list[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+        """The frames of each model and their figures, where several models scored them; else none."""
+        parts = []
+        for segment in self._holders(name):
+            start, stop = np.searchsorted(frames, [segment.first, segment.last + 1])
+            if start < stop:
+                parts.append((segment.model, frames[start:stop], values[start:stop]))
+        return parts if len(parts) > 1 else []
+
+    def _holders(self, name: str) -> list[Segment]:
+        """Which model scores which frames."""
+        return [segment for segment in self._live.measurement.segments if segment.name == name]
+
+    def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:
+        results = self._results(document["name"])
+        columns = {name: results.columns[name] for name in self._names(features)}
+        numbers = np.asarray(results.frames)
+
+        def figures(frames: list[int]) -> list[dict[str, float]]:
+            """Those that each of these frames has; one that isn't counted has none."""
+            rows = np.minimum(np.searchsorted(numbers, frames), len(numbers) - 1)
+            table = np.column_stack([values[rows] for values in columns.values()]).tolist()
+            return [
+                {name: value for name, value in zip(columns, row, strict=True) if value == value}
+                if there
+                else {}
+                for row, there in zip(table, numbers[rows] == frames, strict=True)
+            ]
+
+        if "frames" in document:
+            found = figures([row["frame"] for row in document["frames"]])
+            pairs = zip(document["frames"], found, strict=True)
+            return {**document, "frames": [{**row, "features": some} for row, some in pairs]}
+        return {**document, "features": figures([document["frame"]])[0]}
+
+    def _names(self, features: Sequence[str]) -> list[str]:
+        """Columns of the report; raises FeatureError for one that isn't there."""
+        if not features:
+            return []
+        results = self._results(features[0])
+        if ALL in features:
+            return list(results.columns)
+        for name in features:
+            results.values(name, 0, -1)  # has the sentence
+        return list(dict.fromkeys(features))
+
+    def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
+        if percents or not self._is_main(name):
+            return pooled(*self._column(name), percents)
+        aggregate = self._run().aggregate
+        if aggregate is None:
+            raise _nothing_yet(name)
+        return aggregate
+
+    def _column(self, name: str) -> _Column:
+        """What is known of a column; raises NotReady where that is nothing."""
+        if self._is_main(name):
+            frames, values = self._run().column()
+        else:
+            results = self._results(name)
+            results.values(name, 0, -1)  # has the sentence for one that isn't there
+            column = results.columns[name]
+            known = ~np.isnan(column)
+            frames, values = np.asarray(results.frames, np.int64)[known], column[known]
+        if not len(frames):
+            raise _nothing_yet(name)
+        return frames, values
+
+    def _run(self) -> RunningScores:
+        if self._running is None:
+            self._running = RunningScores(self._live.measurement, self._main())
+        self._running.advance()
+        return self._running
+
+    def _results(self, name: str) -> Results:
+        try:
+            return self._live.results()
+        except NoFramesError:
+            raise _nothing_yet(name) from None
+
+    def _main(self) -> str:
+        """The column that counts."""
+        if self._name is None:
+            models = self._live.measurement.models
+            if not models:
+                there = ", ".join(self._live.measurement.features) or "none"
+                raise FeatureError(f"no model is measured, so there are no scores: name a feature of {there}")
+            self._name = models[0].name  # whatever model takes its place goes by the same
+        return self._name
+
+    def _is_main(self, name: str) -> bool:
+        try:
+            return name == self._main()
+        except FeatureError:
+            return False
+
+    def _model_at(self, name: str, frame: int) -> str | None:
+        return next((part.model for part in self._holders(name) if part.first <= frame <= part.last), None)
+
+    def _check_fed(self, index: int) -> None:
+        fed = self._live.measurement.frames
+        if index < fed:
+            return
+        if not self._live.over:
+            newest = f"the newest is {fed - 1}" if fed else "none was"
+            raise NotReady(f"frame {index} was not read yet: {newest}")
+        raise InputError(f"there is no frame {index}: {fed} were measured, and no more come")
+
+
+def _nothing_yet(name: str) -> NotReady:
+    return NotReady(f"no frame has {name} yet: ask again after a frame or two")

@@ -1,0 +1,28 @@
+"""Resources: reports of scores, pictures of worst frames, models and extractors, one family in each file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acuity.agents.resources.extractors import ExtractorResources
+from acuity.agents.resources.models import ModelResources
+from acuity.agents.resources.reports import ReportResources
+from acuity.agents.resources.worst import WorstResources
+
+if TYPE_CHECKING:
+    from longwire.product.catalog import Resources, Services
+    from acuity.agents.tools.kept_pictures import KeptPictures
+    from acuity.agents.tools.model_list import ModelList
+
+
+def resources(services: Services, models: ModelList, pictures: KeptPictures) -> list[Resources]:
+    """All families of resources."""
+    return [
+        ReportResources(services.jobs),
+        WorstResources(services.jobs, pictures),
+        ModelResources(models),
+        ExtractorResources(),
+    ]
+
+
+__all__ = ["ExtractorResources", "ModelResources", "ReportResources", "WorstResources", "resources"]

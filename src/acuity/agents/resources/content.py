@@ -1,0 +1,78 @@
+"""Helpers of all resource families: parsing URIs, documents as content, and the error for a missing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+import pydantic_core
+from mcp.shared.exceptions import MCPError
+
+from acuity.errors import JobError
+from longwire.product.results import finite, to_text
+from acuity.text import one_line, shortened
+
+JSON: Final = "application/json"
+CSV: Final = "text/csv"
+HTML: Final = "text/html"
+MOST: Final = 900_000  # bytes of a text in a message: the official client refuses events over 1 MiB
+_SPARE: Final = 0.8  # of the frames that would just fit, since some are longer than others
+_LONGEST: Final = 1000  # characters of the sentence of an error
+_LONGEST_URI: Final = 500  # characters of one that an error repeats
+
+
+def address(family: str, name: str) -> str:
+    return f"{family}/{quote(name, safe='')}"
+
+
+def name_in(family: str, uri: str) -> str | None:
+    """The name after the family's URI; None if the URI belongs to another family."""
+    rest = uri.removeprefix(f"{family}/")
+    return unquote(rest) if rest and rest != uri else None
+
+
+def is_family(family: str, uri: str) -> bool:
+    return uri in (family, f"{family}/")  # some clients add a slash after a host without a path
+
+
+def document_content(uri: str, document: Any) -> types.ReadResourceResult:
+    return text_content(uri, to_text(finite(document)), JSON)
+
+
+def text_content(uri: str, text: str, mime_type: str) -> types.ReadResourceResult:
+    content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+    return types.ReadResourceResult(contents=[content])
+
+
+def beyond(text: str, frames: Sequence[int]) -> str | None:
+    """What is wrong with a text of these frames that is too long for a message, and the part that fits."""
+    if len(text) <= MOST // 2 and text.isascii():
+        return None  # even if every other character needs an escape
+    size = len(pydantic_core.to_json(text))
+    if size <= MOST or len(frames) < 2:
+        return None
+    fitting = max(1, int(len(frames) * _SPARE * MOST / size))
+    part = f"?frames={frames[0]}-{frames[fitting - 1]}"
+    return (
+        f"the {len(frames)} frames have {size:,} bytes, more than the {MOST:,} of a message:"
+        f" read them in parts, the first with {part}"
+    )
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Turn an error of the job service into a protocol error with its sentence."""
+    try:
+        yield
+    except JobError as error:
+        raise MCPError(types.INTERNAL_ERROR, one_line(str(error))) from error
+
+
+def missing(uri: str, sentence: str) -> MCPError:
+    """The error for a URI that has no content; a very long one is repeated in part."""
+    return MCPError(
+        types.INVALID_PARAMS, one_line(shortened(sentence, _LONGEST)), {"uri": shortened(uri, _LONGEST_URI)}
+    )

@@ -1,0 +1,76 @@
+"""Acuity's own catalog as a worker: `python -m acuity.agents.standalone.method_worker --socket PATH`.
+
+The runtime starts it (see worker_mode.py). Jobs live here; the workers of one runtime share their store
+and take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from acuity import __version__
+from acuity.errors import AcuityError
+from longwire.operations.logs import configure_logging
+from longwire.cluster.redis_link import RedisLink, open_redis
+from longwire.settings import Settings
+from acuity.agents.standalone.main import product
+from acuity.agents.standalone.product import NAME
+from acuity.agents.standalone.worker_mode import SETTINGS_VARIABLE, settings_from
+from longwire.wire.tasks import collect_rarely
+from longwire.worker.run import run_until_stopped, serve_worker, socket_of
+from longwire.worker.service import Introduction
+
+_JOB_SECONDS: Final = 2.0  # that jobs may take after the calls: the runtime waits three for the process
+_HELP: Final = "started by 'acuity serve --method-workers N'"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=f"A worker of Acuity, {_HELP}.")
+    parser.add_argument("--socket")
+    path = socket_of(parser.parse_args().socket)
+    told = json.loads(os.environ.get(SETTINGS_VARIABLE) or "null")
+    if told is None:
+        print(f"acuity: {SETTINGS_VARIABLE} is not set: a worker is {_HELP}", file=sys.stderr)
+        return 2
+    configure_logging(told["log_level"], told["log_format"])
+    settings = settings_from(told["settings"])
+
+    async def serve(stop: asyncio.Event) -> None:
+        turns = Path(told["turns"])
+        async with _redis(settings) as link, product(settings, turns=turns, link=link) as made:
+            collect_rarely()
+            about = Introduction(NAME, __version__, max_in_flight=settings.calls)
+            limits = settings.wire_limits()
+            await serve_worker(made.server, about, path, stop=stop, limits=limits, grace=settings.grace)
+            await made.services.jobs.stop(min(settings.grace, _JOB_SECONDS))
+
+    try:
+        run_until_stopped(serve)
+    except AcuityError as error:
+        print(f"acuity: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+@asynccontextmanager
+async def _redis(settings: Settings) -> AsyncIterator[RedisLink | None]:
+    """A connection of this worker's own, for jobs and changes of other nodes; None: there are no others."""
+    if settings.cluster_redis is None or settings.cluster_node is None:
+        yield None
+        return
+    async with open_redis(
+        settings.cluster_redis, settings.cluster_node, prefix=settings.cluster_prefix
+    ) as link:
+        yield link
+
+
+if __name__ == "__main__":
+    sys.exit(main())

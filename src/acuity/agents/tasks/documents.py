@@ -1,0 +1,140 @@
+"""Documents about jobs for clients, and the stored report of a finished score or comparison."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from acuity.errors import NoReport
+from acuity.jobs.job import Progress, Status
+from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
+from acuity.agents.compare_answers import TOOL as COMPARE
+from longwire.guard.limits import may_see
+from acuity.agents.schemas import outline
+
+if TYPE_CHECKING:
+    from acuity.jobs.job import Job
+    from acuity.jobs.service import Jobs
+
+
+STATUSES: Final[tuple[str, ...]] = get_args(Status)
+
+REPORTS: Final = "acuity://reports"
+WORST: Final = "acuity://worst"  # pictures of worst frames
+# The tools whose results are reports of a pair of videos.
+_SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
+_REPORTED: Final = _SCORES | {COMPARE}
+
+JOB_ID: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "From submit_job, list_jobs or a score's answer.",
+}
+
+_JOB: Final[dict[str, str | list[str]]] = {
+    "job_id": "string",
+    "status": "string",
+    "progress": ["object", "null"],
+    "error": ["string", "null"],
+    "report": ["string", "null"],
+}
+
+
+def job_schema(**more: str | list[str]) -> dict[str, Any]:
+    """The schema of a job's document, with further entries."""
+    return outline({**_JOB, **more})
+
+
+def job_document(job: Job) -> dict[str, Any]:
+    """The document of a job; times are ISO 8601 in UTC."""
+    return {
+        "job_id": job.id,
+        "status": job.status,
+        "queue_position": job.queue_position,
+        "progress": _progress(job.progress) if job.progress is not None else None,
+        "error": job.error,
+        "tool": job.tool,
+        "title": job.title,
+        "created": timestamp(job.created),
+        "started": timestamp(job.started),
+        "finished": timestamp(job.finished),
+        "report": report_uri(job.id) if has_report(job) else None,
+    }
+
+
+def brief_job(job: Job) -> dict[str, Any]:
+    """The short document of a job for lists, without entries that say nothing at its status."""
+    document = job_document(job)
+    if job.over:
+        del document["progress"]
+    for name in ("queue_position", "progress", "error"):
+        if document.get(name) is None:
+            document.pop(name, None)
+    return {name: document[name] for name in document if name not in ("started", "finished", "report")}
+
+
+def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
+    """The answer of the job's tool: the result, and where it can be read again."""
+    return linked(job.tool, job.id, document)
+
+
+def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a tool with entries that link it to its job and to its report or pictures."""
+    if tool in _REPORTED:
+        return {**document, "job_id": job_id, "report": report_uri(job_id)}
+    if PREVIEWS in document:
+        frames = [{**frame, "resources": _pictures(job_id, frame)} for frame in document["frames"]]
+        name = document["contact_sheet"]
+        sheet = None if name is None else picture_uri(job_id, os.path.basename(name))
+        return {**document, "frames": frames, "contact_sheet_resource": sheet, "job_id": job_id}
+    return document
+
+
+def _pictures(job_id: str, frame: dict[str, Any]) -> dict[str, str]:
+    """Where clients that don't see the server's disk read the pictures of a frame."""
+    return {kind: picture_uri(job_id, os.path.basename(frame[name])) for kind, name in PICTURES.items()}
+
+
+def picture_uri(job_id: str, name: str) -> str:
+    return f"{WORST}/{job_id}/{name}"
+
+
+def has_report(job: Job) -> bool:
+    return job.status == "completed" and job.tool in _REPORTED
+
+
+def report_uri(job_id: str) -> str:
+    return f"{REPORTS}/{job_id}"
+
+
+def timestamp(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _progress(progress: Progress) -> dict[str, Any]:
+    return {
+        **progress.details,
+        "done": progress.done,
+        "total": progress.total,
+        "message": progress.message,
+    }
+
+
+async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
+    """The whole report of a finished score or comparison; raises NoReport with the reason."""
+    job = await jobs.get(job_id)
+    if job is None or not may_see(job.client):
+        raise NoReport(f"there is no report '{job_id}': list_jobs and {REPORTS} have those that are kept")
+    if not job.over:
+        raise NoReport(f"job '{job_id}' is {job.status}: its report is here once it has completed")
+    if not has_report(job):
+        why = "isn't a score" if job.status == "completed" else f"ended as {job.status}"
+        raise NoReport(f"job '{job_id}' has no report: it ran {job.tool} and {why}")
+    document = await jobs.result(job_id)
+    if document is None:
+        raise NoReport(f"the report of job '{job_id}' wasn't kept: run {job.tool} again")
+    return result_document(job, document)

@@ -1,0 +1,234 @@
+"""The tools list_backends, probe_backend and vmaf_version."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shutil
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.devices import BACKENDS, describe_engine, look_for
+from acuity.errors import AcuityError, BackendError, JobError
+from acuity.jobs.job import JobSpec
+from longwire.product.catalog import Call, Tool
+from acuity.agents.schemas import outline, record, text
+from acuity.agents.tools import external
+from acuity.agents.tools.external_options import backend_options
+from acuity.agents.tools.progress_notifications import ProgressNotifications
+
+if TYPE_CHECKING:
+    from longwire.product.catalog import Services
+
+_LIST: Final = """\
+The backends that the scoring engine was built with: true means compiled in, not that it works here: call \
+probe_backend before you pass one as `backend`. One that is false is refused, never replaced. `cards` has \
+the graphics cards: name, driver, memory in bytes, and the `problem` of one on which a kernel didn't run. \
+Where the operator has set VMAF_BIN, that binary scores: the booleans are its own, `external` has its \
+path, `own` those of Acuity's engine."""
+
+_PROBE: Final = """\
+Score one 64x64 grey pair with a backend: whether its driver is there and healthy. Call it before the \
+first score with a backend other than auto or cpu, or when scores fail. An unhealthy backend is an answer, \
+not a failure: runtime_healthy is false and `error` says why. `cards` has the graphics cards. Where \
+VMAF_BIN is set, that binary is probed, `external` has the same with its path, `own` is the probe of \
+Acuity's engine."""
+
+_VERSION: Final = """\
+What does the scoring: the vmaf command, its version and backends, and Acuity's own engine with its \
+instruction set and threads. Quote it beside scores that others should reproduce. Where the operator has \
+set VMAF_BIN, binary_path, version and build_flags are that binary's; `error` says what is wrong with it."""
+
+_PROBE_SECONDS: Final = 60.0
+_CARDS_SECONDS: Final = 20.0  # that a list of backends waits for the cards
+
+
+def tools(services: Services) -> list[Tool]:
+    """list_backends, probe_backend and vmaf_version."""
+    family = _BackendTools(services)
+    backend = {**text("The backend to probe."), "enum": list(BACKENDS)}
+    return [
+        Tool(
+            name="list_backends",
+            title="List backends",
+            description=_LIST,
+            input_schema=record({}),
+            output_schema=_LIST_OUTPUT,
+            run=family.list,
+        ),
+        Tool(
+            name="probe_backend",
+            title="Probe a backend",
+            description=_PROBE,
+            input_schema=record({"backend": backend}),
+            output_schema=_PROBE_OUTPUT,
+            run=family.probe,
+        ),
+        Tool(
+            name="vmaf_version",
+            title="What does the scoring",
+            description=_VERSION,
+            input_schema=record({}),
+            output_schema=_VERSION_OUTPUT,
+            run=family.version,
+        ),
+    ]
+
+
+class _BackendTools:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._found: list[dict[str, Any]] | None = None  # the cards, once all have worked
+
+    async def list(self, call: Call) -> dict[str, Any]:
+        binary, own = self._services.settings.binary, _compiled()
+        cards = await self._cards(call)
+        if binary is None:
+            return {**own, **cards}
+        found = await _describe(binary)
+        return {**found["backends"], "external": found, "own": own, **cards}
+
+    async def _cards(self, call: Call) -> dict[str, Any]:
+        """The graphics cards, if there may be any: a worker runs a kernel on each, once."""
+        if look_for("cuda").problem is not None:
+            return {}
+        if self._found is None:
+            title = "cards of this machine"
+            spec = JobSpec("cards", {"backend": "cuda"}, call.tool.name, title, _PROBE_SECONDS, short=True)
+            asked = self._services.jobs.run(spec, client=call.client)
+            try:
+                outcome = await asyncio.wait_for(asked, _CARDS_SECONDS)
+            except JobError as error:
+                return {"cards": [], "cards_error": str(error)}
+            except TimeoutError:
+                return {"cards": [], "cards_error": "no worker was free to look for cards: ask again later"}
+            found, reason = outcome.document["cards"], outcome.document["error"]
+            if reason is not None or any(card["problem"] for card in found):
+                return {"cards": found, **({} if reason is None else {"cards_error": reason})}
+            self._found = found
+        return {"cards": self._found}
+
+    async def version(self, _: Call) -> dict[str, Any]:
+        binary, engine = self._services.settings.binary, describe_engine()
+        if binary is None:
+            found = {"path": _command(), "backends": _compiled(), "error": None}
+            version = engine["version"]
+        else:
+            found = await _describe(binary)
+            version = await external.version(external.locate(binary)) if found["error"] is None else None
+        return {
+            "binary_path": found["path"],
+            "version": version,
+            "build_flags": found["backends"],
+            "error": found["error"],
+            "engine": engine,
+        }
+
+    async def probe(self, call: Call) -> dict[str, Any]:
+        name, binary = call.arguments["backend"], self._services.settings.binary
+        own = await self._probe_own(call, name)
+        if binary is None:
+            return {"backend": name, **own}
+        found = await self._probe_binary(call, binary)
+        health = {key: value for key, value in found.items() if key != "path"}
+        return {"backend": name, **health, "external": found, "own": own}
+
+    async def _probe_own(self, call: Call, name: str) -> dict[str, Any]:
+        signs = look_for(name)
+        if not signs.installed:
+            return _unhealthy(str(signs.problem), compiled=False)
+        return await self._run(call, {"backend": name})
+
+    async def _probe_binary(self, call: Call, binary: str) -> dict[str, Any]:
+        name = call.arguments["backend"]
+        try:
+            vmaf = await external.examine(binary)
+        except BackendError as error:
+            return {"path": binary, **_unhealthy(str(error), compiled=False)}
+        if name not in vmaf.backends:
+            there = ", ".join(vmaf.backends)
+            problem = f"the binary does not advertise the backend '{name}': it has {there}"
+            return {"path": str(vmaf.path), **_unhealthy(problem, compiled=False)}
+        options = backend_options(vmaf, name)
+        payload = {"backend": name, "binary": str(vmaf.path), "options": options}
+        return {"path": str(vmaf.path), **await self._run(call, payload)}
+
+    async def _run(self, call: Call, payload: dict[str, Any]) -> dict[str, Any]:
+        """Probe in a worker process, where a crash affects nothing else."""
+        title = f"probe of {payload['backend']}"
+        spec = JobSpec("probe", payload, call.tool.name, title, _PROBE_SECONDS, short=True)
+        notifications = ProgressNotifications(call.progress)
+        try:
+            outcome = await self._services.jobs.run(spec, client=call.client, progress=notifications.send)
+        except JobError as error:
+            return _unhealthy(str(error))
+        latency, score = outcome.document["latency_ms"], outcome.document["score"]
+        healthy = isinstance(score, int | float) and math.isfinite(score)
+        return {
+            "compiled_in": True,
+            "runtime_healthy": healthy,
+            "latency_ms": latency,
+            "score": score if healthy else None,
+            "error": None if healthy else f"the backend ran but gave no finite score ({score})",
+            **({"cards": outcome.document["cards"]} if "cards" in outcome.document else {}),
+        }
+
+
+def _compiled() -> dict[str, bool]:
+    return {name: look_for(name).installed for name in BACKENDS}
+
+
+def _command() -> str:
+    """The vmaf command that was installed with Acuity, or its module."""
+    installed = shutil.which("vmaf", path=sysconfig.get_path("scripts"))
+    return installed or str(Path(__file__).parents[2] / "cli" / "vmaf.py")
+
+
+def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:
+    return {
+        "compiled_in": compiled,
+        "runtime_healthy": False,
+        "latency_ms": None,
+        "score": None,
+        "error": error,
+    }
+
+
+async def _describe(binary: str) -> dict[str, Any]:
+    """The binary's path, backends and error; no backends if it can't be run."""
+    try:
+        vmaf = await external.examine(binary)
+    except AcuityError as error:
+        return {"path": binary, "backends": dict.fromkeys(BACKENDS, False), "error": str(error)}
+    return {
+        "path": str(vmaf.path),
+        "backends": {name: name in vmaf.backends for name in BACKENDS},
+        "error": None,
+    }
+
+
+_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object", "cards": "array"}
+_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), {**_SOMETIMES, "cards_error": "string"})
+
+_PROBE_OUTPUT: Final = outline(
+    {
+        "backend": "string",
+        "compiled_in": "boolean",
+        "runtime_healthy": "boolean",
+        "latency_ms": ["number", "null"],
+        "score": ["number", "null"],
+        "error": ["string", "null"],
+    },
+    _SOMETIMES,
+)
+
+_VERSION_OUTPUT: Final = outline(
+    {
+        "binary_path": "string",
+        "version": ["string", "null"],
+        "build_flags": "object",
+        "error": ["string", "null"],
+        "engine": "object",
+    }
+)

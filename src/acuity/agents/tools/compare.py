@@ -1,0 +1,142 @@
+"""The tool compare_encodes: many encodes of one source, scored in step, ranked and told apart.
+
+Clients name files, each of which is checked; patterns, folders and lists are for the command.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.comparison.encoder_names import AUTO as BY_ITSELF
+from acuity.comparison.encoder_names import SOURCES
+from acuity.comparison.request import ComparePair
+from acuity.errors import GEOMETRY
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.compare import TOOL, compare_payload
+from longwire.product.catalog import Arguments, Tool
+from acuity.agents.schemas import flag, outline, record, text
+from acuity.agents.tools.geometry_question import settle_geometry
+from acuity.agents.tools.long_tool import is_short, long_tool
+from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.scoring import refuse_missing_device
+from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
+from acuity.models.choose import AUTO
+from acuity.scoring.fronts import FRONTS
+from acuity.scoring.request import MAX_TEXT, Request
+
+if TYPE_CHECKING:
+    from longwire.product.catalog import Services
+
+MOST: Final = 24  # encodes of a call: an answer has room for their figures
+_WORD: Final = 120  # characters of a name
+_AS_SCORED: Final = "As for a score."
+
+_TEXT: Final = """\
+Compare up to 24 encodes of one source: scored like vmaf_score_encoded, decoding the source once for all; \
+ranked, with bitrates, frame-by-frame differences to the best with 95 % intervals (encodes that tie share a \
+place) and, where encoders have several encodes each, BD-rates. A failed encode is a row with its error. \
+For encodes that don't exist yet see run_compare. Use submit_job for more than a minute of video."""
+
+_FRONT: Final = FRONTS[TOOL]
+_OPTIONS: Final = (
+    "viewing", "metrics", "backend", "display", "scale", "rate", "vfr", "hdr", "align", "crop",
+    "deinterlace", "frames",
+)  # fmt: skip
+_BRIEF: Final[dict[str, dict[str, Any]]] = {
+    **{name: {"description": _AS_SCORED} for name in _OPTIONS},
+    **{name: {"description": "Of raw video."} for name in GEOMETRY},
+}
+
+INPUT: Final = record(
+    {
+        "reference": path_argument("The original, in an allowed folder."),
+        "encodes": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST,
+            "items": {
+                "type": ["string", "object"],
+                "minLength": 1,
+                "maxLength": MAX_TEXT,
+                "properties": {
+                    "path": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+                    "name": {"type": "string", "maxLength": _WORD},
+                    "encoder": {"type": "string", "maxLength": _WORD},
+                },
+                "required": ["path"],
+                "additionalProperties": False,
+            },
+            "description": "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
+        },
+        "model": model_argument(_AS_SCORED),
+        **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
+        "encoder_from": {
+            **text("Where encoders are known from that aren't given."),
+            "enum": list(SOURCES),
+            "default": BY_ITSELF,
+        },
+        "against": {**text("The encoder that BD-rates are against; else the first."), "maxLength": _WORD},
+        "remember": {**flag("Take figures of unchanged files from an earlier run."), "default": True},
+    },
+    optional=["model", *map(_FRONT.name, (*_OPTIONS, *GEOMETRY)), "encoder_from", "against", "remember"],
+)
+OUTPUT: Final = outline(
+    {"ranking": "array", "pairs": "array", "differences": "array", "bd_rates": "array", "notes": "array"},
+    {"model": ["string", "null"], "reference": "string", "job_id": "string", "report": "string"},
+)
+
+
+def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
+    """compare_encodes; other tools may share the list of models."""
+    known = models or ModelList()
+
+    async def plan(given: Arguments) -> JobSpec:
+        fields = _FRONT.fields(given)
+        asked = asked_models(
+            [given["model"]],
+            "model" if "model" in given.given else None,
+            fields.get("viewing"),
+            fields.get("metrics", ()),
+        )
+        finder = await known.finder(external=False)
+        fields["models"] = [
+            model if model == AUTO else services.paths.check_model(model, finder) for model in asked
+        ]
+        reference = str(services.paths.check(given["reference"]))
+        pairs = [_pair(services, reference, entry) for entry in given["encodes"]]
+        scoring = Request("", "", **fields, guess=True)
+        refuse_missing_device(scoring)
+        payload = compare_payload(
+            pairs,
+            scoring,
+            encoder_from=given["encoder_from"],
+            against=given.get("against"),
+            remember=given["remember"],
+        )
+        title = f"{len(pairs)} encodes of {os.path.basename(reference)}"
+        short = is_short(0, reference, *(pair.distorted for pair in pairs))
+        limit = services.settings.submitted_limit
+        return JobSpec("compare", payload, TOOL, title, limit, short=short)
+
+    return [
+        long_tool(
+            services,
+            name=TOOL,
+            title="Compare encodes",
+            description=_TEXT,
+            input_schema=INPUT,
+            output_schema=OUTPUT,
+            plan=plan,
+            settle=partial(settle_geometry, services.paths),
+        )
+    ]
+
+
+def _pair(services: Services, reference: str, entry: str | Mapping[str, str]) -> ComparePair:
+    """An encode with its path checked."""
+    about = {"path": entry} if isinstance(entry, str) else entry
+    path = str(services.paths.check(about["path"]))
+    return ComparePair(reference, path, about.get("name", ""), about.get("encoder") or None)

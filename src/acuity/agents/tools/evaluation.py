@@ -1,0 +1,153 @@
+"""The tools eval_model_on_split and compare_models: how well ONNX models predict the ratings of a table."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity.errors import AcuityError
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
+from longwire.product.catalog import Arguments, Tool
+from acuity.agents.schemas import array, outline, record
+from acuity.agents.tools.long_tool import long_tool
+from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.scoring_schema import path_argument
+from acuity.scoring.request import MAX_TEXT
+from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
+from acuity.tiny.evaluate.split import SPLITS, no_split
+
+if TYPE_CHECKING:
+    from longwire.product.catalog import Services
+
+EVALUATE: Final = "eval_model_on_split"
+COMPARE: Final = "compare_models"
+_MOST: Final = 20  # models in a call: what an answer has room for
+_NAME: Final = 256  # characters of an input's name
+
+_EVALUATE: Final = """\
+Evaluate an ONNX model of features against the `mos` column of a parquet table: PLCC, SROCC, KROCC, RMSE \
+and 95 % intervals (`ci95`) on the clips of a split. Rows of one `key` are averaged to a clip; `per_row` has \
+the figures without."""
+_COMPARE: Final = """\
+Rank ONNX models by PLCC on the same split, as eval_model_on_split does; models that fail are in `errors`. \
+better_than_next false: the clips can't tell the two apart."""
+
+_SPLIT: Final = "test is about 10 % of the keys, val 10 %, train the rest."
+_TABLE: Final[dict[str, dict[str, Any]]] = {
+    "features": path_argument("Parquet file: mos, features such as adm2, and key."),
+    "split": {"type": "string", "enum": list(SPLITS), "default": "test", "description": _SPLIT},
+    "input_name": {
+        "type": "string",
+        "maxLength": _NAME,
+        "default": INPUT,
+        "description": "The graph's input.",
+    },
+    "pooling": {
+        "type": "string",
+        "enum": list(POOLINGS),
+        "default": "auto",
+        "description": "auto: by clip if keys repeat.",
+    },
+}
+_MODELS: Final = {
+    **array(
+        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+        _MOST,
+        ".onnx files, or names of list_models.",
+    ),
+    "minItems": 1,
+}
+_OPTIONAL: Final = ("split", "input_name", "pooling")
+
+
+def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
+    """eval_model_on_split and compare_models; other tools may share the list of models."""
+    known = models or ModelList()
+    # A submitted one has no more time than a call: a table of any honest size takes seconds.
+    limit = services.settings.time_limit
+
+    async def plan_one(given: Arguments) -> JobSpec:
+        require_extra(EVALUATE)
+        model = await _model(services, known, given["model"])
+        payload = evaluate_payload(model, _table(services, given))
+        return JobSpec("evaluate", payload, EVALUATE, f"evaluation of {os.path.basename(model)}", limit)
+
+    async def plan_several(given: Arguments) -> JobSpec:
+        require_extra(COMPARE)
+        table = _table(services, given)
+        found = [await _model_or_error(services, known, name) for name in given["models"]]
+        payload = compare_payload(found, given["models"], table)
+        return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
+
+    return [
+        long_tool(
+            services,
+            name=EVALUATE,
+            title="Evaluate a model",
+            description=_EVALUATE,
+            input_schema=record(
+                {"model": path_argument("An .onnx file, or a name of list_models."), **_TABLE},
+                optional=_OPTIONAL,
+            ),
+            output_schema=_EVALUATION,
+            plan=plan_one,
+            refusals={"split": no_split},
+        ),
+        long_tool(
+            services,
+            name=COMPARE,
+            title="Compare models",
+            description=_COMPARE,
+            input_schema=record(
+                {"models": _MODELS, **_TABLE},
+                optional=_OPTIONAL,
+            ),
+            output_schema=outline({"ranked": "array", "errors": "array"}, {"notes": "array"}),
+            plan=plan_several,
+            refusals={"split": no_split, "models": _no_models},
+        ),
+    ]
+
+
+def _no_models(given: object) -> str:
+    if isinstance(given, list) and given:
+        return f"{len(given)} models are too many for one answer: compare at most {_MOST} in a call"
+    return NO_MODELS
+
+
+def _table(services: Services, given: Arguments) -> dict[str, Any]:
+    features = str(services.paths.check(given["features"]))
+    return {"features": features, **{name: given[name] for name in _OPTIONAL}}
+
+
+async def _model(services: Services, models: ModelList, given: str) -> str:
+    """The resolved path of a model's file; raises ModelError or PathError."""
+    if os.sep in given:
+        services.paths.check(given)  # first of all: what kind of file it is says nothing about one outside
+    elif (file := await models.find_tiny(given)) is not None:
+        return str(services.paths.check_tiny(str(file.path)))
+    return str(services.paths.check_tiny(given))
+
+
+async def _model_or_error(services: Services, models: ModelList, given: str) -> str | AcuityError:
+    try:
+        return await _model(services, models, given)
+    except AcuityError as error:
+        return error
+
+
+_NUMBER: Final = ["number", "null"]
+_EVALUATION: Final = outline(
+    {
+        "model": "string",
+        "features": "string",
+        "split": "string",
+        "n": "integer",
+        "plcc": _NUMBER,
+        "srocc": _NUMBER,
+        "rmse": "number",
+        "columns": "array",
+    },
+    {"krocc": _NUMBER, "ci95": "object", "per_row": ["object", "null"], "notes": "array"},
+)

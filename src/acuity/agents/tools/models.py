@@ -1,0 +1,131 @@
+"""The tools list_models and describe_model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import mcp_types as types
+
+from acuity.errors import ModelError
+from longwire.product.catalog import Answer, Call, Tool
+from longwire.product.results import ordered_answer
+from acuity.agents.schemas import outline, record, text
+from acuity.agents.tools.model_list import ONNX, ModelList, describe_file, document, facts, path_argument, stem, tiny_document
+from acuity.models.choose import VIEWINGS
+from acuity.models.files import FORMATS
+from acuity.tiny.describe import describe_tiny
+from acuity.tiny.sidecar import sidecar_path
+
+if TYPE_CHECKING:
+    from acuity.access.paths import AllowedPaths
+
+_LIST: Final = """\
+The models of this server: name, path, format, size, whether this version can score with them (`usable`) \
+and what they are meant for (intended_use). Pass one as model="version=NAME", one of format onnx as \
+tiny_model="NAME". As a rule: vmaf_v0.6.1 for up to 1080p, vmaf_4k_v0.6.1 for 2160p, neg models to compare \
+encoders that may sharpen; viewing=tv, phone or 4k-tv chooses among the vmaf_v1 models, the generation of \
+2026, each for a display and a distance."""
+
+_DESCRIBE: Final = """\
+What a model is: its features and their options, its type, the range of its scores, what it is meant for, \
+and whether this version can score with it; if not, `problem` says why. Call it to choose a model, or to \
+check a file of your own. Pass `model_argument` as `model`, tiny_model_argument as `tiny_model`."""
+
+_NAME: Final = (
+    "A name from list_models (vmaf_v0.6.1), a file name (vmaf_v0.6.1.json), or a model file's path in an "
+    "allowed folder."
+)
+
+
+class HasPaths(Protocol):
+    """The services that these tools need."""
+
+    @property
+    def paths(self) -> AllowedPaths: ...
+
+
+def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
+    """list_models and describe_model; other tools and resources may share the list."""
+    models = models or ModelList()
+
+    async def list_models(_: Call) -> types.CallToolResult:
+        return await models.listing()
+
+    async def describe_model(call: Call) -> Answer:
+        found = await _describe(models, services.paths, call.arguments["name"])
+        return ordered_answer(found) if "tiny" in found else found
+
+    return [
+        Tool(
+            name="list_models",
+            title="List models",
+            description=_LIST,
+            input_schema=record({}),
+            output_schema=_LIST_OUTPUT,
+            run=list_models,
+        ),
+        Tool(
+            name="describe_model",
+            title="Describe a model",
+            description=_DESCRIBE,
+            input_schema=record({"name": {**text(_NAME), "minLength": 1, "maxLength": 4096}}),
+            output_schema=_DESCRIBE_OUTPUT,
+            run=describe_model,
+        ),
+    ]
+
+
+async def _describe(models: ModelList, paths: AllowedPaths, name: str) -> dict[str, Any]:
+    file = await models.find(name)
+    if file is not None:
+        return await asyncio.to_thread(describe_file, file)
+    if os.sep in name:
+        return await asyncio.to_thread(_describe_path, paths, name)
+    watched = f" '{name}' is a way of watching: score with viewing={name}." if name in VIEWINGS else ""
+    raise ModelError(f"model '{name}' not found; run list_models to see available models.{watched}")
+
+
+def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
+    """Describe a file outside the model folders, by the descriptor that was checked."""
+    with paths.open(given, remedy=paths.model_remedy) as opened:
+        path = str(opened.path)
+        if opened.path.suffix not in FORMATS:
+            raise ModelError(f"'{given}' is no model file: its name must end in {', '.join(FORMATS)}")
+        size = os.fstat(opened.fd).st_size
+        way = f"/proc/self/fd/{opened.fd}"
+        if opened.path.suffix == f".{ONNX}":
+            return _describe_tiny(paths, opened.path, size, way)
+        found = facts(way, opened.path.suffix[1:], size)
+    if found["problem"] is not None:
+        found["problem"] = found["problem"].replace(way, path)
+    return document(stem(opened.path.name), path, size, path_argument(path), found)
+
+
+def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict[str, Any]:
+    """Describe a tiny model by checked descriptors of its file and of the sidecar beside it."""
+    beside = sidecar_path(path)
+    with contextlib.ExitStack() as stack:
+        there: Path | None = None
+        if os.path.lexists(beside):
+            there = Path(f"/proc/self/fd/{stack.enter_context(paths.open(str(beside))).fd}")
+        found = describe_tiny(path, model=Path(way), sidecar=there)
+    return tiny_document(path, size, str(path), found)
+
+
+_LIST_OUTPUT: Final = outline({"models": "array"})
+
+_DESCRIBE_OUTPUT: Final = outline(
+    {
+        "name": "string",
+        "path": ["string", "null"],
+        "usable": "boolean",
+        "problem": ["string", "null"],
+        "model_argument": ["string", "null"],
+        "intended_use": ["string", "null"],
+        "feature_names": ["array", "null"],
+    }
+)

@@ -1,0 +1,172 @@
+"""Input and output schemas of the scoring tools, made from the settings of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from acuity.errors import GEOMETRY, ModelError
+from acuity.agents.schemas import outline
+from acuity.agents.score_answers import FRAMES_SCHEMA
+from acuity.agents.score_images import IMAGES_SCHEMA
+from acuity.measure.measurement import MAX_THREADS
+from acuity.models.choose import AUTO
+from acuity.scoring.fronts import RAW
+from acuity.scoring.presets import PRESETS
+from acuity.scoring.request import MAX_TEXT, SETTINGS, TINY
+
+DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
+PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
+# Raw samples carry no tags of colour or fields.
+_TAGGED: Final = ("colour", "deinterlace", "filter")
+
+
+def path_argument(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}  # access/path_text.py bounds it
+
+
+def model_argument(description: str) -> dict[str, Any]:
+    return {**path_argument(description), "default": DEFAULT_MODEL}
+
+
+def asked_models(
+    models: list[str],
+    named_by: str | None,
+    viewing: str | None,
+    metrics: Sequence[str],
+    presets: Collection[str] = (),
+) -> list[str]:
+    """The models asked for besides those of presets; presets, viewing and metrics replace the default.
+
+    `named_by` is the argument with which the client named the model; None: it is the default.
+    """
+    if viewing is not None:
+        if named_by is not None and models != [AUTO]:
+            raise ModelError(
+                f"viewing='{viewing}' chooses the model, and '{named_by}' names one: leave one of them out"
+            )
+        return [AUTO]
+    replaced = presets or (metrics and "vmaf" not in metrics)
+    return [] if replaced and named_by is None else models
+
+
+def _switch(description: str) -> dict[str, Any]:
+    return {"type": "boolean", "default": False, "description": description}
+
+
+# Of the entries that only calls with a tiny model have, which every client reads in the list of tools.
+_WORD: Final = 64  # characters of the name of an encoder or a preset
+_SHORT: Final[dict[str, Any]] = {"maximum": None, "default": None}
+
+_OPTIONS: Final[dict[str, Any]] = {
+    "model": model_argument(f"{RAW.help('models')}."),
+    **RAW.arguments(
+        *(name for name in RAW.settings if name not in ("models", *GEOMETRY)),
+        threads={"maximum": MAX_THREADS},
+        frames={"minimum": 1, "default": None},
+        tiny_model={"maxLength": MAX_TEXT},
+        tiny_codec={"maxLength": _WORD},
+        tiny_preset={"maxLength": _WORD},
+        tiny_threads=_SHORT,
+        tiny_fp16={
+            **_SHORT,
+            "description": "Its inputs are half precision; refused if the model takes float32.",
+        },
+        tiny_model_verify=_SHORT,
+        no_reference=_SHORT,
+    ),
+    "precision": {
+        "type": "string",
+        "enum": list(PRECISIONS),
+        "default": "legacy",
+        "description": "legacy: six decimals; max, full: the exact double; 1 to 17: significant digits.",
+    },
+    **{
+        family: {
+            "type": "string",
+            "enum": list(versions),
+            "description": f"Test conditions of {maker}.",
+        }
+        for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
+    },
+    "disable_clip": _switch("Don't clip scores to 0..100."),
+    "enable_transform": _switch("Apply the model's score transform, made for phones."),
+    "include_frames": FRAMES_SCHEMA,
+    "images": IMAGES_SCHEMA,
+}
+
+
+# What the options mean is said once, since every client reads the whole list of tools: for tiny models in the
+# first of the two, for all others where nothing else must be given; the tool's own text says where.
+_TINY: Final = frozenset(name for name in RAW.settings if SETTINGS[name].group == TINY)
+_RAW_OPTIONS: Final = {
+    name: about if name in _TINY else {**about, "description": "As there."}
+    for name, about in _OPTIONS.items()
+    if name not in _TAGGED
+}
+_ENCODED_OPTIONS: Final = {
+    name: {**about, "description": "As in vmaf_score."} if name in _TINY else about
+    for name, about in _OPTIONS.items()
+}
+
+
+def _input(files: dict[str, Any], options: dict[str, Any], *optional: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**files, **options},
+        "required": [name for name in files if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+RAW_INPUT: Final = _input(
+    {
+        "ref": path_argument(
+            "The original: a raw YUV file in an allowed folder; needed without no_reference."
+        ),
+        "dis": path_argument("The version to judge, of the same size, layout and depth."),
+        **RAW.arguments(*GEOMETRY),
+    },
+    _RAW_OPTIONS,
+    "ref",
+)
+ENCODED_INPUT: Final = _input(
+    {
+        "reference_encoded": path_argument(
+            "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
+        ),
+        "distorted_encoded": path_argument(
+            "The version to judge; its size, depth, range and rate may differ."
+        ),
+    },
+    _ENCODED_OPTIONS,
+    "reference_encoded",
+)
+
+_ANSWER: Final[dict[str, str | list[str]]] = {
+    "score": ["number", "null"],
+    "models": "array",
+    "worst": "array",
+    "notes": "array",
+    "pooled_metrics": "object",
+    "frames": "array",
+    "backend_requested": "string",
+    "backend_used": "string",
+    "version": "string",
+}
+_SOMETIMES: Final[dict[str, str | list[str]]] = {
+    "model": ["string", "null"],
+    "metrics": "array",
+    "no_reference": "boolean",
+    "tiny_model": "object",
+    "mismatched_model_warning": "string",
+    "frames_omitted": "object",
+    "job_id": "string",
+    "report": "string",
+    "acuity": "object",
+}
+
+RAW_OUTPUT: Final = outline(_ANSWER, _SOMETIMES)
+ENCODED_OUTPUT: Final = outline(
+    {**_ANSWER, "distorted_encoded": "string"}, {**_SOMETIMES, "reference_encoded": "string"}
+)

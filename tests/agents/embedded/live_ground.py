@@ -1,0 +1,171 @@
+"""A measurement that is fed by hand, with a server beside it and the official client in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from jsonschema import Draft202012Validator
+from mcp import Client
+from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
+
+from acuity._native import Bridge
+from acuity.access.paths import AllowedPaths
+from longwire.product.app import build_server
+from acuity.agents.embedded.assembly import embedded_catalog
+from acuity.agents.embedded.config import EmbeddedConfig
+from acuity.agents.embedded.live.scores import Scores
+from acuity.agents.embedded.live.state import MAX_AGE, LiveState
+from acuity.agents.embedded.presence import EndSignals
+from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
+from acuity.agents.embedded.steering.clients import Leases
+from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.agents.embedded.tools.computing import Compute
+from acuity.measure import Measurement
+from moving_pictures import pair
+from tool_results import sentence_of
+
+ERAS = ["legacy", "2026-07-28"]
+MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
+SECONDS = 60.0  # for what should take an instant
+
+
+class CountedBus(InMemorySubscriptionBus):
+    """A bus that knows how many listen to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners = 0
+
+    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
+        unsubscribe = super().subscribe(listener)
+        self.listeners += 1
+
+        def once() -> None:
+            nonlocal unsubscribe
+            unsubscribe()
+            self.listeners -= 1
+
+        return once
+
+
+class Ground:
+    """Whatever a test needs to look at."""
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        folder: Path,
+        *,
+        depth: int = 8,
+        timeout: float = SECONDS,
+        max_age: float = MAX_AGE,
+    ) -> None:
+        self.measurement = measurement
+        self.native = Bridge(depth)
+        handoff = Handoff()
+        paths = AllowedPaths([folder])
+        self.steer = CommandSender(measurement, self.native, handoff, ModelLoader(paths), timeout=timeout)
+        self.side = BoundaryListener(
+            measurement, self.native, handoff, max_per_frame=4, on_end=self.steer.ended
+        )
+        self.live = LiveState(measurement, self.native, self.side, max_age=max_age)
+        self.scores = Scores(self.live)
+        self.compute = Compute(paths)
+        self.bus = CountedBus()
+        leases = Leases(measurement.gate, lambda _: True)
+        shared = self.live, self.scores, self.steer, leases, self.bus, self.compute
+        self.catalog = embedded_catalog(*shared, EndSignals(), EmbeddedConfig())
+        self.server = build_server(self.catalog, name="test", version="1")
+        self._schemas = {tool.name: tool.output_schema for tool in self.catalog.tools}
+        self._thread = ThreadPoolExecutor(1)  # the one that measures
+
+    async def measuring(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def feed(self, count: int = 1) -> None:
+        """Feed some frames, and wait until they are done."""
+
+        def work() -> None:
+            for _ in range(count):
+                self.measurement.add(*pair(self.measurement.frames))
+            while self.measurement.snapshot().frames_done < self.measurement.frames:
+                os.sched_yield()
+
+        await self.measuring(work)
+
+    async def flush(self) -> None:
+        await self.measuring(self.measurement.flush)
+
+    async def steered(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that is answered at the next boundary, and feed the frame that ends there."""
+        before = self.native.outstanding
+        answered = asyncio.ensure_future(self.ask(client, tool, **arguments))
+        with anyio.fail_after(SECONDS):
+            while self.native.outstanding == before and not answered.done():
+                await anyio.lowlevel.checkpoint()
+        await self.feed()
+        return await answered
+
+    async def ask(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The answer of a tool, which has to be as its schema says."""
+        with anyio.fail_after(SECONDS):
+            result = await client.call_tool(tool, arguments)
+        document: dict[str, Any] = result.structured_content
+        assert not result.is_error, document
+        Draft202012Validator(self._schemas[tool]).validate(document)
+        return document
+
+    async def refused(self, client: Client, tool: str, **arguments: Any) -> str:
+        """The sentence that a tool fails with."""
+        with anyio.fail_after(SECONDS):
+            result = await client.call_tool(tool, arguments)
+        return sentence_of(result)
+
+    @asynccontextmanager
+    async def client(self, era: str, **options: Any) -> AsyncIterator[Client]:
+        async with Client(self.server, mode=era, **options) as client:
+            yield client
+
+    async def close(self) -> None:
+        await self.measuring(self.measurement.close)
+        self._thread.shutdown()
+        self.side.detach()
+        self.steer.detach()
+        self.native.close()
+        await self.compute.close()
+
+
+def play(
+    scene: Callable[[Ground], Awaitable[None]],
+    folder: Path,
+    *models: str,
+    features: tuple[str, ...] = (),
+    depth: int = 8,
+    timeout: float = SECONDS,
+    max_age: float = MAX_AGE,
+    **options: Any,
+) -> None:
+    """Run a scene with a measurement of these models."""
+
+    async def main() -> None:
+        measurement = Measurement(**{"threads": 1, **options})
+        for model in models:
+            measurement.add_model(model)
+        for feature in features:
+            measurement.add_feature(feature)
+        ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
+        ground.steer.attach(asyncio.get_running_loop())
+        try:
+            with anyio.fail_after(2 * SECONDS):
+                await scene(ground)
+        finally:
+            await ground.close()
+
+    anyio.run(main)

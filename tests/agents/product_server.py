@@ -1,0 +1,189 @@
+"""vmaf-mcp as a process, and the official client for each of its endpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from longwire.endpoints import Http, Open
+from longwire.settings import Settings
+from acuity.agents.standalone.main import product
+from longwire.server.serve import Stop, serve
+from longwire.guard.access import Access
+from moving_pictures import HEIGHT, WIDTH, luma
+from prepared_programs import Program, starter
+from transport_bench import LOCAL, transport_to
+
+COMMAND = [sys.executable, "-m", "acuity.cli.serve"]
+NETWORK = ["uds", "sse", "http"]
+TRANSPORTS = ["stdio", *NETWORK]
+SECONDS = 60.0
+LONG = 200_000  # frames: more than any test waits for
+_WRITTEN = 1000
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """A server that reads and writes in this folder only."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("VMAF", "ACUITY"))}
+    return {
+        **inherited,
+        "ACUITY_DATA": str(folder / "data"),
+        "VMAF_MCP_ALLOW": str(folder),
+        "VMAF_MCP_MAX_CONCURRENT": "2",
+    }
+
+
+def clip(folder: Path, name: str, frames: int, *, worse: bool = False) -> str:
+    """A raw 4:0:0 video; its pictures repeat after a while, and what follows in a long one is black."""
+    path = folder / name
+    pictures = [luma(index, worse=worse).astype("uint8").tobytes() for index in range(min(frames, 12))]
+    with path.open("wb") as file:
+        for index in range(min(frames, _WRITTEN)):
+            file.write(pictures[index % len(pictures)])
+        file.truncate(frames * WIDTH * HEIGHT)  # takes no room on the disk
+    return str(path)
+
+
+def raw_pair(folder: Path, frames: int) -> dict[str, Any]:
+    """Arguments of vmaf_score for a pair that is made here."""
+    return {
+        "ref": clip(folder, f"ref{frames}.yuv", frames),
+        "dis": clip(folder, f"dis{frames}.yuv", frames, worse=True),
+        "width": WIDTH,
+        "height": HEIGHT,
+        "pixfmt": "400",
+        "bitdepth": 8,
+        "threads": 1,
+    }
+
+
+class ProductServer:
+    """A running server: where it listens, and the processes that belong to it."""
+
+    def __init__(self, folder: Path, *arguments: str, by: Callable[..., Program] = Program) -> None:
+        self.folder = folder
+        self.lines: list[dict[str, Any]] = []
+        self._heard = threading.Condition()
+        self.process = by(
+            [*COMMAND, *arguments],
+            env=environment(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._heard:
+                self.lines.append(json.loads(line))
+                self._heard.notify_all()
+        with self._heard:
+            self.lines.append({"event": "ended"})
+            self._heard.notify_all()
+
+    def line(self, matches: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first line of the log that does, once it is there."""
+        with self._heard:
+            found = self._heard.wait_for(
+                lambda: next((line for line in self.lines if matches(line)), None), SECONDS
+            )
+        assert found is not None, self.lines
+        return found
+
+    def where(self, transport: str) -> Open:
+        line = self.line(lambda line: line.get("transport") == transport)
+        return Open(transport, line["address"], lambda: None)
+
+    def client(self, transport: str, era: str) -> Client:
+        return Client(transport_to(self.where(transport)), mode=era)
+
+    def workers(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def terminate(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(SECONDS)
+
+
+@contextmanager
+def product_server(
+    folder: Path, *arguments: str, by: Callable[..., Program] = Program
+) -> Iterator[ProductServer]:
+    """Start it with these arguments, and see that it leaves nothing behind."""
+    server = ProductServer(folder, *arguments, by=by)
+    try:
+        yield server
+    finally:
+        workers = server.workers() if server.process.poll() is None else []
+        if server.process.poll() is None:
+            server.terminate()
+        _, left = psutil.wait_procs(workers, SECONDS)
+        assert not left
+        assert server.process.stdout is not None
+        assert server.process.stdout.read() == ""  # it belongs to the protocol
+
+
+@contextmanager
+def everywhere(folder: Path, by: Callable[..., Program] = Program) -> Iterator[ProductServer]:
+    """A server on every endpoint that several clients can share."""
+    with product_server(
+        folder, "--uds", str(folder / "socket"), "--http", "0", "--sse", "0", "--metrics", "0", by=by
+    ) as server:
+        for transport in (*NETWORK, "metrics"):
+            server.where(transport)
+        yield server
+
+
+def stdio(folder: Path, era: str, *arguments: str) -> Client:
+    """A client with a server of its own."""
+    command, *rest = [*starter(), *COMMAND[1:], *arguments]
+    return Client(
+        stdio_client(StdioServerParameters(command=command, args=rest, env=environment(folder))), mode=era
+    )
+
+
+@asynccontextmanager
+async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
+    """The same server in this process, at the address that is given."""
+    settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+    async with product(settings) as made, anyio.create_task_group() as tasks:
+        stop, ready, where = Stop(), anyio.Event(), []
+
+        def on_ready(opened: Any) -> None:
+            where.extend(opened)
+            ready.set()
+
+        async def go() -> None:
+            await serve(
+                made.server,
+                [Http(LOCAL)],
+                settings,
+                access=access,
+                limits=made.limits,
+                on_stop=made.services.jobs.stop,
+                on_ready=on_ready,
+                stop=stop,
+            )
+
+        tasks.start_soon(go)
+        await ready.wait()
+        opened: Open = where[0]
+        yield opened.where
+        stop.request()

@@ -1,0 +1,93 @@
+"""A server with the scoring tools over a folder of clips, and jobs that run in a thread of the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
+from mcp import Client
+from mcp.server.lowlevel import Server
+
+from acuity.access.paths import AllowedPaths
+from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
+from acuity.jobs.tasks import TASKS, load_task
+from longwire.product.app import build_server
+from longwire.product.catalog import Catalog, Services
+from longwire.settings import Settings
+from acuity.agents.tools.scoring import tools
+from tool_results import conforming
+
+ERAS = ["legacy", "2026-07-28"]
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+Scenario = Callable[[Ask], Awaitable[None]]
+
+
+class ThreadJobs:
+    """jobs.run() as the service does it, less the processes."""
+
+    def __init__(self) -> None:
+        self.specs: list[JobSpec] = []
+
+    async def run(
+        self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
+    ) -> JobOutcome:
+        self.specs.append(spec)
+        here = anyio.lowlevel.current_token()
+
+        def report(told: Progress) -> None:
+            if progress is not None:
+                anyio.from_thread.run(progress, told, token=here)  # tasks may have threads of their own
+
+        task = partial(load_task(spec.task, TASKS), json.loads(json.dumps(spec.payload)), report)
+        return JobOutcome(f"job-{len(self.specs)}", await anyio.to_thread.run_sync(task))
+
+
+def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
+    settings = settings_for(folder, binary)
+    paths = AllowedPaths.configured(
+        settings.data, settings.allow, settings.allow_write, listed_by="list_videos"
+    )
+    return Services(settings, paths, jobs)
+
+
+def settings_for(folder: Path, binary: Path | None = None) -> Settings:
+    """Clients may read and write in the folder."""
+    data, allow, name = folder / "data", (str(folder),), None if binary is None else str(binary)
+    return Settings(data=data, allow=allow, allow_write=allow, binary=name)
+
+
+def serve(services: Services) -> Server[Any]:
+    return build_server(Catalog(tools=tools(services)), name="acuity", version="1")
+
+
+async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """The answer of a tool, which has to be what its schema says; errors are answers too."""
+    result = await client.call_tool(name, arguments)
+    tool = next(tool for tool in (await client.list_tools()).tools if tool.name == name)
+    return conforming(result, tool)
+
+
+def play(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    binary: Path | None = None,
+    jobs: Any = None,
+    era: str = "2026-07-28",
+) -> None:
+    """Let a scenario ask a server that may read the folder."""
+
+    async def main() -> None:
+        services = services_for(folder, jobs or ThreadJobs(), binary)
+        async with Client(serve(services), mode=era) as client:
+            await scenario(partial(ask_with, client))
+
+    anyio.run(main)

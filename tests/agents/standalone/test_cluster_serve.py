@@ -1,0 +1,146 @@
+"""`acuity serve` with the files of examples/cluster: two nodes behind nginx, and the official client."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
+
+from mcp import Client
+
+from longwire.guard.oauth.resource_server import METADATA
+from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
+from oauth_ground import ISSUER, key_set, private_key, public_jwk
+from product_server import ProductServer, product_server
+from raw_http import ACCEPT, HELLO, http_client
+from redis_server import needs_redis, redis_server
+
+pytestmark = [needs_nginx, needs_redis]
+RESOURCE = "http://127.0.0.1:8080/mcp"
+SOON = 60.0  # seconds, after which the test gives up
+
+
+def node(label: str, folder: Path, redis: str) -> tuple[ProductServer, int]:
+    """A server with the example's file, but for the ports and Redis; and its port."""
+    http, peers = free_port(), free_port()
+    text = (EXAMPLES / f"node-{label}.toml").read_text()
+    number = label.removeprefix("n")
+    for example, used in ((f"808{number}", http), (f"708{number}", peers)):
+        assert f"127.0.0.1:{example}" in text
+        text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{used}")
+    path = folder / f"node-{label}.toml"
+    path.write_text(text.replace("redis://127.0.0.1:6379/0", redis))
+    return ProductServer(folder, "--config", str(path)), http
+
+
+@contextmanager
+def two_nodes() -> Iterator[tuple[dict[str, ProductServer], str]]:
+    """The nodes by their labels, and the URL of nginx."""
+    with redis_server() as redis, tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)  # nginx's workers may be another user
+        (folder / "cluster.secret").write_text(SECRET)
+        (folder / "cluster.secret").chmod(0o600)
+        found = {label: node(label, folder, redis.url) for label in ("n1", "n2")}
+        for server, _ in found.values():
+            stack.callback(server.process.wait)
+            stack.callback(server.process.kill)
+        for server, _ in found.values():
+            server.where("peers")
+        nginx, url = start_nginx(folder, *(port for _, port in found.values()))
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        yield {label: server for label, (server, _) in found.items()}, url
+
+
+def models(result: Any) -> Any:
+    return result.structured_content["models"]
+
+
+def test_clients_of_both_eras_outlive_a_node() -> None:
+    async def scenario(nodes: dict[str, ProductServer], url: str) -> None:
+        async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
+            before = models(await older.call_tool("list_models", {}))
+            assert before
+            assert models(await newer.call_tool("list_models", {})) == before
+            nodes["n1"].process.kill()
+            nodes["n1"].process.wait()
+            for client in (older, newer, older, newer):
+                assert models(await client.call_tool("list_models", {})) == before
+
+    async def main(nodes: dict[str, ProductServer], url: str) -> None:
+        with anyio.fail_after(SOON):
+            await scenario(nodes, url)
+
+    with two_nodes() as (nodes, url):
+        anyio.run(main, nodes, url)
+        assert nodes["n2"].terminate() == 0
+
+
+def test_clients_find_the_authorization_server_behind_nginx() -> None:
+    async def scenario(url: str) -> None:
+        with anyio.fail_after(SOON):
+            async with http_client() as http:
+                refused = await http.post(url, json=HELLO, headers=ACCEPT)
+                assert refused.status_code == 401
+                for path in (METADATA, f"{METADATA}/mcp"):
+                    found = await http.get(url.replace("/mcp", path))
+                    assert found.status_code == 200, path
+                    assert found.json()["authorization_servers"] == [ISSUER]
+                for path in ("/", "/metrics", "/mcpx", "/.well-known/other", f"{METADATA}x"):
+                    assert (await http.get(url.replace("/mcp", path))).status_code == 404, path
+
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)
+        keys = folder / "keys.json"
+        keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
+        oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", RESOURCE)
+        server = stack.enter_context(product_server(folder, "--http", "0", *oauth))
+        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+        nginx, url = start_nginx(folder, port, port)
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        anyio.run(scenario, url)
+
+
+def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
+    alice = "alice-correct-horse"
+
+    async def scenario(url: str) -> None:
+        async def status(token: str, client: str) -> int:
+            # As from a further proxy on this machine, whose client that is.
+            headers = {
+                **ACCEPT,
+                "authorization": f"Bearer {token}",
+                "x-forwarded-for": f"192.0.2.99, {client}",
+            }
+            return (await http.post(url, json=HELLO, headers=headers)).status_code
+
+        with anyio.fail_after(SOON):
+            async with http_client() as http:
+                guesses = [await status(f"guess-number-{number}", "198.51.100.66") for number in range(22)]
+                assert guesses == [401] * 20 + [429] * 2
+                assert await status(alice, "203.0.113.7") == 200
+                assert await status(alice, "198.51.100.66") == 429
+
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)
+        tokens = folder / "tokens"
+        tokens.write_text(f"alice {alice}\n")
+        tokens.chmod(0o600)
+        trust = ("--trusted-proxy", "127.0.0.1", "--token-file", str(tokens))
+        server = stack.enter_context(product_server(folder, "--http", "0", *trust))
+        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+        nginx, url = start_nginx(folder, port, port)
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        anyio.run(scenario, url)

@@ -1,0 +1,255 @@
+"""How a server ends: by a signal, with work in flight, at once, or not at all because it can't begin."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import MCPError
+from prometheus_client import CollectorRegistry
+
+from longwire.errors import SettingsError
+from longwire.endpoints import Http, Page, Uds
+from longwire.operations.metrics import metrics_pages
+from longwire.settings import Settings
+from longwire.guard.access import Access
+from longwire.guard.tokens import Tokens
+from longwire.wire.listeners import bind, bound
+from raw_http import HELLO, call, http_client
+from server_program import program, say, until
+from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, run, serving
+
+TRANSPORTS = pytest.mark.parametrize("transport", list(ENDPOINTS))
+LONG = "x" * 400_000  # more than a socket takes at once
+BOTH_ERAS = pytest.mark.parametrize("era", ERAS)
+
+
+class Caller:
+    """A call that waits, and what became of it."""
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+        self.failed = False
+
+    async def wait(self, client: Any) -> None:
+        try:
+            self.answer = (await client.call_tool("wait", {"text": LONG})).structured_content
+        except MCPError:
+            self.failed = True
+
+
+@TRANSPORTS
+@BOTH_ERAS
+def test_work_that_ends_within_the_grace_time_is_answered(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        stopping = anyio.Event()
+
+        async def on_stop(grace: float) -> None:
+            assert grace == SECONDS
+            stopping.set()
+
+        caller = Caller()
+        settings = Settings(grace=SECONDS)
+        async with (
+            serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
+            server.client(era) as client,
+        ):
+            await client.list_tools()  # or the client asks for it when it has its answer
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(caller.wait, client)
+                await server.bench.started.reaches()
+                server.stop.request()
+                await stopping.wait()
+                if transport == "uds":  # others may have to open a connection for it
+                    with pytest.raises(MCPError, match="the server is stopping"):
+                        await client.call_tool("echo")
+                server.bench.release.set()
+            assert caller.answer == {"waited": LONG}
+            await server.over.wait()
+
+    run(main)
+
+
+@TRANSPORTS
+@BOTH_ERAS
+def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        caller = Caller()
+        async with (
+            serving(ENDPOINTS[transport](tmp_path), settings=Settings(grace=0.1)) as server,
+            anyio.create_task_group() as tasks,
+        ):
+
+            async def stay() -> None:
+                async with server.client(era) as client:
+                    await caller.wait(client)
+
+            tasks.start_soon(stay)
+            await server.bench.started.reaches()
+            server.stop.request()
+            await server.over.wait()
+            assert server.bench.cancelled.count == 1
+            tasks.cancel_scope.cancel()
+
+    run(main)
+
+
+@TRANSPORTS
+def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        stopping = anyio.Event()
+
+        async def on_stop(_: float) -> None:
+            stopping.set()
+            await anyio.sleep_forever()
+
+        caller = Caller()
+        settings = Settings(grace=10 * SECONDS)
+        async with (
+            serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
+            anyio.create_task_group() as tasks,
+        ):
+
+            async def stay() -> None:
+                async with server.client("legacy") as client:
+                    await caller.wait(client)
+
+            tasks.start_soon(stay)
+            await server.bench.started.reaches()
+            server.stop.request()
+            await stopping.wait()
+            server.stop.request()
+            await server.over.wait()
+            assert server.bench.cancelled.count == 1
+            tasks.cancel_scope.cancel()
+
+    run(main)
+
+
+@TRANSPORTS
+def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        stopping = anyio.Event()
+
+        async def on_stop(_: float) -> None:
+            stopping.set()
+            await anyio.sleep_forever()
+
+        async with serving(ENDPOINTS[transport](tmp_path), on_stop=on_stop) as server:
+            server.stop.request()
+            await stopping.wait()
+            address = server.where.removeprefix("http://").partition("/")[0]
+            refused = "Connection refused|All connection attempts failed"
+            with pytest.raises(OSError, match=refused):
+                if transport == "uds":
+                    await anyio.connect_unix(server.where)
+                else:
+                    await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
+
+    run(main)
+
+
+def test_idle_clients_do_not_delay_the_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        at = [Uds(tmp_path / "s"), Http(LOCAL, frozenset({"http", "sse"}))]
+        settings = Settings(grace=10 * SECONDS)
+        async with serving(*at, settings=settings) as server, anyio.create_task_group() as tasks:
+            connected = [anyio.Event() for _ in server.opened]
+
+            async def stay(index: int) -> None:
+                async with server.client("legacy", index=index) as client:
+                    await client.call_tool("echo")
+                    connected[index].set()
+                    await anyio.sleep_forever()
+
+            for index in range(len(connected)):
+                tasks.start_soon(stay, index)
+            for event in connected:
+                await event.wait()
+            server.stop.request()
+            await server.over.wait()
+            tasks.cancel_scope.cancel()
+
+    run(main)
+
+
+def test_an_endpoint_that_cannot_be_opened_closes_the_others(tmp_path: Path) -> None:
+    async def main() -> None:
+        with bind(LOCAL) as taken:
+            with pytest.RaisesGroup(SettingsError, flatten_subgroups=True) as raised:
+                async with serving(Uds(tmp_path / "s"), Http(bound(taken))):
+                    pass
+            assert raised.group_contains(SettingsError, match="is in use already")
+        assert list(tmp_path.iterdir()) == []
+
+    run(main)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_the_program_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with program("--uds", str(path), "--http") as process:
+        until(process.stderr, b'"listening"')
+        until(process.stderr, b'"listening"')
+        assert path.exists()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out) == (0, b"")
+        assert [json.loads(text)["event"] for text in err.splitlines()] == ["signal", "stopping"]
+        assert not path.exists()
+
+
+def test_a_signal_with_work_in_flight_ends_the_program_after_the_grace_time() -> None:
+    with program("--grace", "0.1") as process:
+        say(process, HELLO, call(1, "stubborn"))
+        until(process.stderr, b"stubborn: started")
+        process.send_signal(signal.SIGTERM)
+        until(process.stderr, b"stubborn: cancelled")
+        assert process.wait(SECONDS) == 0
+
+
+def test_a_second_server_says_so_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with program("--uds", str(path)) as first:
+        until(first.stderr, b'"listening"')
+        # The sentence passes through an endpoint that is open already.
+        with program("--http", "--uds", str(path), stdin=subprocess.DEVNULL) as second:
+            out, err = second.communicate(timeout=SECONDS)
+        assert (second.returncode, out) == (1, b"")
+        assert (
+            err.decode() == f"bench: '{path}' is in use by another server: stop it or choose another path\n"
+        )
+        assert path.exists()
+
+
+def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        stopping, go_on = anyio.Event(), anyio.Event()
+
+        async def on_stop(_: float) -> None:
+            stopping.set()
+            await go_on.wait()
+
+        pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
+        page = Page("metrics", LOCAL, pages, "/readyz")
+        access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
+        async with (
+            serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
+        ):
+            url = next(found.where for found in server.opened if found.transport == "metrics")
+            for status in (200, 503):
+                async with http_client() as http:  # a new connection
+                    assert (await http.get(url)).status_code == status
+                    assert (await http.get(url.replace("readyz", "healthz"))).status_code == 200
+                if status == 200:
+                    server.stop.request()
+                    await stopping.wait()
+            go_on.set()
+            await server.over.wait()
+
+    run(main)

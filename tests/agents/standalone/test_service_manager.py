@@ -1,0 +1,102 @@
+"""What systemd is told: over a real socket, by the program itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from longwire.server.service_manager import ServiceManager
+from product_server import product_server
+from transport_bench import SECONDS, run
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(SECONDS)
+        yield listener
+
+
+def told(systemd: socket.socket) -> list[str]:
+    return systemd.recv(4096).decode().splitlines()
+
+
+def test_its_variables_are_for_no_worker(systemd: socket.socket) -> None:
+    environ = {"NOTIFY_SOCKET": systemd.getsockname(), "WATCHDOG_USEC": "1", "WATCHDOG_PID": "1", "PATH": "/"}
+    assert ServiceManager(environ)
+    assert environ == {"PATH": "/"}
+
+
+def test_what_it_is_told(systemd: socket.socket) -> None:
+    manager = ServiceManager({"NOTIFY_SOCKET": systemd.getsockname()})
+    assert manager
+    manager.ready("serving\nhttp://x")
+    assert told(systemd) == ["READY=1", "STATUS=serving http://x"]
+    manager.stopping()
+    assert told(systemd)[0] == "STOPPING=1"
+
+
+def test_a_name_without_a_file() -> None:
+    name = f"acuity-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(f"\0{name}")
+        ServiceManager({"NOTIFY_SOCKET": f"@{name}"}).ready("x")
+        listener.settimeout(SECONDS)
+        assert told(listener)[0] == "READY=1"
+
+
+def test_signs_of_life(systemd: socket.socket) -> None:
+    environ = {"NOTIFY_SOCKET": systemd.getsockname(), "WATCHDOG_USEC": "200000", "WATCHDOG_PID": "7"}
+
+    async def main() -> None:
+        with ServiceManager(environ, pid=7).watched():
+            for _ in range(3):
+                assert await anyio.to_thread.run_sync(told, systemd) == ["WATCHDOG=1"]
+
+    run(main)
+    systemd.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        systemd.recv(1)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"WATCHDOG_USEC": "1000"},
+        {"NOTIFY_SOCKET": "/nowhere/notify", "WATCHDOG_USEC": "junk"},
+        {"NOTIFY_SOCKET": "relative", "WATCHDOG_USEC": "1000"},
+        {"NOTIFY_SOCKET": "/nowhere/notify", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"},
+    ],
+)
+def test_without_one_nothing_happens(environ: dict[str, str]) -> None:
+    async def main() -> None:
+        manager = ServiceManager(environ)
+        with manager.watched():
+            manager.ready("x")
+            manager.stopping()
+
+    run(main)
+
+
+def test_the_program_as_a_service(
+    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGHUP doesn't end it, although it has nothing to read again."""
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    monkeypatch.setenv("WATCHDOG_USEC", "600000000")
+    with product_server(tmp_path, "--http", "0") as server:
+        assert told(systemd) == ["WATCHDOG=1"]
+        ready, status = told(systemd)
+        assert ready == "READY=1"
+        assert status == f"STATUS=serving {server.where('http').where}"
+        server.process.send_signal(signal.SIGHUP)
+        assert server.terminate() == 0
+        assert told(systemd)[0] == "STOPPING=1"

@@ -1,0 +1,298 @@
+"""The tasks extension as clients meet it: through the SDK's client in both eras, and over plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+from mcp.client.extension import ClientExtension, advertise
+from mcp.server.lowlevel import Server
+
+from acuity.errors import QueueFull
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.tasks.extension import IDENTIFIER, Tasks
+from local_tasks import Ask, LocalTasks, LocalWork
+from task_client import MODERN, TaskClient, ask, begin, until
+from tool_results import sentence_of
+from transport_bench import served, streamable_app
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"word": {"type": "string", "default": "nothing"}},
+    "additionalProperties": False,
+}
+NAME = types.ElicitRequest(
+    params=types.ElicitRequestFormParams(
+        message="Your name?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
+    )
+)
+
+
+class Ground:
+    """A server whose tasks go on when a test lets them."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.tasks = LocalTasks(
+            {
+                "echo": LocalWork(self._echo),
+                "slow": LocalWork(self._slow, required=True),
+                "asking": LocalWork(self._asking, required=True),
+                "refused": LocalWork(self._refused, required=True),
+                "full": LocalWork(self._echo, first=self._full),
+            },
+            ttl=None,
+        )
+        names = ["plain", "echo", "slow", "asking", "refused", "full"]
+        self.tools = [Tool(name, name, name, SCHEMA, self._run) for name in names]
+
+    def server(self) -> Server[Any]:
+        catalog = Catalog(tools=self.tools, extensions=[Tasks(self.tools, self.tasks)])
+        return build_server(catalog, name="test", version="1")
+
+    async def _run(self, call: Call) -> Answer:
+        return {"word": call.arguments["word"]}
+
+    async def _echo(self, call: Call, _: Ask) -> dict[str, Any]:
+        return {"word": call.arguments["word"]}
+
+    async def _slow(self, _: Call, __: Ask) -> dict[str, Any]:
+        await self.gate.wait()
+        return {"done": True}
+
+    async def _asking(self, _: Call, ask: Ask) -> dict[str, Any]:
+        given = await ask({"one": NAME, "two": NAME})
+        return {key: response.content for key, response in given.items()}
+
+    async def _refused(self, _: Call, __: Ask) -> dict[str, Any]:
+        raise MCPError(types.INTERNAL_ERROR, "out of order")
+
+    def _full(self, _: Call) -> Answer | None:
+        raise QueueFull("64 jobs are waiting already: try again later")
+
+
+def play(
+    scene: Callable[[Client, Ground], Awaitable[Any]],
+    extensions: Sequence[ClientExtension] = (TaskClient(),),
+    *,
+    mode: str = MODERN,
+) -> Any:
+    async def main() -> Any:
+        ground = Ground()
+        async with Client(ground.server(), mode=mode, extensions=extensions) as client:
+            return await scene(client, ground)
+
+    return anyio.run(main)
+
+
+async def refused(asking: Awaitable[Any]) -> MCPError:
+    with pytest.raises(MCPError) as error:
+        await asking
+    return error.value
+
+
+def test_the_extension_is_offered() -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        offered = client.session.server_capabilities
+        assert offered is not None
+        assert offered.extensions == {IDENTIFIER: {}}
+
+    play(scene, mode="auto")
+
+
+def test_a_call_becomes_a_task_with_the_same_result() -> None:
+    async def as_task(client: Client, ground: Ground) -> dict[str, Any]:
+        created = await begin(client, "echo", {"word": "hello"})
+        assert created.status == "working"
+        assert created.ttl_ms is None
+        await until(ground.tasks, created.task_id, "completed")
+        task = await ask(client, "tasks/get", created.task_id)
+        assert task["resultType"] == "complete"
+        assert task["taskId"] == created.task_id
+        assert task["createdAt"] == created.created_at <= task["lastUpdatedAt"]
+        assert "ttlMs" in task
+        return dict(task["result"])
+
+    async def plainly(client: Client, _: Ground) -> dict[str, Any]:
+        result = await client.call_tool("echo", {"word": "hello"})
+        return result.model_dump(by_alias=True, exclude_none=True)
+
+    plain = play(plainly, [])
+    del plain["_meta"]  # what every answer has, a task's too
+    assert play(as_task) == plain
+
+
+@pytest.mark.parametrize(
+    ("extensions", "mode"),
+    [([], MODERN), ([], "legacy"), ([advertise(IDENTIFIER)], "legacy")],  # whose results know no tasks
+)
+def test_clients_that_cannot_have_tasks_get_results(extensions: list[ClientExtension], mode: str) -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        result = await client.call_tool("echo", {"word": "hello"})
+        assert result.structured_content == {"word": "hello"}
+
+    play(scene, extensions, mode=mode)
+
+
+def test_short_tools_are_answered_at_once() -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        result = await client.call_tool("plain", {"word": "hello"})
+        assert result.structured_content == {"word": "hello"}
+
+    play(scene)
+
+
+@pytest.mark.parametrize("mode", [MODERN, "legacy"])
+def test_what_only_a_task_can_do_needs_the_extension(mode: str) -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        error = await refused(client.call_tool("slow", {}))
+        assert error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+        assert error.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
+
+    play(scene, [], mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "error"),
+    [
+        ("echo", {"word": 3}, "invalid word 3: should be of type string"),
+        ("slow", {"other": 1}, "tool 'slow' has no argument 'other'; it takes: word"),
+        ("full", {}, "64 jobs are waiting already: try again later"),
+    ],
+)
+def test_what_cannot_begin_is_refused_at_once(tool: str, arguments: dict[str, Any], error: str) -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        result = await client.call_tool(tool, arguments)
+        assert sentence_of(result) == error
+
+    play(scene)
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/update"])
+def test_unknown_tasks_and_undeclared_clients(method: str) -> None:
+    async def unknown(client: Client, _: Ground) -> None:
+        error = await refused(ask(client, method, "nobody", inputResponses={}))
+        assert error.code == types.INVALID_PARAMS
+        assert "no task 'nobody'" in str(error)
+
+    async def undeclared(client: Client, _: Ground) -> None:
+        error = await refused(ask(client, method, "nobody", inputResponses={}))
+        assert error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+
+    play(unknown)
+    play(undeclared, [])
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/list"])
+def test_methods_of_other_versions_are_unknown(method: str) -> None:
+    async def scene(client: Client, _: Ground) -> None:
+        assert (await refused(ask(client, method, "x"))).code == types.METHOD_NOT_FOUND
+
+    play(scene, mode="legacy" if method == "tasks/get" else MODERN)
+
+
+def test_a_task_is_cancelled_once() -> None:
+    async def scene(client: Client, ground: Ground) -> None:
+        created = await begin(client, "slow")
+        for _ in range(2):
+            acknowledged = await ask(client, "tasks/cancel", created.task_id)
+            assert acknowledged.keys() == {"resultType", "_meta"}
+        task = await ask(client, "tasks/get", created.task_id)
+        assert task["status"] == "cancelled"
+        assert not {"result", "error", "inputRequests"} & task.keys()
+
+    play(scene)
+
+
+def test_an_error_of_the_protocol_is_a_failed_task() -> None:
+    async def scene(client: Client, ground: Ground) -> None:
+        created = await begin(client, "refused")
+        await until(ground.tasks, created.task_id, "failed")
+        task = await ask(client, "tasks/get", created.task_id)
+        assert task["error"] == {"code": types.INTERNAL_ERROR, "message": "out of order"}
+        assert "result" not in task
+
+    play(scene)
+
+
+def test_input_is_asked_for_and_given_in_parts() -> None:
+    async def scene(client: Client, ground: Ground) -> None:
+        task_id = (await begin(client, "asking")).task_id
+        await until(ground.tasks, task_id, "input_required")
+        task = await ask(client, "tasks/get", task_id)
+        assert task["inputRequests"].keys() == {"one", "two"}
+        assert task["inputRequests"]["one"]["method"] == "elicitation/create"
+
+        answer = {"action": "accept", "content": {"name": "Ada"}}
+        await ask(client, "tasks/update", task_id, inputResponses={"never": {"x": 1}})
+        error = await refused(ask(client, "tasks/update", task_id, inputResponses={"one": {"action": 3}}))
+        assert error.code == types.INVALID_PARAMS
+        assert "'one'" in str(error)
+        await ask(client, "tasks/update", task_id, inputResponses={"one": answer})
+        task = await ask(client, "tasks/get", task_id)
+        assert (task["status"], task["inputRequests"].keys()) == ("input_required", {"two"})
+        await ask(
+            client, "tasks/update", task_id, inputResponses={"one": {"action": "decline"}, "two": answer}
+        )
+        await until(ground.tasks, task_id, "completed")
+        task = await ask(client, "tasks/get", task_id)
+        assert task["result"]["structuredContent"] == {"one": {"name": "Ada"}, "two": {"name": "Ada"}}
+
+    play(scene)
+
+
+def test_over_http() -> None:
+    """The SDK's client names the task in a header, and a header that names another is refused."""
+
+    async def main() -> None:
+        ground = Ground()
+        ground.gate.set()
+        app = streamable_app(ground.server())
+        async with served(app) as endpoint:
+            url = f"http://{endpoint.address}/mcp"
+            async with Client(url, mode=MODERN, extensions=[TaskClient()]) as client:
+                created = await begin(client, "slow")
+                await until(ground.tasks, created.task_id, "completed")
+                task = await ask(client, "tasks/get", created.task_id)
+                assert task["result"]["structuredContent"] == {"done": True}
+                assert task["ttlMs"] is None
+            await headers(url, created.task_id)
+
+    async def headers(url: str, task_id: str) -> None:
+        async with httpx2.AsyncClient() as http:
+            for name, status, code in (
+                (task_id, 200, None),
+                (f"=?base64?{b64encode(task_id.encode()).decode()}?=", 200, None),
+                ("another", 400, types.HEADER_MISMATCH),
+                (None, 400, types.HEADER_MISMATCH),
+            ):
+                response = await http.post(url, **raw("tasks/get", task_id, name))
+                assert response.status_code == status, (name, response.text)
+                assert response.json().get("error", {}).get("code") == code
+            response = await http.post(url, **raw("tasks/result", task_id, task_id))
+            assert (response.status_code, response.json()["error"]["code"]) == (404, types.METHOD_NOT_FOUND)
+
+    anyio.run(main)
+
+
+def raw(method: str, task_id: str, name: str | None) -> dict[str, Any]:
+    """What is posted, with the Mcp-Name header as given."""
+    meta = {
+        types.PROTOCOL_VERSION_META_KEY: MODERN,
+        types.CLIENT_CAPABILITIES_META_KEY: {"extensions": {IDENTIFIER: {}}},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": task_id, "_meta": meta}}
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": MODERN,
+        "mcp-method": method,
+    }
+    return {"json": body, "headers": headers if name is None else headers | {"mcp-name": name}}

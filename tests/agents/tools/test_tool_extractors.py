@@ -1,0 +1,84 @@
+"""list_extractors."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acuity
+from acuity.features import EXTRACTORS, Option
+from acuity.agents.tools import extractors
+from info_server import Asked, check_tools
+
+
+def test_the_tool_introduces_itself() -> None:
+    check_tools(Asked(extractors.tools).listed(), ["list_extractors"])
+
+
+def listed(**arguments: Any) -> dict[str, dict[str, Any]]:
+    answer = Asked(extractors.tools).ask("list_extractors", **arguments)
+    return {entry["name"]: entry for entry in answer["extractors"]}
+
+
+def test_the_list_is_brief_until_more_is_asked_for() -> None:
+    brief = listed()
+    assert set(brief) == set(EXTRACTORS)
+    assert {tuple(entry) for entry in brief.values()} == {("name", "backend", "source", "summary")}
+    assert len(json.dumps({"extractors": list(brief.values())}, indent=2)) < 5000
+    assert set(listed(detail=True)) == set(EXTRACTORS)
+    assert listed(detail=True)["vif"] == listed(name="vif")["vif"]
+    assert set(listed(name="vif")) == {"vif"}
+
+
+def test_every_extractor_with_its_source_options_and_features() -> None:
+    home = Path(acuity.__file__).parents[1]
+    assert all((home / entry["source"]).is_file() for entry in listed().values())
+    vif = listed(name="vif")["vif"]
+    assert (vif["backend"], vif["source"]) == ("cpu", "acuity/features/vif.py")
+    gain = next(option for option in vif["options"] if option["name"] == "vif_enhn_gain_limit")
+    assert gain == {
+        "name": "vif_enhn_gain_limit",
+        "alias": "egl",
+        "type": "float",
+        "default": 100.0,
+        "min": 1.0,
+        "max": 100.0,
+        "choices": None,
+        "in_name": True,
+        "help": "limit of enhancement gain; 1 allows none",
+    }
+    assert vif["provides"][0] == {
+        "name": "VMAF_integer_feature_vif_scale0_score",
+        "key": "integer_vif_scale0",
+        "debug": False,
+        "only_with": None,
+    }
+    assert {entry["only_with"] for entry in vif["provides"]} == {None, "debug"}
+
+
+def test_texts_and_numbers_without_a_limit_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = (
+        Option("how", "h", "text", "near", choices=("near", "far"), help="which way"),
+        Option("where", "", "text", "", named=False, help="anything"),
+        Option("much", "", "float", 0.0, 0.0, math.inf, named=False, help="as much as you like"),
+    )
+    monkeypatch.setattr(EXTRACTORS["vif"], "options", options)
+    how, where, much = listed(name="vif")["vif"]["options"]
+    assert (how["type"], how["default"], how["choices"], how["min"]) == (
+        "text",
+        "near",
+        ["near", "far"],
+        None,
+    )
+    assert (where["default"], where["choices"]) == ("", None)
+    assert (much["min"], much["max"]) == (0.0, None)
+
+
+def test_an_extractor_that_is_not_there_is_refused_with_those_that_are() -> None:
+    sentence = Asked(extractors.tools).ask("list_extractors", name="viff")["error"]
+    assert sentence.startswith("unknown feature extractor 'viff': use one of ")
+    assert "vif" in sentence

@@ -1,0 +1,128 @@
+"""get_frames pages the figures of a finished score's frames."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from acuity.jobs.job import JobSpec
+from longwire.product.results import to_ordered_text
+from fake_jobs import REPORT, FakeJobs, serve
+from tool_results import conforming
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+
+
+def long_report(frames: int, names: int = 15) -> dict[str, Any]:
+    """A report whose models scored every second frame."""
+    features = [f"integer_feature_{name}" for name in range(names)]
+    rows = [
+        {"frameNum": 2 * n, "metrics": {**dict.fromkeys(features, 0.123456), "vmaf": 50 + n / 1000}}
+        for n in range(frames)
+    ]
+    pooled = {name: {"min": 0.0, "max": 1.0, "mean": 0.5} for name in (*features, "vmaf")}
+    models = [{"name": "vmaf", "label": "vmaf_v0.6.1"}]
+    return {**REPORT, "frames": rows, "pooled_metrics": pooled, "score": 51.0, "models": models}
+
+
+def play(document: dict[str, Any], scenario: Callable[[Ask], Awaitable[None]]) -> None:
+    """With a job that has this result."""
+
+    async def main() -> None:
+        jobs = FakeJobs()
+        await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
+        jobs.complete("job-1", document)
+        await jobs.submit(JobSpec("score", {}, "vmaf_score", "another"), client="test")
+        async with Client(serve(jobs)) as client:
+            tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "get_frames")
+
+            async def ask(**arguments: Any) -> dict[str, Any]:
+                given = {"job_id": "job-1", **arguments}
+                return conforming(await client.call_tool("get_frames", given), tool)
+
+            await scenario(ask)
+
+    anyio.run(main)
+
+
+def test_scores_come_alone_unless_features_are_named() -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask(first=3, last=6)
+        assert found == {
+            "job_id": "job-1",
+            "count": 2,
+            "frames_scored": 100,
+            "next": None,
+            "columns": ["frame", "vmaf"],
+            "rows": [[4, 50.002], [6, 50.003]],
+        }
+        named = await ask(last=0, features=["integer_feature_3", "vmaf", "integer_feature_3"])
+        assert named["columns"] == ["frame", "integer_feature_3", "vmaf"]
+        assert named["rows"] == [[0, 0.123456, 50.0]]
+        everything = await ask(last=0, features=["all"])
+        assert len(everything["columns"]) == 17
+
+    play(long_report(100), scenario)
+
+
+@pytest.mark.parametrize("features", [[], ["all"]])
+def test_pages_are_short_and_together_they_are_all(features: list[str]) -> None:
+    report = long_report(3000)
+
+    async def scenario(ask: Ask) -> None:
+        rows: list[Any] = []
+        following: dict[str, int] | None = {}
+        while following is not None:
+            page = await ask(features=features, **following)
+            assert len(to_ordered_text(page)) < 20_000
+            assert page["rows"]
+            assert page["count"] == len(page["rows"])
+            rows += page["rows"]
+            following = page["next"]
+        assert [row[0] for row in rows] == [frame["frameNum"] for frame in report["frames"]]
+        assert all(len(row) == (17 if features else 2) for row in rows)
+
+    play(report, scenario)
+
+
+def test_a_figure_that_a_frame_lacks_is_null() -> None:
+    async def scenario(ask: Ask) -> None:
+        found = await ask(features=["integer_motion", "vmaf"])
+        assert found["rows"][2] == [2, None, None]
+
+    play(REPORT, scenario)
+
+
+def test_a_report_without_a_model_shows_what_it_has() -> None:
+    rows = [{"frameNum": 0, "metrics": {"psnr_y": 40.0}}]
+    report = {**REPORT, "frames": rows, "pooled_metrics": {"psnr_y": {"mean": 40.0}}, "models": []}
+
+    async def scenario(ask: Ask) -> None:
+        assert (await ask())["columns"] == ["frame", "psnr_y"]
+        assert (await ask(first=7))["rows"] == []
+
+    play(report, scenario)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"first": 9, "last": 0}, "invalid last 0: should be 9 or more, as first is"),
+        ({"first": -1}, "invalid first -1: should be 0 or more"),
+        ({"features": ["vma"]}, "no frame has a figure 'vma': there are integer_motion, vmaf"),
+        (
+            {"job_id": "nobody"},
+            "there is no report 'nobody': list_jobs and acuity://reports have those that are kept",
+        ),
+        ({"job_id": "job-2"}, "job 'job-2' is queued: its report is here once it has completed"),
+    ],
+)
+def test_what_can_not_be_read_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+    async def scenario(ask: Ask) -> None:
+        assert await ask(**arguments) == {"error": sentence}
+
+    play(REPORT, scenario)

@@ -1,0 +1,310 @@
+"""submit_job, get_job, list_jobs and cancel_job, asked by the SDK's own client."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from acuity.jobs.job import JobSpec, Progress
+from longwire.product.results import to_ordered_text
+from fake_jobs import REPORT, FakeJobs, serve
+from tool_results import conforming
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+Scenario = Callable[[FakeJobs, Ask], Awaitable[None]]
+
+
+def play(scenario: Scenario) -> None:
+    """Run a scenario; every good answer is held to the output schema that the server gives."""
+
+    async def main() -> None:
+        jobs = FakeJobs()
+        async with Client(serve(jobs)) as client:
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+            async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
+                return conforming(await client.call_tool(name, arguments), listed[name])
+
+            await scenario(jobs, ask)
+
+    anyio.run(main)
+
+
+def test_a_submitted_job_is_planned_with_checked_arguments() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        job = await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+        assert job == {
+            "job_id": "job-1",
+            "tool": "vmaf_score",
+            "title": "vmaf_score of a.yuv",
+            "status": "queued",
+            "created": "2023-11-14T22:13:21.000Z",
+            "started": None,
+            "finished": None,
+            "progress": None,
+            "queue_position": 1,
+            "error": None,
+            "report": None,
+        }
+        assert jobs.specs["job-1"].payload == {"ref": "a.yuv", "threads": 4}
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            {"tool": "vmaf_score", "arguments": {}},
+            "tool 'vmaf_score' missing required argument: 'ref'",
+        ),
+        (
+            {"tool": "vmaf_score"},
+            "tool 'vmaf_score' missing required argument: 'ref'",
+        ),
+        (
+            {"tool": "vmaf_score", "arguments": {"ref": "a", "fps": 1}},
+            "tool 'vmaf_score' has no argument 'fps'; it takes: ref, threads",
+        ),
+        (
+            {"tool": "vmaf_version", "arguments": {}},
+            "invalid tool 'vmaf_version': use one of 'vmaf_score', 'run_benchmark'",
+        ),
+        (
+            {"tool": "vmaf_score", "arguments": "a.yuv"},
+            "invalid arguments 'a.yuv': should be of type object",
+        ),
+        ({"arguments": {}}, "tool 'submit_job' missing required argument: 'tool'"),
+    ],
+)
+def test_what_can_not_run_is_refused_at_once(arguments: dict[str, Any], sentence: str) -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        assert await ask("submit_job", **arguments) == {"error": sentence}
+        assert jobs.specs == {}
+
+    play(scenario)
+
+
+def test_a_running_job_tells_how_far_it_is() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+        jobs.run(
+            "job-1", Progress(12, 48, "12 of 48 frames", {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1})
+        )
+        job = await ask("get_job", job_id="job-1")
+        assert job["status"] == "running"
+        assert job["started"] == "2023-11-14T22:13:22.000Z"
+        assert job["queue_position"] is None
+        assert job["result"] is None
+        assert job["progress"] == {
+            "done": 12,
+            "total": 48,
+            "message": "12 of 48 frames",
+            "fps": 25.5,
+            "eta_seconds": 1.4,
+            "mean": 90.1,
+        }
+
+    play(scenario)
+
+
+def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await jobs.completed()
+        job = await ask("get_job", job_id="job-1")
+        assert job["status"] == "completed"
+        assert job["finished"] == "2023-11-14T22:13:23.500Z"
+        assert job["report"] == "acuity://reports/job-1"
+        expected = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+        assert {name: job["result"][name] for name in expected} == expected
+        assert list(job)[:3] == ["job_id", "status", "result"]
+        assert next(iter(job["result"].items())) == ("score", 69.311728)
+
+    play(scenario)
+
+
+def test_the_frames_can_be_left_out_of_a_result() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await jobs.completed()
+        short = (await ask("get_job", job_id="job-1", include_frames=False))["result"]
+        assert short["frames"] == []
+        assert short["frames_omitted"]["count"] == len(REPORT["frames"])
+        assert short["pooled_metrics"] == REPORT["pooled_metrics"]
+        assert (await ask("get_job", job_id="job-1"))["result"]["frames"] == REPORT["frames"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        many = [{"frameNum": n, "metrics": {"vmaf": 50.0 + n / 10}} for n in range(400)]
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+        jobs.complete("job-1", {**REPORT, "frames": many, "include_frames": asked})
+        result = (await ask("get_job", job_id="job-1"))["result"]
+        assert bool(result["frames"]) is asked
+        assert "include_frames" not in result
+        other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
+        assert bool(other["frames"]) is not asked
+
+    play(scenario)
+
+
+def test_a_benchmark_has_a_result_but_no_report() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await ask("submit_job", tool="run_benchmark", arguments={"size": "small"})
+        jobs.complete("job-1", {"rows": []})
+        job = await ask("get_job", job_id="job-1")
+        assert (job["report"], job["result"]) == (None, {"rows": []})
+
+    play(scenario)
+
+
+def test_a_failed_job_says_why() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+        jobs.run("job-1")
+        jobs.end("job-1", "failed", "'a.yuv' ends in the middle of frame 3")
+        job = await ask("get_job", job_id="job-1")
+        assert (job["status"], job["error"]) == ("failed", "'a.yuv' ends in the middle of frame 3")
+        assert (job["result"], job["report"]) == (None, None)
+
+    play(scenario)
+
+
+def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        for name in ("a", "b", "c"):
+            await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
+        jobs.complete("job-2")
+        everything = await ask("list_jobs")
+        assert [job["job_id"] for job in everything["jobs"]] == ["job-3", "job-2", "job-1"]
+        assert (everything["count"], everything["truncated"]) == (3, False)
+        some = await ask("list_jobs", status_filter=["completed", "failed"])
+        assert [job["job_id"] for job in some["jobs"]] == ["job-2"]
+        first = await ask("list_jobs", limit=1)
+        assert [job["job_id"] for job in first["jobs"]] == ["job-3"]
+        assert (first["count"], first["truncated"]) == (1, True)
+
+    play(scenario)
+
+
+def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        for name in ("a", "b", "c", "d"):
+            await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
+        jobs.complete("job-1")
+        jobs.run("job-2", Progress(12, 48, "12 of 48 frames", {"mean": 90.1}))
+        jobs.end("job-3", "failed", "'c' is empty")
+        always = ["tool", "title", "created"]
+        waiting, failed, running, completed = (await ask("list_jobs"))["jobs"]
+        assert list(waiting) == ["job_id", "status", "queue_position", *always]
+        assert list(failed) == ["job_id", "status", "error", *always]
+        assert list(running) == ["job_id", "status", "progress", *always]
+        assert running["progress"]["done"] == 12
+        assert list(completed) == ["job_id", "status", *always]
+        detailed = (await ask("list_jobs", detail=True))["jobs"]
+        assert detailed[-1]["report"] == "acuity://reports/job-1"
+        for number in range(96):
+            await ask("submit_job", tool="vmaf_score", arguments={"ref": f"clip{number}.yuv"})
+        listed = await ask("list_jobs")
+        assert (listed["count"], listed["truncated"]) == (20, True)
+        assert len(to_ordered_text(listed)) < 5000
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"limit": 0}, "invalid limit 0: should be 1 or more"),
+        ({"limit": 501}, "invalid limit 501: should be 500 or less"),
+        (
+            {"status_filter": ["done"]},
+            "invalid status_filter.0 'done': use one of 'queued', 'running', 'completed', 'failed', "
+            "'cancelled', 'interrupted'",
+        ),
+    ],
+)
+def test_a_wrong_filter_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+    async def scenario(_: FakeJobs, ask: Ask) -> None:
+        assert await ask("list_jobs", **arguments) == {"error": sentence}
+
+    play(scenario)
+
+
+def test_cancelling_can_be_repeated() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a"})
+        first = await ask("cancel_job", job_id="job-1")
+        assert (first["status"], first["message"]) == ("cancelled", "cancelled")
+        again = await ask("cancel_job", job_id="job-1")
+        assert (again["status"], again["message"]) == (
+            "cancelled",
+            "nothing to cancel: it is cancelled already",
+        )
+
+    play(scenario)
+
+
+def test_cancelling_a_finished_job_leaves_its_result() -> None:
+    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+        await jobs.completed()
+        late = await ask("cancel_job", job_id="job-1")
+        assert (late["status"], late["message"]) == (
+            "completed",
+            "nothing to cancel: it is completed already",
+        )
+        assert (await ask("get_job", job_id="job-1"))["result"] is not None
+
+    play(scenario)
+
+
+def test_a_job_that_ends_while_it_is_being_cancelled() -> None:
+    class Racing(FakeJobs):
+        async def cancel(self, id: str) -> Any:
+            return self.complete(id)
+
+    async def main() -> None:
+        jobs = Racing()
+        await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
+        async with Client(serve(jobs)) as client:
+            result = await client.call_tool("cancel_job", {"job_id": "job-1"})
+        assert result.structured_content is not None
+        assert result.structured_content["message"] == "too late: it has completed"
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("name", ["get_job", "cancel_job"])
+def test_an_unknown_job(name: str) -> None:
+    async def scenario(_: FakeJobs, ask: Ask) -> None:
+        assert await ask(name, job_id="nobody") == {
+            "error": "there is no job 'nobody': list_jobs shows those that are known; old ones are forgotten"
+        }
+
+    play(scenario)
+
+
+def test_annotations_say_which_tools_change_something() -> None:
+    async def main() -> None:
+        async with Client(serve(FakeJobs())) as client:
+            listed = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        hints = {
+            name: (given.read_only_hint, given.destructive_hint, given.idempotent_hint)
+            for name, given in listed.items()
+            if given is not None
+        }
+        assert hints == {
+            "submit_job": (False, False, False),
+            "get_job": (True, False, None),
+            "list_jobs": (True, False, None),
+            "cancel_job": (False, True, True),
+            "get_frames": (True, False, None),
+        }
+
+    anyio.run(main)
