@@ -47,20 +47,20 @@ def serve_acuity(args: argparse.Namespace) -> None:
     import uvloop
     from mcp.server.lowlevel import Server
 
-    from longwire.product.app import build_server
-    from longwire.product.asking import AskingRules
-    from longwire.product.calls import NamesBadParams
-    from longwire.product.catalog import Catalog
+    from longwire.dispatch.counters import RuntimeCounters
     from longwire.endpoints import Http
     from longwire.guard.limits import CallLimits
     from longwire.operations.metrics import Metrics
     from longwire.operations.observe import Observer
     from longwire.operations.tracing import trace_requests
-    from longwire.dispatch.counters import RuntimeCounters
-    from longwire.workers.pool import WorkerPlan, WorkerPool
-    from longwire.settings import Settings
+    from longwire.product.app import build_server
+    from longwire.product.asking import AskingRules
+    from longwire.product.calls import NamesBadParams
+    from longwire.product.catalog import Catalog
     from longwire.server.serve import serve
+    from longwire.settings import Settings
     from longwire.wire.listeners import LOOPBACK, Address
+    from longwire.workers.pool import WorkerPlan, WorkerPool
 
     tools = echo_tools(args)
     settings = replace(
@@ -103,10 +103,10 @@ def serve_acuity(args: argparse.Namespace) -> None:
 
 
 def serve_worker(args: argparse.Namespace) -> None:
+    from longwire.operations.tracing import trace_requests
     from longwire.product.app import build_server
     from longwire.product.asking import AskingRules
     from longwire.product.catalog import Catalog
-    from longwire.operations.tracing import trace_requests
     from longwire.worker.run import run_worker
     from longwire.worker.service import Introduction
 

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
-import signal
-import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from devtools import Chromium, chromium_process
-
-settings.register_profile(
-    "acuity", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("thorough", settings.get_profile("acuity"), max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "acuity"))
+pytest_plugins = ["shared_fixtures"]
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
-# Pydantic would search all installed distributions for plugins, in each process that a test starts.
-os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-
 # Cards are for the tests that are about them, in processes that a test starts too; make test-cuda shows them.
 if "ACUITY_TEST_CUDA" not in os.environ:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-
-# Text is wrapped where a width is set, in pipes too; a test that wants one sets it.
-os.environ.pop("COLUMNS", None)
-
-# A shell starts background jobs with these signals ignored, and every process of a test would inherit that.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _leave_real_time() -> None:
@@ -64,28 +42,6 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
     yield
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need Redis are skipped where there is none."""
-    found = [item for item in items if item.get_closest_marker("redis")]
-    if found:
-        from redis_server import MISSING, PROGRAM
-
-        for item in found:
-            item.add_marker(pytest.mark.skipif(PROGRAM is None, reason=MISSING))
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """What collecting the tests has made stays, so gc.collect() in a test needn't go through all of it.
-
-    Where a test was found that needs it, what programs are forked from is started.
-    """
-    gc.collect()
-    gc.freeze()
-    prepared = sys.modules.get("prepared_programs")
-    if prepared is not None and not session.config.option.collectonly:
-        prepared.prepare()
-
-
 def instruction_sets() -> list[str]:
     """Those this machine runs."""
     from acuity import _native
@@ -99,20 +55,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("instruction_set", instruction_sets())
 
 
-# How the reason of a skip ends where a program is missing.
-_MISSING = "installed here"
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that can't run for want of a program has failed: .ci/run installs it."""
-    report = yield
-    if os.environ.get("CI") and report.skipped and _MISSING in str(report.longrepr):
-        report.outcome = "failed"
-        report.longrepr = f"{item.nodeid} needs a program that is not {_MISSING}: see .ci/run"
-    return report
-
-
 @pytest.fixture
 def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without CuPy and without a card, whatever this one has."""
@@ -124,10 +66,3 @@ def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "acuity.devices.cuda.hardware.cards.CARDS", Cards()
     )  # those of an earlier test are open
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A browser that the tests of a file share; each has pages of its own."""
-    with chromium_process(tmp_path_factory.mktemp("chromium")) as browser:
-        yield browser

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import anyio
 
-from acuity.cli.exits import guarded
-from longwire.product.app import build_server
-from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.command.program import guarded
 from longwire.endpoints import Endpoint, Http, Stdio, Uds
 from longwire.operations.logs import configure_logging
-from longwire.settings import Settings
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.server.serve import serve
+from longwire.settings import Settings
 from transport_bench import LOCAL, Bench
 
 

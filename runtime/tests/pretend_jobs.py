@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acuity.jobs.job import Job, JobsStats
+from longwire.product.work import Job, JobsStats
 
 
 class PretendJobs:

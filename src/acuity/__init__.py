@@ -11,13 +11,31 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.api import score, score_async
     from acuity.comparison.call import compare
     from acuity.comparison.report import CompareReport
     from acuity.comparison.row import CompareRow
-    from acuity.errors import AcuityError, BackendError, ClosedError, EmbeddedError, FeatureError, FeedingError, FormatError, InputError, ModelError, NoFramesError, NotReady, OutputError, PairingError, ResumeError, ScoreError, StrictError, TruncatedError
+    from acuity.errors import (
+        AcuityError,
+        BackendError,
+        ClosedError,
+        EmbeddedError,
+        FeatureError,
+        FeedingError,
+        FormatError,
+        InputError,
+        ModelError,
+        NoFramesError,
+        NotReady,
+        OutputError,
+        PairingError,
+        ResumeError,
+        ScoreError,
+        StrictError,
+        TruncatedError,
+    )
     from acuity.frames.page_pictures import write_page
-    from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement, Results
     from acuity.measure.feed import feed
     from acuity.models import Model, ModelCollection, load_model

@@ -38,8 +38,6 @@
     │   └── NoReport                 a job that has no report to read
     ├── EmbeddedError (RuntimeError) an embedded server that can't be started or can't carry out a command
     │   └── CommandQueueFull         too many commands wait for a frame boundary already
-    ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
-    ├── ToolError (RuntimeError)     a tool's own sentence about why it failed
     ├── FeedingError (RuntimeError)  frames come from two threads at once
     ├── NotReady (LookupError)       no answer yet: feed more frames or flush
     └── ClosedError (RuntimeError)   the measurement was closed or flushed already
@@ -250,14 +248,6 @@ class CommandQueueFull(EmbeddedError):
     """Too many commands wait for a frame boundary already; none was sent."""
 
     code: Final = "VMAF_ERR_MCP_QUEUE_FULL"  # `data.code` for clients
-
-
-class AskingError(AcuityError, RuntimeError):
-    """A tool's question was not sent to the client, or the client's answer can't be used."""
-
-
-class ToolError(AcuityError, RuntimeError):
-    """A tool's own sentence about why it failed."""
 
 
 class OutputError(AcuityError, OSError):

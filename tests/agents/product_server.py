@@ -18,11 +18,11 @@ import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from longwire.endpoints import Http, Open
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
-from longwire.server.serve import Stop, serve
+from longwire.endpoints import Http, Open
 from longwire.guard.access import Access
+from longwire.server.serve import Stop, serve
+from longwire.settings import Settings
 from moving_pictures import HEIGHT, WIDTH, luma
 from prepared_programs import Program, starter
 from transport_bench import LOCAL, transport_to

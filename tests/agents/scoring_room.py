@@ -16,12 +16,12 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 
 from acuity.access.paths import AllowedPaths
+from acuity.agents.tools.scoring import tools
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Services
 from longwire.settings import Settings
-from acuity.agents.tools.scoring import tools
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]

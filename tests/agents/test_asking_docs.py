@@ -11,11 +11,11 @@ import anyio
 import pytest
 from mcp import Client
 
+from asking_client import Person
+from longwire.dispatch.client_requests import MOST
 from longwire.product.app import build_server
 from longwire.product.catalog import Call, Catalog, Tool
-from longwire.dispatch.client_requests import MOST
 from longwire.settings import CapabilityPolicy, WireLimits
-from asking_client import Person
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text()
 SECTION = PAGE.split("\n## Ask the client\n", 1)[1].split("\n## ", 1)[0]

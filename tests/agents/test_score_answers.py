@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from longwire.product.results import ordered_answer, to_ordered_text
 from acuity.agents.score_answers import in_order, score_answer
+from longwire.product.results import ordered_answer, to_ordered_text
 
 CLIENTS_TAKE = 1 << 20
 SHORT = 20_000

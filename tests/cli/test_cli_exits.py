@@ -13,7 +13,21 @@ import pytest
 
 from acuity.cli.exits import LIBVMAF_CODES, describe, guarded
 from acuity.cli.getopt import UsageError
-from acuity.errors import AcuityError, BackendError, InputError, ModelError, NameClashError, NoFilterError, NoFramesError, OutputError, PairingError, ScoreError, UnfitOptionError, UnfitPictureError, to_set
+from acuity.errors import (
+    AcuityError,
+    BackendError,
+    InputError,
+    ModelError,
+    NameClashError,
+    NoFilterError,
+    NoFramesError,
+    OutputError,
+    PairingError,
+    ScoreError,
+    UnfitOptionError,
+    UnfitPictureError,
+    to_set,
+)
 from cli_helpers import FRAMES, environment
 
 

@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.devices import BACKENDS, Device, are_spent, describe_backend, device_for, list_backends, open_backend, open_devices, start_backend, usable_instruction_sets
+from acuity.devices import (
+    BACKENDS,
+    Device,
+    are_spent,
+    describe_backend,
+    device_for,
+    list_backends,
+    open_backend,
+    open_devices,
+    start_backend,
+    usable_instruction_sets,
+)
 from acuity.devices.cpu import CpuDevice, CpuLane
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.hardware import cards

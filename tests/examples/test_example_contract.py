@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from example_workers import COMMANDS, PATIENCE, listening, started
 from longwire.contract import writing
 from longwire.contract.check.probe import Probe
 from longwire.contract.check.run import CASES, check_worker
-from example_workers import COMMANDS, PATIENCE, listening, started
 
 _HANDSHAKE, _STATELESS = "2025-11-25", "2026-07-28"
 _CLIENT = {"info": {"name": "test", "version": "1"}, "capabilities": {"elicitation": {"form": {}}}}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from longwire.contract.check.probe import Probe
 from example_workers import COMMANDS, WORKERS, started
+from longwire.contract.check.probe import Probe
 from test_example_contract import greeted, send_request, tool_call
 
 _STATELESS = "2026-07-28"

@@ -15,8 +15,8 @@ from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
-from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
+from longwire.supervised_process import SupervisedProcess
 
 WATCHED = (Entry, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
 

@@ -10,7 +10,19 @@ import pytest
 import acuity
 from acuity.cli import main as acuity_command
 from acuity.cli import vmaf as vmaf_command
-from acuity.errors import GEOMETRY, TO_LIST_FEATURES, TO_LIST_MODELS, TO_OMIT_GEOMETRY, AcuityError, InputError, JobFailed, Remedy, to_give, to_omit, to_set
+from acuity.errors import (
+    GEOMETRY,
+    TO_LIST_FEATURES,
+    TO_LIST_MODELS,
+    TO_OMIT_GEOMETRY,
+    AcuityError,
+    InputError,
+    JobFailed,
+    Remedy,
+    to_give,
+    to_omit,
+    to_set,
+)
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import JobSpec
 from acuity.jobs.service import Jobs

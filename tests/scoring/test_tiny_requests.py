@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import acuity
-from acuity.errors import BackendError, FeatureError, InputError, MissingExtra, ModelError, NoFramesError, ResumeError
+from acuity.errors import (
+    BackendError,
+    FeatureError,
+    InputError,
+    MissingExtra,
+    ModelError,
+    NoFramesError,
+    ResumeError,
+)
 from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from acuity.jobs.config import default_memory
 from longwire.guard.rates import DEFAULT_RATE, Rate
-
-DATA_VARIABLE: Final = "ACUITY_DATA"
-ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
-ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
-
-
-def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder for jobs and reports: ACUITY_DATA, or one in the user's home."""
-    if named := environ.get(DATA_VARIABLE):
-        return Path(named).absolute()
-    home = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    return Path(home) / "acuity"
-
-
-def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The folders of VMAF_MCP_ALLOW."""
-    return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
-
+from longwire.product.declared import declared
 
 MEMORY: Final = "memory"  # the store of sessions that end with the process
 
@@ -77,32 +58,23 @@ class WireLimits:
             setattr(self, each.name, getattr(other, each.name))
 
 
-def default_workers() -> int:
-    """Scores at once: each uses all cores, so a few are enough to keep them busy while files are opened."""
-    return max(2, min(8, (os.cpu_count() or 2) // 4))
+def _data() -> Path:
+    return declared().data_folder()
+
+
+def _prefix() -> str:
+    return declared().name
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits and folders of the server. Each field is a key of config/keys.py, by which operators set it."""
+    """Limits and folders of the server. Each field is a key of config/keys.py, by which operators set it.
 
-    data: Path = field(default_factory=data_folder)
-    allow: tuple[str, ...] = ()  # further folders that videos may be read from
-    allow_write: tuple[str, ...] = ()  # and those that files may be written to
-    output_bytes: int = 16 << 30  # that each of those may hold
-    binary: str | None = None  # an external vmaf
-    bench_output: str | None = None  # a folder for the rows of benchmarks
-    vlm_model: str | None = None  # the folder of a model that describes pictures
-    vlm_seconds: float = 120.0  # that it may take for the pictures of one call
-    workers: int = field(default_factory=default_workers)  # scores at once
-    queue: int = 64  # jobs that may wait
-    queue_each: int | None = None  # of one client; None: three quarters of them
-    running_each: int | None = None  # jobs of one client at once; None: all workers but one
-    time_limit: float = 600.0  # seconds that a call may take
-    submitted_limit: float = 21_600.0  # seconds that a submitted job may run
-    memory: int = field(default_factory=default_memory)  # bytes of all workers together
+    A product's settings are a subclass with further fields.
+    """
+
+    data: Path = field(default_factory=_data)
     grace: float = 5.0  # seconds that work may continue after SIGTERM
-    kept: int = 500  # finished jobs that are stored
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
     rate: Rate | None = DEFAULT_RATE  # requests of one principal; a token may have a rate of its own
@@ -138,7 +110,7 @@ class Settings:
     cluster_node: str | None = None  # this node's label
     cluster_address: str | None = None  # http://HOST:PORT, where other nodes reach it
     cluster_secret_file: Path | None = None
-    cluster_prefix: str = "acuity"  # of keys in Redis
+    cluster_prefix: str = field(default_factory=_prefix)  # of keys in Redis
     method_workers: int = 0  # processes that run the methods; 0: this one does
     worker_command: str | None = None  # that starts a worker of another program
     worker_sockets: tuple[str, ...] = ()  # of workers that somebody else runs
@@ -160,7 +132,7 @@ class Settings:
 
     @property
     def has_foreign_workers(self) -> bool:
-        """Whether those workers are not Acuity's own."""
+        """Whether those workers are not the product's own."""
         return bool(self.worker_command or self.worker_sockets)
 
     def wire_limits(self) -> WireLimits:
@@ -191,3 +163,9 @@ class Settings:
             capability_policy=self.capability_policy,
             linger=0.5,  # enough for the quick calls; a client that has gone needs no others
         )
+
+
+def settings_type() -> type[Settings]:
+    """The class of the declared product's settings."""
+    made = declared().settings
+    return Settings if made is None else made()

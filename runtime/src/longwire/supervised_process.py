@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -183,7 +184,7 @@ class _GroupWatch:
         self._shell: subprocess.Popen[bytes] | None = None
         try:
             self._shell = subprocess.Popen(
-                ("/bin/sh", "-c", _WATCH, "acuity-watch", str(group)),
+                ("/bin/sh", "-c", _WATCH, "longwire-watch", str(group)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -215,3 +216,35 @@ _prctl: Final = getattr(ctypes.CDLL(None), "prctl", None)  # Linux has it
 def _kill_with_parent() -> None:
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+_WATCH_SECONDS: Final = 0.5  # between two looks at whether the parent is there
+
+
+def end_with(parent: int, first: Callable[[], object] = lambda: None, grace: float = 0.0) -> None:
+    """End this process when that one is gone: call `first`, and `grace` seconds later end at once.
+
+    It need not be the direct parent: there may be a shell between.
+    """
+    is_direct = os.getppid() == parent
+
+    def is_there() -> bool:
+        if is_direct:
+            return os.getppid() == parent
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+    def watch() -> None:
+        while is_there():
+            time.sleep(_WATCH_SECONDS)
+        with contextlib.suppress(RuntimeError):  # an event loop may have been closed
+            first()
+        time.sleep(grace)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent watch", daemon=True).start()

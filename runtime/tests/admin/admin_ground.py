@@ -11,25 +11,25 @@ from typing import Any
 import anyio
 import httpx2
 
-from acuity.jobs.job import Job, JobsStats, Progress, Status
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
-from longwire.product.app import build_server
-from longwire.endpoints import Http, Open
-from longwire.guard.limits import CallLimits
-from longwire.operations.metrics import Metrics
-from longwire.operations.observe import Observer
 from longwire.cluster.forwarding import Outcome
 from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.dispatch.http_runtime import HttpRuntime
-from longwire.sessions.session import Session
-from longwire.workers.status import WorkerStatus
-from longwire.settings import Settings
-from longwire.server.serve import Stop, serve
+from longwire.endpoints import Http, Open
+from longwire.guard.limits import CallLimits
 from longwire.guard.tokens import Tokens
+from longwire.operations.metrics import Metrics
+from longwire.operations.observe import Observer
+from longwire.product.app import build_server
+from longwire.product.work import Job, JobsStats, Progress, Status
+from longwire.server.serve import Stop, serve
+from longwire.sessions.session import Session
+from longwire.settings import Settings
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.listeners import Address
+from longwire.workers.status import WorkerStatus
 from raw_http import http_client
 from transport_bench import LOCAL, Bench
 

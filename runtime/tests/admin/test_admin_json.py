@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from admin_ground import TOKEN, FakeNodes, FakeWorkers, admin_ground
+from fake_responder import FakeClock
 from longwire.admin.history import KEPT
 from longwire.admin.nodes_view import FRESH, OLD, KnownNodes
 from longwire.guard.tokens import Tokens
 from longwire.wire.tasks import Tasks
-from admin_ground import TOKEN, FakeNodes, FakeWorkers, admin_ground
-from fake_responder import FakeClock
 from raw_http import call, open_session
 from transport_bench import run
 

@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from longwire.admin.static_files import static_files
 from admin_ground import EVIL, TOKEN, AdminGround, FakeWorkers, admin_ground
 from devtools import BROWSER, Chromium, DevTools
+from longwire.admin.static_files import static_files
 from raw_http import call, open_session
 from transport_bench import run
 

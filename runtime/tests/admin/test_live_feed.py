@@ -7,10 +7,10 @@ from typing import Any
 
 import anyio
 
+from fake_responder import FakeResponder
 from longwire.admin.live import MOST, LiveFeed
 from longwire.guard.principal import Holders, Principal
 from longwire.wire.http.request import Request
-from fake_responder import FakeResponder
 from transport_bench import run
 
 PERIOD = 0.005

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from longwire.errors import SettingsError
 from longwire.admin.own_token import NAME, own_token
+from longwire.errors import SettingsError
 
 
 def test_it_is_random_for_its_owner_alone_and_stays(tmp_path: Path) -> None:

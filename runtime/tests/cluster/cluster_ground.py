@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+from fake_responder import FakeResponder
 from longwire.cluster.cluster_state import ClusterSessions, ClusterState, cluster_sessions
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
@@ -18,7 +19,6 @@ from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream
 from longwire.settings import WireLimits
-from fake_responder import FakeResponder
 from redis_server import COMMAND_WAIT, RedisServer
 
 SOON = 30.0  # seconds, after which a test gives up

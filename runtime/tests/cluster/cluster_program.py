@@ -25,15 +25,15 @@ import uvloop
 from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+from longwire.cluster.cluster_node import ClusterNode, joined
+from longwire.endpoints import Http, Open, Peers
 from longwire.errors import LongwireError
+from longwire.operations.logs import configure_logging
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.endpoints import Http, Open, Peers
-from longwire.operations.logs import configure_logging
-from longwire.cluster.cluster_node import ClusterNode, joined
-from longwire.settings import Settings
 from longwire.server.serve import serve
+from longwire.settings import Settings
 from longwire.tasks.listen import Listen
 from longwire.wire.listeners import LOOPBACK, Address
 from restart_server import catalog as counting

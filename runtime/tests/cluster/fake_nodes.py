@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, cast
 
+from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.peers_port import PeersHandler
@@ -22,7 +23,6 @@ from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import LOOPBACK, Address
-from fake_responder import FakeResponder
 
 KEY = b"k" * 32
 LIMITS = WireLimits(max_message=4 << 20, heartbeat=15.0)

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 
+from cluster_nodes import SECRET, ClusterNodes, Node, at, play
 from longwire.cluster.shared_secret import ClusterKeys
 from longwire.cluster.signatures import FORWARDED, Signer
 from longwire.wire.http.request import Request
-from cluster_nodes import SECRET, ClusterNodes, Node, at, play
 from raw_http import ACCEPT, call, events, http_client, modern, open_session
 from redis_server import needs_redis
 from test_restart import counting, progress, rest, take

@@ -10,11 +10,11 @@ from contextlib import suppress
 
 import pytest
 
+from cluster_ground import Ground, Node, ground, until
+from fake_responder import FakeResponder
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import open_redis
 from longwire.sessions.session import Session
-from cluster_ground import Ground, Node, ground, until
-from fake_responder import FakeResponder
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from longwire.guard.principal import Holders, Principal
+from fake_nodes import LIMITS, SESSION, Node, answered, ask, get, hello, pair, play, post
+from fake_responder import FakeResponder
 from longwire.cluster import cluster_handler
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.signatures import FORWARDED, Signer
+from longwire.guard.principal import Holders, Principal
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Request, Responder
-from fake_nodes import LIMITS, SESSION, Node, answered, ask, get, hello, pair, play, post
-from fake_responder import FakeResponder
 
 
 def reason(responder: FakeResponder) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from longwire.errors import SettingsError
-from longwire.cluster.redis_link import RedisLink, open_redis
 from cluster_ground import Node, ground, until
+from longwire.cluster.redis_link import RedisLink, open_redis
+from longwire.errors import SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from longwire.errors import SettingsError
+from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
+from cluster_nodes import free_port
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import open_redis
-from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
-from cluster_nodes import free_port
+from longwire.errors import SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

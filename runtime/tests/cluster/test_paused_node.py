@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
-from longwire.cluster.redis_link import open_redis
 from cluster_nodes import cluster_nodes
+from longwire.cluster.redis_link import open_redis
 from raw_http import RawSession, call, http_client, open_session
 from redis_server import COMMAND_WAIT, needs_redis
 from test_restart import LOST, counting, progress, rest, take

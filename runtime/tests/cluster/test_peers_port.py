@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from longwire.guard.principal import Principal
-from longwire.cluster.signatures import FORWARDED, Signer
-from longwire.wire.http.request import Request
 from fake_nodes import KEY, SESSION, Node, ask, hello, pair, play, post
 from fake_responder import FakeResponder
+from longwire.cluster.signatures import FORWARDED, Signer
+from longwire.guard.principal import Principal
+from longwire.wire.http.request import Request
 
 
 def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest.LogCaptureFixture) -> None:

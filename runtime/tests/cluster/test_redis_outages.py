@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from longwire.cluster.places import ClusterUnavailable, Place
 from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, until
 from fake_responder import FakeResponder
+from longwire.cluster.places import ClusterUnavailable, Place
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from cluster_ground import ALICE, CLIENT, ground, lease_ended, until
+from fake_responder import FakeResponder
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.cluster.redis_link import open_redis
 from longwire.sessions.session import LOST_CALL
-from cluster_ground import ALICE, CLIENT, ground, lease_ended, until
-from fake_responder import FakeResponder
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

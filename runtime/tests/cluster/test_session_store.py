@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from fake_journal import FakeJournal
+from journal_records import event, record, stored
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.cluster.session_store import RedisSessions
@@ -18,8 +20,6 @@ from longwire.dispatch.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges, SessionRow
-from fake_journal import FakeJournal
-from journal_records import event, record, stored
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from longwire.contract.envelopes import NotifyOutcome
-from longwire.cluster.shared_notifications import LONGEST
-from longwire.sessions.session import Session
 from cluster_ground import ALICE, SOON, Node, ground, lease_ended, until
 from fake_responder import FakeResponder
+from longwire.cluster.shared_notifications import LONGEST
+from longwire.contract.envelopes import NotifyOutcome
+from longwire.sessions.session import Session
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

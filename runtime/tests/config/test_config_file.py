@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.errors import SettingsError
 from longwire.config.effective import effective
 from longwire.config.keys import KEYS, SECTIONS
 from longwire.config.toml_file import parse_config, read_config
+from longwire.errors import SettingsError
 from longwire.guard.rates import Rate
 from longwire.wire.listeners import Address
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from longwire.config.toml_file import parse_config
-from longwire.operations.runtime_figures import RuntimeFigures
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.guard.grants import Scopes
 from longwire.guard.tokens import parse_tokens
+from longwire.operations.runtime_figures import RuntimeFigures
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"

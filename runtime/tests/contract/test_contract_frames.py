@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.contract.frames import LONGEST, MOST_VALUES, FrameDecoder, FrameError, check_values, decode, encode, frame
+from longwire.contract.frames import (
+    LONGEST,
+    MOST_VALUES,
+    FrameDecoder,
+    FrameError,
+    check_values,
+    decode,
+    encode,
+    frame,
+)
 
 _VALUES = st.dictionaries(
     st.text(),

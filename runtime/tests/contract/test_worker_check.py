@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from longwire.errors import SettingsError
-from longwire.contract.check.run import CASES, CaseReport, check_worker, document
 from check_target import HELLO, odd_worker, reply
+from longwire.contract.check.run import CASES, CaseReport, check_worker, document
+from longwire.errors import SettingsError
 
 Frame = dict[str, Any]
 

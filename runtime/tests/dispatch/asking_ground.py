@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from fake_responder import FakeResponder
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.streamable import Streamable
+from longwire.journal.journal import Journal, NoJournal
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.journal.journal import Journal, NoJournal
 from longwire.sessions.registry import Sessions
-from longwire.dispatch.streamable import Streamable
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request
 from longwire.wire.serving import Serving
-from fake_responder import FakeResponder
 
 VERSION = "2025-11-25"
 NOTHING = {"type": "object", "properties": {}}

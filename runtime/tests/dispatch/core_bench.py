@@ -11,21 +11,21 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from longwire.errors import LongwireError
-from longwire.product.app import CatalogServer, build_server
-from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Tool
-from longwire.guard.limits import CallLimits
-from longwire.guard.principal import PRINCIPAL, Principal
+from fake_responder import FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Later
-from longwire.journal.journal import NoJournal
-from longwire.sessions.registry import Sessions
 from longwire.dispatch.streamable import Streamable
+from longwire.errors import LongwireError
+from longwire.guard.limits import CallLimits
+from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.journal.journal import NoJournal
+from longwire.product.app import CatalogServer, build_server
+from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Tool
+from longwire.sessions.registry import Sessions
 from longwire.settings import Settings, WireLimits
 from longwire.wire.http.request import Request
 from longwire.wire.serving import Serving
-from fake_responder import FakeResponder
 from raw_http import ACCEPT, HELLO, call, modern
 from transport_bench import Bench
 

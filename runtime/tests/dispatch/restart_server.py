@@ -20,14 +20,14 @@ import mcp_types as types
 import uvloop
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from acuity.cli.exits import guarded
-from longwire.product.app import build_server
-from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Tool
+from longwire.cluster.cluster_node import joined
+from longwire.command.program import guarded
 from longwire.endpoints import Endpoint, Http, Peers
 from longwire.operations.logs import configure_logging
-from longwire.cluster.cluster_node import joined
-from longwire.settings import Settings
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Tool
 from longwire.server.serve import serve
+from longwire.settings import Settings
 from longwire.wire.listeners import LOOPBACK, Address
 
 _PACE = 0.002  # seconds between two numbers

@@ -12,8 +12,8 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from longwire.guard.limits import CONNECTION
 from fake_responder import FakeResponder, parse_events
+from longwire.guard.limits import CONNECTION
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longwire.product.catalog import Answer, Call
 from asking_client import NAME
 from asking_ground import Ground, Session
 from effort import examples
 from fake_responder import FakeResponder
+from longwire.product.catalog import Answer, Call
 
 TURNS = 12  # of the event loop, in which everything that can happen has happened
 STEPS = st.sampled_from(["call", "answer", "answer", "late", "cancel", "drop", "resume", "refuse"])

@@ -11,10 +11,10 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from longwire.product.catalog import Answer, Call
 from asking_client import NAME
 from asking_ground import Ground, answered, heard, run
 from fake_journal import FakeJournal
+from longwire.product.catalog import Answer, Call
 
 ADA = {"action": "accept", "content": {"name": "Ada"}}
 

@@ -12,9 +12,9 @@ import httpx2
 import pytest
 from mcp import MCPError
 
+from asking_client import ASKED, NAME, TOLD, Person, interview
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import Settings
-from asking_client import ASKED, NAME, TOLD, Person, interview
 from raw_http import Event, RawSession, http_client, modern, open_session
 from transport_bench import ENDPOINTS, ERAS, Bench, Running, Signal, run, serving
 

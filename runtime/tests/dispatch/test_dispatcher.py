@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from longwire.guard.principal import PRINCIPAL
-from longwire.dispatch.dispatcher import TurnsEnd
 from core_bench import ALICE, call, reply_of, result_of, run, running, until
+from longwire.dispatch.dispatcher import TurnsEnd
+from longwire.guard.principal import PRINCIPAL
 
 WORD: ContextVar[str] = ContextVar("word", default="")
 

@@ -9,6 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
+from fake_journal import FakeJournal
+from fake_responder import FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.draining import Drain
 from longwire.journal.journal import NoJournal
@@ -16,8 +18,6 @@ from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request, Responder
-from fake_journal import FakeJournal
-from fake_responder import FakeResponder
 from raw_http import HELLO, call
 from transport_bench import run
 

@@ -14,17 +14,17 @@ from mcp.server.runner import ServerRunner
 from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
-from longwire.guard.principal import PRINCIPAL, Principal
+from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, run, running
+from effort import examples
+from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.fast_calls import FastCalls
 from longwire.dispatch.heartbeats import Heartbeats
 from longwire.dispatch.replies import error_of, error_payload, result_payload
 from longwire.dispatch.single_exchange import SingleExchange
+from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
 from longwire.wire.messages import PlainRequest
-from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, run, running
-from effort import examples
-from fake_responder import FakeResponder
 
 _ENVELOPE = modern({"method": "tools/call", "params": {}})[0]["params"]["_meta"]
 _JSON = st.recursive(

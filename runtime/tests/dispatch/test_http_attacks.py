@@ -12,9 +12,9 @@ import httpx2
 import pytest
 
 from longwire.endpoints import Http
-from longwire.settings import Settings
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
+from longwire.settings import Settings
 from raw_http import ACCEPT, HELLO, RawSession, call, events, http_client, modern, open_session
 from transport_bench import LOCAL, Running, run, serving
 

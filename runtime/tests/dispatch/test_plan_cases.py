@@ -19,11 +19,11 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Prompt, Tool
 from longwire.endpoints import Http
-from longwire.settings import Settings
 from longwire.guard.access import Access
 from longwire.guard.origins import Origins
+from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Prompt, Tool
+from longwire.settings import Settings
 from raw_http import ACCEPT, HELLO, Event, RawSession, events, http_client
 from transport_bench import LOCAL, Bench, Running, run, serving
 

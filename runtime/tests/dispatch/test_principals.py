@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from longwire.product.app import build_server
+from fake_responder import FakeResponder
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.streamable import Streamable
 from longwire.guard.limits import CallLimits
 from longwire.guard.principal import PRINCIPAL, Holders, Principal
 from longwire.guard.rates import parse_rate
-from longwire.dispatch.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
+from longwire.product.app import build_server
 from longwire.sessions.registry import Sessions
-from longwire.dispatch.streamable import Streamable
 from longwire.settings import Settings
 from longwire.wire.http.request import Request
 from longwire.wire.serving import Serving
-from fake_responder import FakeResponder
 from raw_http import ACCEPT, HELLO, call, modern
 from transport_bench import Bench, run
 

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longwire.settings import WireLimits
 from core_bench import BOB, CoreClient, call, modern, run, running, until
 from fake_responder import FakeResponder
+from longwire.settings import WireLimits
 from raw_http import ACCEPT, HELLO
 
 _IDS = st.sampled_from([0, 1, "1", 7, "a", None, True, 1.5, -3])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from longwire.settings import WireLimits
 from core_bench import call, modern, reply_of, run, running, until
+from longwire.settings import WireLimits
 from raw_http import HELLO
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from longwire.settings import WireLimits
 from core_bench import EVENTS_FIRST, call, reply_of, result_of, run, running, until
+from longwire.settings import WireLimits
 
 
 def test_a_lost_connection_is_resumed_and_nothing_is_lost() -> None:

@@ -12,10 +12,10 @@ import mcp_types as types
 import pytest
 
 import core_bench
-from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.settings import Settings, WireLimits
 from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, run, running, until
 from fake_journal import FakeJournal
+from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.settings import Settings, WireLimits
 from raw_http import HELLO
 
 

@@ -11,16 +11,16 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, run, running, until
+from fake_responder import FakeResponder
+from longwire.dispatch.http_runtime import http_runtime
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.dispatch.http_runtime import http_runtime
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request
 from longwire.wire.http.turns import Turns
 from longwire.wire.sdk_private import connection_of
 from longwire.wire.serving import Handshake, Serving
-from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, run, running, until
-from fake_responder import FakeResponder
 from raw_http import HELLO
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from longwire.guard.principal import Principal
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal, neighbourhood
+from longwire.guard.principal import Principal
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
 from longwire.wire.http.request import Request

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.access import Access, HttpSecurity
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.origins import Origins
+from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.tokens import Tokens
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
 from longwire.guard.access import Access
+from longwire.guard.principal import Principal
 from longwire.guard.proxies import LONGEST, TrustedProxies, parse_address
 from longwire.guard.tokens import Tokens
 from longwire.wire.http.request import HeaderList, Request, Responder

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longwire.errors import SettingsError
+from longwire.guard.grants import Scopes, granted
 from longwire.guard.principal import Holders
 from longwire.guard.rates import parse_rate
-from longwire.guard.grants import Scopes, granted
 from longwire.guard.tokens import TokenFile, Tokens, bearer, parse_tokens, read_tokens
 
 ALICE = "alice-correct-horse"

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from longwire.errors import SettingsError
 from longwire.endpoints import Http
+from longwire.errors import SettingsError
 from longwire.guard.access import Access, HttpSecurity
 from longwire.guard.tokens import UNNAMED, Tokens, read_tokens
 from longwire.wire.listeners import Address, bind, bound, is_loopback

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from longwire.errors import SettingsError
+from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.errors import SettingsError
 from longwire.journal import buffered_journal
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 from longwire.journal.journal_file import FAILURES, JournalFile
 from longwire.journal.session_changes import SessionChanges
-from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
 
 
 def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:

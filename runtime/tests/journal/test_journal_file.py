@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from longwire.errors import SettingsError
+from journal_records import ALICE, BOB, event, found, journal, record, stored
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.errors import SettingsError
 from longwire.journal.journal import NoJournal
 from longwire.journal.journal_file import JournalFile, check_journal_file
 from longwire.journal.open_journal import open_journal
-from journal_records import ALICE, BOB, event, found, journal, record, stored
 
 
 def opened(store: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longwire.journal.journal import EventRecord, StreamRecord
-from longwire.journal.session_changes import SessionChanges, SessionRow
 from effort import examples
 from journal_records import event, record
+from longwire.journal.journal import EventRecord, StreamRecord
+from longwire.journal.session_changes import SessionChanges, SessionRow
 
 _SMALL = st.integers(1, 3)
 _CHANGE = st.one_of(

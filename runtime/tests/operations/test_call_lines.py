@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from log_lines import LogLines, logging_to_lines
 from longwire.operations import logs as call_lines
 from longwire.operations.logs import CallLines, EndedCall
-from log_lines import LogLines, logging_to_lines
 
 GOOD = EndedCall(logging.INFO, "list_models", "local", "ok", 0.0012345678, None, 1e9)
 BAD = GOOD._replace(outcome="error", error="no such file", ended=1e9 + 1)

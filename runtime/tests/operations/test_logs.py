@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from log_lines import logging_to_lines
 from longwire.errors import SettingsError
 from longwire.operations.logs import LineHandler, configure_logging
-from log_lines import logging_to_lines
 
 log = logging.getLogger("acuity.test")
 

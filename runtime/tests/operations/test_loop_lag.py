@@ -6,7 +6,7 @@ import asyncio
 
 from longwire.operations.loop_lag import TOO_LATE, LoopLag
 from longwire.operations.metrics import Metrics
-from acuity.agents.standalone.main import _Ready
+from longwire.server.main import Readiness
 from transport_bench import run
 
 
@@ -47,7 +47,7 @@ def test_a_server_whose_loop_is_late_is_not_ready() -> None:
     clock = Clock()
     lag = LoopLag(clock)
     lag.look()
-    ready = _Ready(None, lag)
+    ready = Readiness(None, lag)
     assert ready.problem() == "the server is starting"
     ready.opened()
     assert ready.problem() is None

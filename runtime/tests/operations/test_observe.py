@@ -10,12 +10,12 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from acuity.errors import InputError
-from longwire.product.app import build_server
-from longwire.product.catalog import Answer, Call, Catalog, Tool
+from log_lines import logging_to_lines
+from longwire.errors import ToolError
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer, shown
-from log_lines import logging_to_lines
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Tool
 
 OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
 ERAS = ["legacy", "2026-07-28"]
@@ -55,7 +55,7 @@ class Server:
         return {"value": 1}
 
     async def _refusing(self, _: Call) -> Answer:
-        raise InputError("'a.yuv' does not exist: check the path")
+        raise ToolError("'a.yuv' does not exist: check the path")
 
     async def _broken(self, _: Call) -> Answer:
         raise KeyError("a bug")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from longwire.operations.metrics import Metrics
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.operations.metrics import Metrics
 
 WORKERS = ["worker_events", "worker_failures"]  # which WorkerFigures has
 

@@ -25,17 +25,17 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
-from acuity.jobs.job import Job, Progress
-from longwire.product.app import build_server
-from longwire.product.calls import NamesBadParams
-from longwire.product.catalog import Answer, Call, Catalog, Tool
+from log_lines import LogLines, logging_to_lines
+from longwire.guard.refusal_lines import RefusalLines
 from longwire.operations import tracing
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer
 from longwire.operations.tracing import JobTracer, configure_tracing, trace_requests
-from longwire.guard.refusal_lines import RefusalLines
+from longwire.product.app import build_server
+from longwire.product.calls import NamesBadParams
+from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.product.work import Job, Progress
 from longwire.wire.http.request import Request
-from log_lines import LogLines, logging_to_lines
 from pretend_jobs import PretendJobs
 from raw_http import call
 from scripted_worker import ScriptedWorker, fronting
@@ -273,7 +273,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
 
 PROGRAM = """
 from dataclasses import replace
-from acuity.jobs.job import Job
+from longwire.product.work import Job
 from longwire.operations.logs import configure_logging
 from longwire.operations.tracing import JobTracer, configure_tracing
 configure_logging()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from longwire.operations.metrics import Metrics, WorkerFigures
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.operations.metrics import Metrics, WorkerFigures
 from longwire.workers.status import WorkerStatus
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "runtime.md").read_text()

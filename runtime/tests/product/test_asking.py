@@ -12,12 +12,12 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+from asking_client import AGE, ASKED, NAME, TOLD, Person, interview
 from longwire.errors import AskingError
+from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.guard.principal import PRINCIPAL, Principal
-from asking_client import AGE, ASKED, NAME, TOLD, Person, interview
 from tool_results import sentence_of
 
 ERAS = ["legacy", "2026-07-28"]

@@ -10,7 +10,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from acuity.errors import InputError
+from longwire.errors import ToolError
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Tool
 from tool_results import sentence_of
@@ -25,7 +25,7 @@ async def _good(call: Call) -> Answer:
 
 
 async def _refusing(_: Call) -> Answer:
-    raise InputError("'a.yuv' does not exist: check the path")
+    raise ToolError("'a.yuv' does not exist: check the path")
 
 
 async def _broken(_: Call) -> Answer:

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.product.results import answer, failure, finite, ordered_answer, to_ordered_text, to_text, visible
+from longwire.product.results import (
+    answer,
+    failure,
+    finite,
+    ordered_answer,
+    to_ordered_text,
+    to_text,
+    visible,
+)
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from longwire.product.schema_checks import SchemaCheck, schema_check
 from effort import examples
+from longwire.product.schema_checks import SchemaCheck, schema_check
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _SCALARS = st.one_of(

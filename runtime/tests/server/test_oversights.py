@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from longwire.operations.logs import Redactor
+from longwire.guard.grants import Scopes
 from longwire.guard.rates import parse_rate
+from longwire.guard.tokens import TokenFile, parse_tokens
+from longwire.operations.logs import Redactor
 from longwire.server.oversights import Named
 from longwire.server.reload import reloading
-from longwire.guard.grants import Scopes
-from longwire.guard.tokens import TokenFile, parse_tokens
 from transport_bench import Signal, run
 
 TOOLS = ["vmaf_score", "vmaf_version", "list_models"]

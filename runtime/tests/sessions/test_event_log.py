@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fake_journal import FakeJournal
+from fake_responder import FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
 from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
 from longwire.sessions.streams import ROOM
 from longwire.settings import WireLimits
-from fake_journal import FakeJournal
-from fake_responder import FakeResponder
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from fake_journal import FakeJournal
+from fake_responder import FakeClock, FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, NoJournal
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.registry import Sessions
 from longwire.sessions.streams import ROOM, Stream
 from longwire.settings import WireLimits
-from fake_journal import FakeJournal
-from fake_responder import FakeClock, FakeResponder
 
 
 @dataclass

@@ -6,11 +6,11 @@ import gc
 import tracemalloc
 from collections.abc import Callable
 
+from fake_responder import FakeClock, FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
 from longwire.sessions.registry import Sessions
 from longwire.settings import WireLimits
-from fake_responder import FakeClock, FakeResponder
 
 COUNT = 1000
 CLIENT = {

@@ -7,12 +7,12 @@ import json
 
 import pytest
 
+from fake_journal import FakeJournal
+from fake_responder import FakeClock, FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
-from fake_journal import FakeJournal
-from fake_responder import FakeClock, FakeResponder
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
 TTL = 100.0

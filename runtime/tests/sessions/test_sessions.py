@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from longwire.guard.limits import BUSY
+from fake_responder import FakeClock, FakeResponder
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.guard.limits import BUSY
 from longwire.journal.journal import NoJournal
 from longwire.sessions.registry import LOOK_AGAIN, SLICE, Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.wire.messages import Refused
-from fake_responder import FakeClock, FakeResponder
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": {"name": "c"}}
 TTL = 100.0

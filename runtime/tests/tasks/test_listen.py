@@ -16,11 +16,11 @@ import pytest
 from mcp import Client, MCPError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ToolsListChanged
 
+from local_tasks import Ask, LocalTasks, LocalWork
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.tasks.extension import IDENTIFIER, Tasks
 from longwire.tasks.listen import Listen
-from local_tasks import Ask, LocalTasks, LocalWork
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin, until
 from transport_bench import served, streamable_app
 

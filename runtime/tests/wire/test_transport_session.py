@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.endpoints import Http
+from longwire.product.catalog import Answer, Call, Catalog, Tool
 from raw_http import call, raw_session
 from transport_bench import LOCAL, Bench, run, serving
 

@@ -12,9 +12,9 @@ from urllib.parse import urljoin
 import httpx2
 
 from longwire.endpoints import Http
-from longwire.settings import Settings
 from longwire.guard.access import Access
 from longwire.guard.tokens import TokenFile, parse_tokens
+from longwire.settings import Settings
 from raw_http import HELLO, call, http_client
 from transport_bench import LOCAL, run, serving
 

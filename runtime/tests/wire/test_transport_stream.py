@@ -12,13 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
-from longwire.product.app import build_server
+from descriptor_client import Descriptors
 from longwire.endpoints import Pair, open_endpoint
 from longwire.guard.limits import CallLimits
+from longwire.product.app import build_server
 from longwire.settings import Settings
 from longwire.wire.framing import FramingName
 from longwire.wire.serving import Serving
-from descriptor_client import Descriptors
 from transport_bench import Bench, run
 
 HELLO = {

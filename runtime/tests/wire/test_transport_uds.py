@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from longwire.errors import SettingsError
 from longwire.endpoints import Uds
+from longwire.errors import SettingsError
 from longwire.settings import Settings
 from longwire.wire.listeners import LONGEST_PATH, listening
 from raw_http import HELLO, call

@@ -10,8 +10,8 @@ from types import ModuleType
 
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
-from longwire.worker.run import worker_listening
 from longwire.worker import App
+from longwire.worker.run import worker_listening
 from worker_ground import Client
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "workers" / "python" / "worker.py"

@@ -13,10 +13,10 @@ import mcp_types as types
 import pytest
 from pydantic import BaseModel, Field
 
-from longwire.errors import AskingError, SettingsError
-from longwire.contract import writing
-from longwire.worker import App, ToolError
 from app_ground import served
+from longwire.contract import writing
+from longwire.errors import AskingError, SettingsError
+from longwire.worker import App, ToolError
 from worker_ground import HANDSHAKE, Client, run
 
 SESSION: dict[str, Any] = {"state": {}, "initialized": True}

@@ -12,10 +12,10 @@ import mcp_types as types
 import pytest
 from pydantic import BaseModel
 
-from longwire.errors import SettingsError
-from longwire.contract import writing
-from longwire.worker import App, MCPError, ToolError
 from app_ground import served
+from longwire.contract import writing
+from longwire.errors import SettingsError
+from longwire.worker import App, MCPError, ToolError
 from worker_ground import Client, run
 
 SESSION: dict[str, Any] = {"state": {}, "initialized": True}

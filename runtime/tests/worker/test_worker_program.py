@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from app_ground import EXAMPLE, example
 from longwire.contract.check.probe import Probe
 from longwire.contract.check.run import CASES, check_worker, started
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.run import worker_listening
-from app_ground import EXAMPLE, example
 from worker_ground import run
 
 _APP = """

@@ -13,9 +13,9 @@ import mcp_types as types
 import pytest
 from pydantic import BaseModel
 
+from app_ground import served
 from longwire.worker import App
 from longwire.worker.returns import returns_of
-from app_ground import served
 from worker_ground import Answer, Client, run
 
 

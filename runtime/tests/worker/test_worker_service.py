@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from longwire.errors import SettingsError
 from longwire.contract import writing
 from longwire.contract.frames import LONGEST
+from longwire.errors import SettingsError
 from longwire.worker.run import run_worker
 from longwire.worker.service import Introduction
 from worker_ground import HANDSHAKE, MODERN, ground, run

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from longwire.errors import AskingError
-from longwire.contract import writing
-from longwire.worker import App
 from app_ground import served
+from longwire.contract import writing
+from longwire.errors import AskingError
+from longwire.worker import App
 from worker_ground import run
 
 

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from longwire.contract import writing
+from longwire.contract.check.probe import Answer, Probe
+from longwire.guard.principal import PRINCIPAL
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer as ToolAnswer
 from longwire.product.catalog import Call, Catalog, Tool
-from longwire.contract import writing
-from longwire.contract.check.probe import Answer, Probe
-from longwire.guard.principal import PRINCIPAL
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.run import Listening, worker_listening

@@ -12,21 +12,21 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
-from longwire.product.asking import AskingRules
-from longwire.product.calls import NamesBadParams
-from longwire.contract.frames import FrameDecoder, encode
-from longwire.guard.limits import CallLimits
-from longwire.guard.principal import Principal
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.journal.open_journal import open_journal
-from longwire.sessions.registry import Sessions
-from longwire.dispatch.streamable import Streamable
-from longwire.workers.dispatch import WorkerDispatch
-from longwire.workers.pool import WorkerPlan, WorkerPool
-from longwire.settings import Settings, WireLimits
-from longwire.wire.serving import Serving
 from core_bench import ALICE, CoreClient, Timers
 from fake_responder import FakeResponder
+from longwire.contract.frames import FrameDecoder, encode
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.dispatch.streamable import Streamable
+from longwire.guard.limits import CallLimits
+from longwire.guard.principal import Principal
+from longwire.journal.open_journal import open_journal
+from longwire.product.asking import AskingRules
+from longwire.product.calls import NamesBadParams
+from longwire.sessions.registry import Sessions
+from longwire.settings import Settings, WireLimits
+from longwire.wire.serving import Serving
+from longwire.workers.dispatch import WorkerDispatch
+from longwire.workers.pool import WorkerPlan, WorkerPool
 from raw_http import HELLO
 
 Frame = dict[str, Any]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from core_bench import call, modern, reply_of, run
+from fake_responder import FakeResponder
 from longwire.contract.envelopes import Notify
 from longwire.contract.frames import MOST_VALUES
+from longwire.settings import WireLimits
 from longwire.workers.failures import WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.pool import WorkerPlan
 from longwire.workers.running_call import MOST_WAITING
-from longwire.settings import WireLimits
-from core_bench import call, modern, reply_of, run
-from fake_responder import FakeResponder
 from scripted_worker import (
     HELLO_BACK,
     Frame,

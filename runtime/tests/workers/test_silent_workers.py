@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from longwire.workers import link as link_module
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
+from longwire.workers import link as link_module
 from scripted_worker import (
     HELLO_BACK,
     Frame,

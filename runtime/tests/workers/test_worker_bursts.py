@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from longwire.settings import WireLimits
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
+from longwire.settings import WireLimits
 from scripted_worker import (
     Frame,
     ScriptedWorker,

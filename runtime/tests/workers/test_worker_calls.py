@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from longwire.product.allowlists import Allowlists
-from longwire.guard.principal import Holders, Principal
-from longwire.workers.running_call import RunningCall
-from longwire.guard.grants import Scopes, granted
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
+from longwire.guard.grants import Scopes, granted
+from longwire.guard.principal import Holders, Principal
+from longwire.product.allowlists import Allowlists
+from longwire.workers.running_call import RunningCall
 from raw_http import HELLO
 from scripted_worker import (
     HELLO_BACK,

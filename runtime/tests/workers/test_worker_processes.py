@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 import pytest
 
+from core_bench import call, reply_of, run
+from longwire.settings import WireLimits
 from longwire.workers import worker as worker_module
 from longwire.workers.pool import WorkerPlan
 from longwire.workers.slot import Pauses
-from longwire.settings import WireLimits
-from core_bench import call, reply_of, run
 from prepared_programs import Program
 from scripted_worker import WorkerCore, eventually
 

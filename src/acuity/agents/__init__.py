@@ -1,6 +1,6 @@
 """The MCP server: tools, resources and prompts over every transport.
 
-What it is built on comes with an extra: `pip install acuity` scores, `acuity[mcp]` serves.
+What it is built on comes with an extra: `acuity-vmaf` scores, `acuity-vmaf[mcp]` serves.
 """
 
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ from typing import Final
 from acuity.errors import MissingExtra
 
 # Packages of the extra `mcp` by the names they are imported by; what these need comes with them.
-_PACKAGES: Final = ("mcp", "anyio", "pydantic", "jsonschema", "prometheus_client")
+_PACKAGES: Final = ("longwire", "mcp", "anyio", "pydantic", "jsonschema", "prometheus_client")
 
 
 def check_installed() -> None:
@@ -18,5 +18,5 @@ def check_installed() -> None:
     if missing:
         raise MissingExtra(
             f"the MCP server is an extra that is not installed ({', '.join(missing)} missing): "
-            "pip install 'acuity[mcp]'"
+            "pip install 'acuity-vmaf[mcp]'"
         )

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import mcp_types as types
 
+from acuity.agents.score_answers import in_order, score_answer, score_columns
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from longwire.product.results import to_ordered_text
-from acuity.agents.score_answers import in_order, score_answer, score_columns
 
 PLOT: Final = "plot"
 WORST: Final = "worst"

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from acuity.jobs.tasks.worst import PREVIEWS
 from acuity.agents.compare_answers import compare_answer, is_comparison
-from longwire.product.results import ordered_answer
 from acuity.agents.score_answers import IMAGES_ASKED, is_report, score_answer
 from acuity.agents.score_images import kept_pictures, with_images
+from acuity.jobs.tasks.worst import PREVIEWS
+from longwire.product.results import ordered_answer
 
 # What comes before the frames, because clients that truncate a long answer keep its beginning.
 _FIRST: Final = ("model_id", "score", "model", "images", "images_hint", "frames")

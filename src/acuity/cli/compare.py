@@ -27,7 +27,14 @@ from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
 from acuity.cli.getopt import UsageError
 from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
 from acuity.cli.progress import for_people
-from acuity.cli.score_options import GROUPS, add_groups, check_pictures, check_pools, picture_count, scoring_request
+from acuity.cli.score_options import (
+    GROUPS,
+    add_groups,
+    check_pictures,
+    check_pools,
+    picture_count,
+    scoring_request,
+)
 from acuity.cli.scoring import check_target
 from acuity.cli.style import Style, count
 from acuity.comparison.encoder_names import AUTO, SOURCES

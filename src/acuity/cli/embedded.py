@@ -28,6 +28,7 @@ FD_IN: Final = 3
 FD_OUT: Final = 4
 FOREVER: Final = math.inf
 
+_TOKEN_VARIABLE: Final = "ACUITY_MCP_TOKEN"
 _TOKEN_BYTES: Final = 24  # of randomness
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -191,9 +192,10 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
     A page gets a token of its own for each run, so that no other user of the machine and no other page can
     steer. It is behind the #, which browsers send to nobody. A token that the user made is never printed.
     """
-    from acuity.errors import EmbeddedError, SettingsError
     from acuity.agents.embedded import EmbeddedConfig
-    from longwire.guard.tokens import EMBEDDED_VARIABLE, read_tokens
+    from acuity.errors import EmbeddedError
+    from longwire.errors import SettingsError
+    from longwire.guard.tokens import read_tokens
 
     if wanted.sse is None and wanted.http is None and wanted.live is None:
         if wanted.token_file is not None:
@@ -203,7 +205,7 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
             )
         return EmbeddedConfig(), ""
     try:
-        tokens = read_tokens(wanted.token_file, variable=EMBEDDED_VARIABLE)
+        tokens = read_tokens(wanted.token_file, variable=_TOKEN_VARIABLE)
     except SettingsError as error:
         raise EmbeddedError(str(error)) from None
     if tokens or wanted.live is None:

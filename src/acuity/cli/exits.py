@@ -18,7 +18,19 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from acuity.cli.getopt import UsageError
-from acuity.errors import AcuityError, BackendError, EmbeddedError, MissingExtra, NameClashError, NoFilterError, NoFramesError, OutputError, SettingsError, UnfitOptionError, UnfitPictureError
+from acuity.errors import (
+    AcuityError,
+    BackendError,
+    EmbeddedError,
+    MissingExtra,
+    NameClashError,
+    NoFilterError,
+    NoFramesError,
+    OutputError,
+    SettingsError,
+    UnfitOptionError,
+    UnfitPictureError,
+)
 from acuity.text import one_line
 
 OK: Final = 0
@@ -95,6 +107,23 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
         return _code(error, codes)
     except KeyboardInterrupt:
         return interrupted(program)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Raise errors of the runtime as those of Acuity, which have exit codes and help pages."""
+    from longwire import errors as runtime
+
+    try:
+        yield
+    except runtime.UsageError as error:
+        raise UsageError(str(error)) from None
+    except runtime.SettingsError as error:
+        raise SettingsError(*(error.problems or (str(error),))) from None
+    except runtime.MissingExtra as error:
+        raise MissingExtra(str(error)) from None
+    except runtime.LongwireError as error:
+        raise AcuityError(str(error)) from None
 
 
 def interrupted(program: str) -> int:

@@ -15,7 +15,20 @@ from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
 from acuity.scoring.metrics import METRICS
-from acuity.scoring.request import DIFFERENT, FILES, FRAMES, MEASURED, PICTURES, RAW_VIDEO, SETTINGS, TINY, WORK, Request, frame_rate, tiny_fault
+from acuity.scoring.request import (
+    DIFFERENT,
+    FILES,
+    FRAMES,
+    MEASURED,
+    PICTURES,
+    RAW_VIDEO,
+    SETTINGS,
+    TINY,
+    WORK,
+    Request,
+    frame_rate,
+    tiny_fault,
+)
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub", "html", "svg", "png")

@@ -27,7 +27,18 @@ from acuity.errors import BackendError
 from acuity.report.document import plain
 from acuity.scoring.fronts import sentence
 from acuity.scoring.libvmaf import Libvmaf, find_libvmaf
-from acuity.scoring.selftest import CLIPS, KINDS, TINY_BOUND, Difference, Row, SelfTest, as_document, compare_libvmaf, find_engines, read_golden
+from acuity.scoring.selftest import (
+    CLIPS,
+    KINDS,
+    TINY_BOUND,
+    Difference,
+    Row,
+    SelfTest,
+    as_document,
+    compare_libvmaf,
+    find_engines,
+    read_golden,
+)
 from acuity.scoring.speed import Unusable
 
 SCHEMA: Final = "acuity.selftest/1"

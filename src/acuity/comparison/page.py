@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from acuity import __version__
 from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL
-from acuity.comparison.tables import Figure, all_figures, differences_table, figure_of, ranking_table, rates_table, score_figure
+from acuity.comparison.tables import (
+    Figure,
+    all_figures,
+    differences_table,
+    figure_of,
+    ranking_table,
+    rates_table,
+    score_figure,
+)
 from acuity.errors import Remedy
 from acuity.report.page.page_document import Card, Column, Page, PageNote, RatePoint, Rates, Series
 

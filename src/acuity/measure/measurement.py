@@ -12,7 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from acuity.devices import AUTO, device_for, open_devices
-from acuity.errors import BackendError, CardMemoryError, ClosedError, FeatureError, FeedingError, NoFramesError
+from acuity.errors import (
+    BackendError,
+    CardMemoryError,
+    ClosedError,
+    FeatureError,
+    FeedingError,
+    NoFramesError,
+)
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.agenda import Agenda
@@ -32,7 +39,16 @@ from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
 from acuity.measure.scheduler import check_threads
 from acuity.measure.segments import Segment, Slot
 from acuity.measure.snapshot import Snapshot
-from acuity.measure.steering import Candidates, Swap, check_alone, check_feature_names, check_names, check_pictures, is_same_model, swap_model
+from acuity.measure.steering import (
+    Candidates,
+    Swap,
+    check_alone,
+    check_feature_names,
+    check_names,
+    check_pictures,
+    is_same_model,
+    swap_model,
+)
 from acuity.measure.worker import WorkItem
 from acuity.video.card_picture import CardPicture
 

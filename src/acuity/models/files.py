@@ -21,7 +21,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from acuity.errors import ModelError
-from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, VARIANTS, Overrides, is_beside_onnx, model_folders
+from acuity.models.sources import (
+    FOLDERS_VARIABLE,
+    PACKAGE_SOURCE,
+    VARIANTS,
+    Overrides,
+    is_beside_onnx,
+    model_folders,
+)
 
 FORMATS: Final = (".json", ".pkl", ".onnx")
 

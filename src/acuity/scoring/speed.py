@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices import AUTO, available_threads, chosen_card, describe_backend, describe_engine, open_backend, start_backend
+from acuity.devices import (
+    AUTO,
+    available_threads,
+    chosen_card,
+    describe_backend,
+    describe_engine,
+    open_backend,
+    start_backend,
+)
 from acuity.devices import BACKENDS as KNOWN
 from acuity.errors import BackendError, UnfitPictureError
 from acuity.features.extractor import Geometry

@@ -14,8 +14,28 @@ from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
 from acuity.tune.encoders import encoder_of, find_encoder
-from acuity.tune.setting import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, Setting, check_value, setting
-from acuity.tune.values import as_whole, byte_count, entries, numbers, option_pair, qualities, scores, size, sizes
+from acuity.tune.setting import (
+    ENCODING,
+    MEASURED,
+    OUTPUT,
+    SOURCE,
+    WANTED,
+    WORK,
+    Setting,
+    check_value,
+    setting,
+)
+from acuity.tune.values import (
+    as_whole,
+    byte_count,
+    entries,
+    numbers,
+    option_pair,
+    qualities,
+    scores,
+    size,
+    sizes,
+)
 from acuity.video.display import DISPLAYS
 from acuity.video.picture import split_format
 

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from admin_ground import admin_ground
 from longwire.admin.actions import ACTIONS
 from longwire.config.toml_file import parse_config
-from admin_ground import admin_ground
 from transport_bench import run
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

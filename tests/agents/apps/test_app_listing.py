@@ -13,10 +13,10 @@ from mcp.server import apps as sdk
 from mcp.shared.exceptions import MCPError
 
 from acuity.agents.apps.app_resources import SCORE, app_page
-from longwire.product.offered_tools import APP_PAGE, APPS
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
 from app_host import apps_client, as_sent
+from longwire.product.offered_tools import APP_PAGE, APPS
+from longwire.settings import Settings
 from product_server import raw_pair
 
 ERAS = ["legacy", "2026-07-28"]

@@ -13,10 +13,10 @@ import pytest
 from mcp import Client
 
 from acuity.agents.apps.app_resources import app_page
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
 from app_host import AppHost, app_host, apps_client, as_sent
 from devtools import BROWSER, Chromium
+from longwire.settings import Settings
 from product_server import raw_pair
 
 pytestmark = pytest.mark.skipif(

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from longwire.errors import SettingsError
 from longwire.config import check_report
 from longwire.config.effective import Source, effective
 from longwire.config.keys import KEYS, SECTIONS
+from longwire.errors import SettingsError
 from longwire.guard.rates import Rate
 from longwire.settings import Settings, WireLimits
 

@@ -9,9 +9,9 @@ import mcp_types as types
 from mcp.server.subscriptions import PromptsListChanged, SubscriptionBus, ToolsListChanged
 
 from acuity.errors import AcuityError
-from longwire.product.catalog import Call, Tool
 from fixture_making import arguments, require, text, tool
 from fixture_media import png, wav
+from longwire.product.catalog import Call, Tool
 
 _PAUSE: Final = 0.05  # seconds between notifications, so that they are seen to come one by one
 

@@ -9,9 +9,9 @@ from typing import Final
 import mcp_types as types
 from mcp_types import PromptMessage, TextContent
 
-from longwire.product.catalog import Context, Method, Prompt
 from fixture_content import embedded, picture
 from fixture_media import png
+from longwire.product.catalog import Context, Method, Prompt
 
 _TEXT: Final = "test://static-text"
 _BINARY: Final = "test://static-binary"

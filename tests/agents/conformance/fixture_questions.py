@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from longwire.product.catalog import Call, Handler, Tool
 from fixture_making import arguments, form_schema, said, text, tool
+from longwire.product.catalog import Call, Handler, Tool
 
 _WORDS: Final = {"type": "string"}
 

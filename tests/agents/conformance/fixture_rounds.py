@@ -8,8 +8,8 @@ from typing import Final
 
 import mcp_types as types
 
-from longwire.product.catalog import Answer, Call, Context, Prompt, Tool
 from fixture_making import filled, form, form_schema, needed, responses, said, text, tool
+from longwire.product.catalog import Answer, Call, Context, Prompt, Tool
 
 _WORDS: Final = {"type": "string"}
 _NAME: Final = form_schema(("name",), name=_WORDS)

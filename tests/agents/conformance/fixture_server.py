@@ -20,24 +20,24 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
 
-from longwire.product.app import build_server
-from longwire.product.asking import AskingRules
-from longwire.product.calls import NamesBadParams
-from longwire.product.catalog import Catalog
-from longwire.endpoints import Http
-from longwire.workers.pool import WorkerPlan, WorkerPool
-from longwire.settings import Settings
-from longwire.server.serve import Stop, serve
-from longwire.tasks.extension import Tasks
-from longwire.tasks.listen import Listen
-from longwire.wire.listeners import LOOPBACK, Address
-from longwire.worker.run import run_worker
-from longwire.worker.service import Introduction
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
 from fixture_questions import question_tools
 from fixture_rounds import round_prompt, round_tools
 from fixture_tasks import task_backend, task_tools
+from longwire.endpoints import Http
+from longwire.product.app import build_server
+from longwire.product.asking import AskingRules
+from longwire.product.calls import NamesBadParams
+from longwire.product.catalog import Catalog
+from longwire.server.serve import Stop, serve
+from longwire.settings import Settings
+from longwire.tasks.extension import Tasks
+from longwire.tasks.listen import Listen
+from longwire.wire.listeners import LOOPBACK, Address
+from longwire.worker.run import run_worker
+from longwire.worker.service import Introduction
+from longwire.workers.pool import WorkerPlan, WorkerPool
 
 
 def fixture_server(asking: AskingRules | None = None) -> Server[Any]:

@@ -9,9 +9,9 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError
-from longwire.product.catalog import Answer, Call, Handler, Tool
 from fixture_making import arguments, filled, form, needed, responses, text, tool
 from local_tasks import Ask, LocalTasks, LocalWork, Work
+from longwire.product.catalog import Answer, Call, Handler, Tool
 
 _WORDS: Final[dict[str, Any]] = {"type": "string"}
 _CONFIRM: Final = {"confirm": {"type": "boolean"}}

@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 
-from longwire.product.app import build_server
-from longwire.product.catalog import Answer, Call, Catalog, Tool
 from acuity.agents.embedded.endpoints import Endpoints, local_access
 from longwire.endpoints import Open
+from longwire.product.app import build_server
+from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import WireLimits
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Serving, shared_lifespan

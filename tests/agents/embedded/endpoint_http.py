@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 
 import httpx2
 
-from longwire.settings import WireLimits
 from endpoint_bench import Measured, address_of, opening
+from longwire.settings import WireLimits
 
 PATH = "/mcp/sse"
 

@@ -17,7 +17,6 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
-from longwire.product.app import build_server
 from acuity.agents.embedded.assembly import embedded_catalog
 from acuity.agents.embedded.config import EmbeddedConfig
 from acuity.agents.embedded.live.scores import Scores
@@ -28,6 +27,7 @@ from acuity.agents.embedded.steering.clients import Leases
 from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
 from acuity.agents.embedded.tools.computing import Compute
 from acuity.measure import Measurement
+from longwire.product.app import build_server
 from moving_pictures import pair
 from tool_results import sentence_of
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded import EmbeddedServer
-from longwire.wire.framing import FramingName
 from acuity.measure import Measurement
 from embedded_client import feeding
+from longwire.wire.framing import FramingName
 
 LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 TOOLS = {

@@ -11,13 +11,13 @@ import pytest
 from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
-from longwire.product.app import build_server
 from acuity.agents.embedded.assembly import Pacing
 from acuity.agents.embedded.budget import PAYER, SHARE, TOLERATED, Budget
+from endpoint_bench import Measured, call
 from longwire.guard.limits import CONNECTION
+from longwire.product.app import build_server
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
-from endpoint_bench import Measured, call
 
 WAKING = 0.0001  # seconds of CPU time for each wait, as it is about
 

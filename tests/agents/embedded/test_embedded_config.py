@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import AcuityError, CommandQueueFull, EmbeddedError
 from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.config import READING_TOOLS, STEERING_TOOLS
+from acuity.errors import AcuityError, CommandQueueFull, EmbeddedError
 from bridge_room import measuring
 from embedded_client import connected
 from endpoint_bench import META

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from acuity import EmbeddedServer
-from longwire.wire.listeners import listening
 from bridge_room import measuring
 from embedded_client import PATIENCE, connected, host_at
+from longwire.wire.listeners import listening
 
 
 def test_a_dead_processs_file_is_replaced(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import anyio
 import pytest
 
-from longwire.settings import WireLimits
-from longwire.wire.framing import FRAMINGS, Fault, FramingName
 from descriptor_client import Descriptors
 from endpoint_bench import Measured, at_socket, call, lines_to, opening, request
+from longwire.settings import WireLimits
+from longwire.wire.framing import FRAMINGS, Fault, FramingName
 from transport_bench import run
 
 BAD: list[tuple[bytes, int, Any]] = [

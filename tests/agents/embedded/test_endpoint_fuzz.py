@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from endpoint_bench import Lines, Measured, at_socket, call, hello, lines_to, request
 from longwire.product.app import build_server
 from longwire.wire.messages import Refused, parse
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
-from endpoint_bench import Lines, Measured, at_socket, call, hello, lines_to, request
 from transport_bench import run
 
 LIMIT = 400

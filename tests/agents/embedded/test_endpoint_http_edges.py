@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from longwire.settings import WireLimits
 from endpoint_bench import Measured, call, opening, request
 from endpoint_http import PATH, at_sse, http_client, post, stream_at
+from longwire.settings import WireLimits
 from transport_bench import run
 
 BODY = json.dumps(call(1, "vmaf.status")).encode()

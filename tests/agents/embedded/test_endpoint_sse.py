@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from longwire.settings import WireLimits
 from endpoint_bench import (
     INITIALIZED,
     STATUS,
@@ -22,6 +21,7 @@ from endpoint_bench import (
     structured,
 )
 from endpoint_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
+from longwire.settings import WireLimits
 from transport_bench import run
 
 

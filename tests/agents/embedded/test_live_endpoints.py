@@ -18,10 +18,10 @@ from mcp import Client
 from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.resources import REPORT, SCORES, STATUS
-from longwire.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from live_ground import ERAS, MODEL, NEG, SECONDS
+from longwire.endpoints import Open
 from moving_pictures import measure, pair
 from transport_bench import run, transport_to
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from endpoint_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
 from longwire.product.app import build_server
 from longwire.wire.messages import Message, parse
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
-from endpoint_bench import INITIALIZED, META, WAYS, Measured, at_socket, call, hello, request
 from transport_bench import run
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 
+from acuity.agents.prompts.completions import matching
 from acuity.features import EXTRACTORS, Option
 from acuity.jobs.job import JobSpec
-from acuity.agents.prompts.completions import matching
 from fake_jobs import FakeJobs, serve
 
 USABLE = ["vmaf_4k_v0.6.1", "vmaf_v0.6.1", "vmaf_v0.6.1neg"]

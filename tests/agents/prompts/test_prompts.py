@@ -13,8 +13,6 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from longwire.product.calls import check
-from longwire.product.catalog import Tool
 from acuity.agents.tools import compare as compare_tools
 from acuity.agents.tools import frames as frame_tools
 from acuity.agents.tools import jobs as job_tools
@@ -24,6 +22,8 @@ from acuity.agents.tools import tuning as tuning_tools
 from acuity.agents.tools import worst_frames as worst_tools
 from acuity.agents.tools.kept_pictures import KeptPictures
 from fake_jobs import FakeJobs, serve
+from longwire.product.calls import check
+from longwire.product.catalog import Tool
 
 PAIR = {"reference": "/clips/source.mp4", "distorted": "/clips/encode.mp4"}
 TWO = {"reference": "/clips/source.mp4", "a": "/clips/a.mp4", "b": "/clips/b.mkv"}

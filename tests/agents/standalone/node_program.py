@@ -9,10 +9,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from acuity.jobs.service import Jobs
-from longwire.cluster.redis_link import open_redis
 from acuity.agents.standalone.node_jobs import NodeJobs
+from acuity.jobs.service import Jobs
 from job_helpers import config, spec
+from longwire.cluster.redis_link import open_redis
 
 
 async def main(url: str, folder: str) -> None:

@@ -16,14 +16,14 @@ import pytest
 from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
+from acuity.agents.tools.long_tool import long_tool
 from acuity.jobs.entry import Entry
 from acuity.jobs.job import JobSpec
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.worker.worker_process import WorkerProcess
-from longwire.product.catalog import Call, Catalog
 from longwire.endpoints import Http, Uds
-from acuity.agents.tools.long_tool import long_tool
+from longwire.product.catalog import Call, Catalog
 from longwire.wire.http.request import Request
 from raw_http import RawSession, call, modern, raw_session
 from transport_bench import LOCAL, Bench, Running, run, serving

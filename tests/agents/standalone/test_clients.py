@@ -14,13 +14,13 @@ from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
-from longwire.product.catalog import Catalog
 from longwire.endpoints import Http
+from longwire.guard.access import Access
 from longwire.guard.limits import BUSY
+from longwire.guard.tokens import Tokens
+from longwire.product.catalog import Catalog
 from longwire.settings import Settings
 from longwire.tasks.listen import Listen
-from longwire.guard.access import Access
-from longwire.guard.tokens import Tokens
 from product_server import LONG, product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
 from transport_bench import LOCAL, Bench, run, serving

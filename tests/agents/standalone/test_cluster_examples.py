@@ -12,12 +12,12 @@ import yaml
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
-from longwire.config.effective import Effective, effective
-from longwire.config.toml_file import parse_config
 from longwire.cluster.cluster_settings import check_address
 from longwire.cluster.redis_link import LABEL
-from longwire.server.start_checks import check_start
+from longwire.config.effective import Effective, effective
+from longwire.config.toml_file import parse_config
 from longwire.guard.oauth.resource_server import METADATA
+from longwire.server.start_checks import check_start
 
 FOLDER = Path(__file__).parents[3] / "examples" / "cluster"
 LABELS = ("n1", "n2")

@@ -14,9 +14,9 @@ from mcp import Client
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
+from acuity.agents.standalone.main import Product, product
 from longwire.cluster.cluster_node import joined
 from longwire.settings import Settings
-from acuity.agents.standalone.main import Product, product
 from product_server import raw_pair
 from redis_server import needs_redis, redis_server
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin

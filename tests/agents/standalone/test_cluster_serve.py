@@ -15,8 +15,8 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from mcp import Client
 
-from longwire.guard.oauth.resource_server import METADATA
 from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
+from longwire.guard.oauth.resource_server import METADATA
 from oauth_ground import ISSUER, key_set, private_key, public_jwk
 from product_server import ProductServer, product_server
 from raw_http import ACCEPT, HELLO, http_client

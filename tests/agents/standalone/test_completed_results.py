@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 
 import bare_worker
-from longwire.workers.completed_results import completed
 from core_bench import reply_of, run
+from longwire.workers.completed_results import completed
 from product_server import product_server
 from scripted_worker import Frame, ScriptedWorker, Wire, eventually, fronting
 from transport_bench import transport_to

@@ -13,15 +13,15 @@ import anyio
 import pytest
 from mcp import Client
 
+from acuity.agents.standalone.main import product
 from acuity.cli.serve import GROUPS
 from acuity.jobs.job import Status
+from acuity.models.fit import first_mismatch
+from acuity.scoring.request import SETTINGS
 from longwire.config.effective import effective
 from longwire.operations.metrics import OUTCOMES
 from longwire.operations.tracing import ENDPOINTS
 from longwire.settings import Settings
-from acuity.agents.standalone.main import product
-from acuity.models.fit import first_mismatch
-from acuity.scoring.request import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "mcp.md").read_text()

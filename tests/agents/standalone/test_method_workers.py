@@ -19,11 +19,11 @@ import psutil
 import pytest
 from mcp import Client
 
-from longwire.errors import SettingsError
+from acuity.agents.standalone.worker_mode import SETTINGS_VARIABLE, settings_from, worker_environment
 from longwire.config.effective import Effective, effective
+from longwire.errors import SettingsError
 from longwire.server.serve import ServeOptions
 from longwire.server.start_checks import check_start
-from acuity.agents.standalone.worker_mode import SETTINGS_VARIABLE, settings_from, worker_environment
 from longwire.wire.listeners import Address
 from prepared_programs import Program
 

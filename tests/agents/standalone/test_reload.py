@@ -14,13 +14,13 @@ import anyio
 import pytest
 
 from acuity.cli.serve import options
-from longwire.errors import SettingsError
 from longwire.config.effective import Effective, effective
+from longwire.errors import SettingsError
+from longwire.guard.grants import granted
 from longwire.guard.limits import CallLimits
+from longwire.guard.tokens import TokenFile, Tokens
 from longwire.operations.logs import Redactor
 from longwire.server.reload import Configuration, reload, reload_certificate, reloading
-from longwire.guard.grants import granted
-from longwire.guard.tokens import TokenFile, Tokens
 from longwire.wire.http.tls import Certificate
 from transport_bench import LOCAL, Signal, run
 

@@ -13,12 +13,12 @@ import pytest
 from mcp import MCPError
 from prometheus_client import CollectorRegistry
 
-from longwire.errors import SettingsError
 from longwire.endpoints import Http, Page, Uds
-from longwire.operations.metrics import metrics_pages
-from longwire.settings import Settings
+from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
+from longwire.operations.metrics import metrics_pages
+from longwire.settings import Settings
 from longwire.wire.listeners import bind, bound
 from raw_http import HELLO, call, http_client
 from server_program import program, say, until

@@ -16,10 +16,10 @@ from mcp.client.extension import ClientExtension, advertise
 from mcp.server.lowlevel import Server
 
 from acuity.errors import QueueFull
+from local_tasks import Ask, LocalTasks, LocalWork
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.tasks.extension import IDENTIFIER, Tasks
-from local_tasks import Ask, LocalTasks, LocalWork
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of
 from transport_bench import served, streamable_app

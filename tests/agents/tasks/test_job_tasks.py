@@ -10,15 +10,15 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+from acuity.agents.score_answers import score_answer
+from acuity.agents.tasks.jobs import JobTasks
 from acuity.errors import JobError
 from acuity.jobs.job import Progress
+from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
 from longwire.product.results import failure, ordered_answer
-from acuity.agents.score_answers import score_answer
 from longwire.tasks.extension import Tasks
-from acuity.agents.tasks.jobs import JobTasks
-from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from task_client import MODERN, TaskClient, ask, begin
 from tool_results import wire_sentence
 

@@ -18,13 +18,13 @@ from mcp import Client
 from mcp.shared.subscriptions import ResourceUpdated
 
 from acuity.access.paths import AllowedPaths
+from acuity.agents.score_answers import score_answer
+from acuity.agents.tools import scoring
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
-from longwire.product.catalog import Services
-from acuity.agents.score_answers import score_answer
-from longwire.settings import Settings
-from acuity.agents.tools import scoring
 from fake_jobs import serve
+from longwire.product.catalog import Services
+from longwire.settings import Settings
 from tool_results import sentence_of
 
 WIDTH, HEIGHT, FRAMES = 48, 32, 6

@@ -9,9 +9,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
 from acuity.agents.tasks.jobs import JobTasks
+from longwire.settings import Settings
 from scoring_clips import GEOMETRY, raw
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of

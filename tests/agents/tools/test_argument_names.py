@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from longwire.product.calls import ArgumentError, check
-from longwire.product.catalog import Answer, Call, Tool
 from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.scoring_schema import ENCODED_INPUT, RAW_INPUT
+from longwire.product.calls import ArgumentError, check
+from longwire.product.catalog import Answer, Call, Tool
 
 
 async def _run(call: Call) -> Answer:

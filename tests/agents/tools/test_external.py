@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acuity.errors import BackendError
 from acuity.agents.tools import external
 from acuity.agents.tools.external import External, examine, locate, version
+from acuity.errors import BackendError
 from scoring_clips import FORK_HELP, HELP, fake_vmaf, runs_of
 
 

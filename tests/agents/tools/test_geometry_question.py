@@ -11,12 +11,12 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from acuity.jobs.job import new_id
-from longwire.product.app import build_server
-from longwire.product.catalog import Catalog
 from acuity.agents.tools import compare, worst_frames
 from acuity.agents.tools.kept_pictures import KeptPictures
+from acuity.jobs.job import new_id
 from asking_client import Person
+from longwire.product.app import build_server
+from longwire.product.catalog import Catalog
 from scoring_clips import GEOMETRY, raw
 from scoring_room import ERAS, ThreadJobs, ask_with, serve, services_for
 

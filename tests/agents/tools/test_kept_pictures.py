@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from acuity.frames.previews import picture_size, previews
 from acuity.agents.resources.worst import WorstResources
 from acuity.agents.tools.kept_pictures import KeptPictures
+from acuity.frames.previews import picture_size, previews
 from acuity.png import rgb_png
 
 

@@ -11,12 +11,12 @@ import anyio
 import pytest
 from mcp import Client
 
+from acuity.agents import tool_answers
+from acuity.agents.tools import long_tool as long
 from acuity.errors import JobFailed
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
-from acuity.agents import tool_answers
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
-from acuity.agents.tools import long_tool as long
 from scoring_room import ERAS, services_for
 from tool_results import sentence_of
 

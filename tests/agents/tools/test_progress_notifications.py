@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import anyio
 
-from acuity.jobs.job import Progress
 from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.jobs.job import Progress
 
 Sent = list[tuple[float, float | None, str | None]]
 

@@ -13,8 +13,8 @@ import anyio
 from mcp import Client
 
 from acuity.agents.score_images import PLOT, WORST, with_images
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
+from longwire.settings import Settings
 from product_server import clip, raw_pair
 
 MOST = 1 << 20  # bytes of a message that the official client takes

@@ -14,9 +14,9 @@ import pytest
 from mcp import Client
 
 from acuity.access.paths import AllowedPaths
-from acuity.jobs.service import Jobs, JobsConfig
 from acuity.agents.score_answers import score_answer
 from acuity.agents.tools import external
+from acuity.jobs.service import Jobs, JobsConfig
 from scoring_clips import FRAMES, GEOMETRY, HELP, container, fake_vmaf, raw
 from scoring_room import ERAS, ask_with, serve, services_for, settings_for
 

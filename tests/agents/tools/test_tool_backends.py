@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import acuity
+from acuity.agents.tools import backends
 from acuity.devices import BACKENDS, usable_instruction_sets
 from acuity.devices.cuda.hardware import cards, probe
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
-from acuity.agents.tools import backends
 from fake_cuda import FakeCuda
 from info_server import Asked, InlineJobs, check_tools
 from vmaf_binary import make_binary

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
+from info_server import Ask, Asked, InlineJobs, check_tools
 from longwire.config.effective import effective
 from longwire.settings import Settings
-from acuity.agents.tools import benchmark
-from info_server import Ask, Asked, InlineJobs, check_tools
 from vmaf_binary import make_binary
 
 SMALL = (

@@ -15,13 +15,13 @@ import pytest
 from mcp import Client
 
 import acuity
-from longwire.product.app import build_server
-from longwire.product.catalog import Catalog
 from acuity.agents.resources import ReportResources
-from longwire.product.results import to_ordered_text
 from acuity.agents.tools import frames
 from acuity.agents.tools.compare import MOST, tools
 from fake_jobs import FakeJobs
+from longwire.product.app import build_server
+from longwire.product.catalog import Catalog
+from longwire.product.results import to_ordered_text
 from scoring_clips import container, raw, y4m
 from scoring_room import ThreadJobs, ask_with, services_for
 from tool_results import sentence_of

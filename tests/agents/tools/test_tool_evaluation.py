@@ -11,10 +11,10 @@ import anyio
 import pytest
 from mcp import Client
 
+from acuity.agents.tools.evaluation import tools
 from longwire.product.app import build_server
 from longwire.product.calls import check
 from longwire.product.catalog import Catalog
-from acuity.agents.tools.evaluation import tools
 from product_server import SECONDS, ProductServer, product_server
 from rated_tables import SIX, columns, linear, some_keys, write
 from scoring_room import ThreadJobs, ask_with, services_for

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import acuity
-from acuity.features import EXTRACTORS, Option
 from acuity.agents.tools import extractors
+from acuity.features import EXTRACTORS, Option
 from info_server import Asked, check_tools
 
 

@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 
 from acuity.jobs.job import JobSpec, Progress
-from longwire.product.results import to_ordered_text
 from fake_jobs import REPORT, FakeJobs, serve
+from longwire.product.results import to_ordered_text
 from tool_results import conforming
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]

@@ -10,8 +10,8 @@ import anyio
 import jsonschema
 from mcp import Client
 
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
+from longwire.settings import Settings
 from tool_results import sentence_of
 
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.

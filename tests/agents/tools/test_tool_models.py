@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acuity.features import EXTRACTORS
 from acuity.agents.tools import model_list, models
+from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
 from info_server import Ask, Asked, check_tools

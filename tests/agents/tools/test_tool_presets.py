@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.cli.vmaf import main as vmaf
 from acuity.agents.tools import external
+from acuity.cli.vmaf import main as vmaf
 from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
 from scoring_clips import HELP, fake_vmaf, runs_of

@@ -16,10 +16,10 @@ import pytest
 from mcp import Client
 
 import acuity
+from acuity.agents.tools.tuning import tools
 from acuity.errors import TuneError
 from longwire.product.app import build_server
 from longwire.product.catalog import Arguments, Catalog
-from acuity.agents.tools.tuning import tools
 from scoring_room import ThreadJobs, ask_with, services_for
 from tune_clips import write_y4m
 

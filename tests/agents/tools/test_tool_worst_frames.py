@@ -23,8 +23,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import acuity
-from longwire.settings import Settings
 from acuity.agents.standalone.main import product
+from longwire.settings import Settings
 from misaligned_clips import encode_luma, frames_of
 from small_vlm import write_small_vlm
 from spoiled_clip import HEIGHT, WIDTH, WORST, luma, write_pair

@@ -19,8 +19,8 @@ import pytest
 from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import Kind, Message, MessageDecoder, encode
-from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
+from longwire.supervised_process import SupervisedProcess
 from prepared_programs import Program
 
 _PARENT = Path(__file__).with_name("job_parent.py")

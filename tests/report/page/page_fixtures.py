@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from acuity.png import rgb_png
 from acuity.report.page.html_page import html_page
-from acuity.report.page.page_document import Card, Column, Event, Page, PageNote, Picture, RatePoint, Rates, Series
+from acuity.report.page.page_document import (
+    Card,
+    Column,
+    Event,
+    Page,
+    PageNote,
+    Picture,
+    RatePoint,
+    Rates,
+    Series,
+)
 from acuity.report.tables import Table
 
 HOSTILE = "<script>window.stopped = ['ran']</script><img src=x onerror=alert(1)>.mp4"

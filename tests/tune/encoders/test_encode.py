@@ -14,7 +14,15 @@ import av
 import numpy as np
 import pytest
 
-from acuity.errors import AcuityError, EncodeFailed, EncoderError, InputError, NoFramesError, TruncatedError, TuneError
+from acuity.errors import (
+    AcuityError,
+    EncodeFailed,
+    EncoderError,
+    InputError,
+    NoFramesError,
+    TruncatedError,
+    TuneError,
+)
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
 from acuity.tune.encoders.encode import Target

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.tune.ladder.playlists import AudioTrack, Segment, Timeline, Variant, dash, hls_media, hls_multivariant, rendition_name
+from acuity.tune.ladder.playlists import (
+    AudioTrack,
+    Segment,
+    Timeline,
+    Variant,
+    dash,
+    hls_media,
+    hls_multivariant,
+    rendition_name,
+)
 
 m3u8 = pytest.importorskip("m3u8", reason="m3u8 is not installed")
 mpegdash = pytest.importorskip("mpegdash.parser", reason="mpegdash is not installed")

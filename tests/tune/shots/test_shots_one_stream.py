@@ -11,7 +11,14 @@ from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encode import Target, open_encoding
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.shots.one_stream import check_one_configuration, delay, essential, for_stitching, retime, stitchable_range
+from acuity.tune.shots.one_stream import (
+    check_one_configuration,
+    delay,
+    essential,
+    for_stitching,
+    retime,
+    stitchable_range,
+)
 
 
 @pytest.fixture(scope="module")

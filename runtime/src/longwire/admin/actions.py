@@ -7,16 +7,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
-from longwire.foreign_json import parse_strictly
 from longwire.admin.answers import AdminRefusal, answer, refuse
 from longwire.admin.audit import Audit, Outcome
 from longwire.admin.sessions_view import beginning
 from longwire.admin.sources import Sources
 from longwire.cluster.places import ClusterUnavailable
-from longwire.workers.status import Workers
+from longwire.foreign_json import parse_strictly
+from longwire.text import quoted, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
-from longwire.text import quoted, shown_id
+from longwire.workers.status import Workers
 
 logger: Final = logging.getLogger(__name__)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from longwire.errors import LongwireError
-from acuity.jobs.job import Job
 from longwire.admin.answers import AdminRefusal, Document, answer, refuse
 from longwire.admin.queries import DEFAULT_LIMIT, PAGING, parameters
 from longwire.admin.sources import Sources
 from longwire.operations.observe import shown
+from longwire.product.declared import expected_errors
+from longwire.product.work import Job
+from longwire.text import note, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
-from longwire.text import note, shown_id
 
 
 def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:
@@ -19,7 +19,7 @@ def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:
     async def read(limit: int, responder: Responder) -> None:
         try:
             jobs, more = await sources.jobs.list(limit=limit)
-        except LongwireError as error:
+        except expected_errors() as error:
             refuse(responder, AdminRefusal(503, str(error)))
             return
         if not responder.gone:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Final
 
-from longwire.foreign_json import parse_json
 from longwire.admin.answers import Document
 from longwire.admin.sources import ListedNodes, Sources
-from longwire.guard.principal import Principal
 from longwire.cluster.nodes import LEASE, NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.foreign_json import parse_json
+from longwire.guard.principal import Principal
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.tasks import Tasks
 

@@ -25,10 +25,10 @@ from longwire.endpoints import Page
 from longwire.guard.access import Access
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.tokens import TokenStore
+from longwire.text import quoted
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.listeners import Address
 from longwire.wire.tasks import Tasks
-from longwire.text import quoted
 
 _NAME: Final = "admin"  # of the port, in logs
 _AUDIT: Final = {**NODES, "limit": whole(1, KEPT)}

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from acuity import __version__
 from longwire.admin.answers import Document
 from longwire.admin.sessions_view import limits_of_sessions, totals
 from longwire.admin.sources import Sources
+from longwire.dispatch.counters import RuntimeCounters
 from longwire.operations.latencies import Latencies, quantile
 from longwire.operations.runtime_figures import plain_counts
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.product.declared import declared
 from longwire.settings import Settings
 
 # Requests to clients that lack the capability, under the names of the runtime's plan.
@@ -32,7 +32,7 @@ def runtime_document(sources: Sources) -> Document:
     all_sessions = totals(() if runtime is None else runtime.sessions)
     counters = RuntimeCounters() if runtime is None else runtime.counters
     return {
-        "version": __version__,
+        "version": declared().version,
         "pid": os.getpid(),
         "at_unix": round(now, 3),
         "started_at_unix": round(sources.started, 3),
@@ -83,8 +83,7 @@ def _limits(settings: Settings) -> Document:
         "max_calls_per_client": settings.calls_each,
         "max_subscriptions": settings.streams,
         "max_message_bytes": settings.body,
-        "jobs_at_once": settings.workers,
-        "jobs_queued": settings.queue,
+        **declared().limits(settings),
         "store": settings.store.partition(":")[0] if settings.cluster_redis is None else "redis",
     }
 

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from acuity.jobs.job import Job, JobsStats, Status
-from longwire.guard.limits import CallLimits
-from longwire.operations.metrics import Metrics
 from longwire.cluster.nodes import NodeStatus
 from longwire.dispatch.http_runtime import HttpRuntime
-from longwire.workers.status import Workers
+from longwire.guard.limits import CallLimits
+from longwire.operations.metrics import Metrics
+from longwire.product.work import Jobs
 from longwire.settings import Settings
-
-
-class ListedJobs(Protocol):
-    """The part of the job service that operators see."""
-
-    def stats(self) -> JobsStats: ...
-
-    async def list(
-        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
-    ) -> tuple[list[Job], bool]: ...
+from longwire.workers.status import Workers
 
 
 class ListedNodes(Protocol):
@@ -51,7 +41,7 @@ class Sources:
     settings: Settings
     metrics: Metrics
     limits: CallLimits
-    jobs: ListedJobs
+    jobs: Jobs
     ready: Callable[[], bool] = lambda: True
     runtime: HttpRuntime | None = None
     clock: Callable[[], float] = time.time

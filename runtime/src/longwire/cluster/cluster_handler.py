@@ -22,13 +22,13 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR, RequestId
 
-from longwire.guard.limits import BUSY
-from longwire.guard.rates import Allowances, Rate
 from longwire.cluster.forwarding import Outcome
 from longwire.cluster.places import ClusterUnavailable, Ownership, Place
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.headers import MODERN, SESSION_ID, VERSION
 from longwire.dispatch.replies import JSON, error_payload, refuse, retry_after
+from longwire.guard.limits import BUSY
+from longwire.guard.rates import Allowances, Rate
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.messages import PlainRequest, Refused, parse_request

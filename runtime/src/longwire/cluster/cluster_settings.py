@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from longwire.errors import SettingsError
 from longwire.cluster.redis_address import RedisAddress
 from longwire.cluster.redis_link import check_label, check_prefix
 from longwire.cluster.shared_secret import ClusterKeys, read_secret
+from longwire.errors import SettingsError
 from longwire.settings import Settings
 from longwire.text import quoted
 

@@ -11,16 +11,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
-from longwire.guard.principal import Holders
 from longwire.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
 from longwire.cluster.places import Place
 from longwire.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
+from longwire.guard.principal import Holders
 from longwire.settings import WireLimits
 from longwire.wire.http.request import REQUEST_ID, HeaderList, Request, Responder
 
 logger: Final = logging.getLogger(__name__)
 
-REFUSED: Final = "acuity-refused"  # in an answer: the node has not looked at the request, and why
+REFUSED: Final = "longwire-refused"  # in an answer: the node has not looked at the request, and why
 HEAD_SECONDS: Final = 10.0  # for the head of an answer; calls that take longer answer with events long before
 LOOK_SECONDS: Final = 2.0  # of silence, after which it is asked whether the other node lives
 _AHEAD: Final = 64 << 10  # bytes that a client has not taken, above which no more are read

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from longwire.errors import SettingsError
-from longwire.foreign_json import parse_json
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import RedisLink
+from longwire.errors import SettingsError
+from longwire.foreign_json import parse_json
 
 logger: Final = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from longwire.cluster.session_store import DamagedSession, RedisSessions
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
-from longwire.wire.messages import Refused
 from longwire.text import shown_id
+from longwire.wire.messages import Refused
 
 logger: Final = logging.getLogger(__name__)
 

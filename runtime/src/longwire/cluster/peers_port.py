@@ -12,13 +12,13 @@ from typing import Final
 
 from mcp_types import INVALID_REQUEST
 
-from longwire.guard.limits import BUSY
-from longwire.guard.principal import PRINCIPAL
-from longwire.guard.rates import Allowances, Rate
 from longwire.cluster.forwarding import REFUSED
 from longwire.cluster.signatures import FORWARDED, BadSignature, Verifier, passed_headers, unsigned
 from longwire.dispatch.headers import SESSION_ID
 from longwire.dispatch.replies import refuse
+from longwire.guard.limits import BUSY
+from longwire.guard.principal import PRINCIPAL
+from longwire.guard.rates import Allowances, Rate
 from longwire.wire.http.request import CURRENT_ID, Handler, Request, Responder
 
 logger: Final = logging.getLogger(__name__)

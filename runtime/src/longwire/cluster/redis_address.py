@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from longwire.errors import MissingExtra, SettingsError
+from longwire.product.declared import declared
 
 if TYPE_CHECKING:
     import redis
@@ -26,7 +27,8 @@ def check_redis_installed() -> None:
     """Raise MissingExtra where the extra `cluster` is not installed; loads nothing of it."""
     if find_spec("redis") is None:
         raise MissingExtra(
-            "the package 'redis' is missing, which several nodes need: pip install 'acuity[cluster]'"
+            "the package 'redis' is missing, which several nodes need: "
+            f"pip install '{declared().package}[cluster]'"
         )
 
 

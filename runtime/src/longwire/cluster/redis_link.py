@@ -15,16 +15,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
-from longwire.errors import SettingsError
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from longwire.cluster.redis_messages import RedisMessages
+from longwire.errors import SettingsError
 
 logger: Final = logging.getLogger(__name__)
 
 Argument: TypeAlias = str | bytes | int | float
 
-PREFIX: Final = "acuity"
+PREFIX: Final = "longwire"
 LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 
 _BEAT: Final = 0.5  # seconds between two looks at Redis

@@ -22,11 +22,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast, get_args
 
-from longwire.foreign_json import parse_json
-from longwire.contract.envelopes import LONGEST_STATE
-from longwire.contract.writing import json_text
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import Argument, RedisLink
+from longwire.contract.envelopes import LONGEST_STATE
+from longwire.contract.writing import json_text
+from longwire.foreign_json import parse_json
 from longwire.journal.buffered_journal import Refusal
 from longwire.journal.journal import EventKind, EventRecord, SessionRecord, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges

@@ -20,8 +20,8 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 
-from longwire.foreign_json import parse_json
 from longwire.cluster.redis_link import RedisLink
+from longwire.foreign_json import parse_json
 from longwire.wire.tasks import Tasks
 
 logger: Final = logging.getLogger(__name__)

@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from longwire.contract.envelopes import NotifyOutcome
 from longwire.cluster.places import ClusterUnavailable, Ownership
 from longwire.cluster.redis_link import Argument, RedisLink
+from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.registry import Sessions
 from longwire.sessions.sending import tell
 from longwire.sessions.session import Session

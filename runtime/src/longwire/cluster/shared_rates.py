@@ -15,9 +15,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from longwire.guard.rates import Allowances, Rate
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.places import ClusterUnavailable
+from longwire.guard.rates import Allowances, Rate
 from longwire.wire.tasks import Tasks
 
 _SPEND: Final = 0.5  # seconds in which a share may be spent

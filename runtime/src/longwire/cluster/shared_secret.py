@@ -17,7 +17,7 @@ from longwire.errors import SettingsError
 
 SHORTEST: Final = 32  # characters
 _LONGEST: Final = 4096  # bytes
-_SALT: Final = b"acuity/cluster/1"
+_SALT: Final = b"longwire/cluster/1"
 _OTHERS: Final = 0o007  # permissions of everybody
 
 

@@ -2,7 +2,7 @@
 
 A node that passes a request on sends it with one more header:
 
-    acuity-forwarded: v1 FROM TO TIME NONCE PRINCIPAL MAC
+    longwire-forwarded: v1 FROM TO TIME NONCE PRINCIPAL MAC
 
 MAC is an HMAC with the cluster's key over all of these, the method, path and query, every header that is
 passed on, and the digest of the body. TO is the label and the incarnation of the receiver, so that nothing
@@ -28,8 +28,8 @@ from longwire.guard.principal import Principal
 from longwire.guard.rates import parse_rate
 from longwire.wire.http.request import Request
 
-FORWARDED: Final = "acuity-forwarded"
-PREFIX: Final = "acuity-"  # of headers between nodes, which no client may send
+FORWARDED: Final = "longwire-forwarded"
+PREFIX: Final = "longwire-"  # of headers between nodes, which no client may send
 WINDOW: Final = 30.0  # seconds that a signature counts, before and after its time
 _VERSION: Final = "v1"
 _MOST_NONCES: Final = 200_000  # of one window: more requests can't be told from replays

@@ -7,20 +7,18 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from longwire.errors import LongwireError, SettingsError
 from longwire.config.effective import Effective, Value
 from longwire.config.key import Key
-from longwire.config.keys import KEYS, SECTIONS
+from longwire.config.keys import keys, sections
 from longwire.config.kinds import whole_path
 from longwire.config.toml_words import toml_value
+from longwire.product.declared import declared
 from longwire.text import one_line
 
-SCHEMA: Final = "acuity.serve.check/1"
 # How sentences about a file begin: FILE, line 3: server.http: …
 _PLACE: Final = re.compile(
     r"(?P<file>[^:]+\.[^:,]+?)(?:, line (?P<line>\d+))?: (?:(?P<key>[a-z_]+\.[a-z_]+): )?"
 )
-_PATHS: Final = frozenset(key.path for key in KEYS)
 _HIDDEN: Final = "[hidden]"
 _WIDEST: Final = 48  # characters before the remark
 _UNCHECKED: Final = "not checked: whether a port, a socket or the session store is in use already"
@@ -32,9 +30,9 @@ _REPLACED: Final = {"store.sessions": "cluster.redis"}
 def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
     """A configuration file with these values; what isn't set is a comment, and so are the warnings."""
     lines: list[str] = []
-    for section in SECTIONS:
+    for section in sections():
         lines += ["", f"[{section}]"] if lines else [f"[{section}]"]
-        for key in KEYS:
+        for key in keys():
             if key.section == section:
                 found = values.values[key.path]
                 if _is_replaced(values, key):
@@ -54,10 +52,10 @@ def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
             "source": values.source(key.path).kind,
             "from": [source.name for source in values.values[key.path].sources if source.name],
         }
-        for key in KEYS
+        for key in keys()
     ]
     document = {
-        "schema": SCHEMA,
+        "schema": _schema(),
         "ok": True,
         "config": None if values.config is None else whole_path(values.config),
         "keys": rows,
@@ -68,11 +66,15 @@ def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
     return json.dumps(document, indent=2)
 
 
-def failure_as_json(error: LongwireError) -> str:
+def failure_as_json(error: Exception) -> str:
     """The JSON document of a configuration that can't be used: all that is wrong, and the first of it."""
-    problems = error.problems if isinstance(error, SettingsError) else (str(error),)
+    problems = getattr(error, "problems", (str(error),))
     errors = [_problem(said) for said in problems]
-    return json.dumps({"schema": SCHEMA, "ok": False, "error": errors[0], "errors": errors}, indent=2)
+    return json.dumps({"schema": _schema(), "ok": False, "error": errors[0], "errors": errors}, indent=2)
+
+
+def _schema() -> str:
+    return f"{declared().name}.serve.check/1"
 
 
 def _problem(said: str) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def _problem(said: str) -> dict[str, Any]:
         "sentence": said,
         "file": place["file"] if place else None,
         "line": int(place["line"]) if place and place["line"] else None,
-        "key": place["key"] if place and place["key"] in _PATHS else None,
+        "key": place["key"] if place and place["key"] in {key.path for key in keys()} else None,
     }
 
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from longwire.errors import SettingsError
 from longwire.config.key import Key, Problems, unread
-from longwire.config.keys import KEYS
+from longwire.config.keys import keys
 from longwire.config.toml_file import ConfigFile, read_config
-from longwire.settings import Settings
+from longwire.errors import SettingsError
+from longwire.product.declared import declared
+from longwire.settings import Settings, settings_type
 
-CONFIG_VARIABLE: Final = "ACUITY_CONFIG"
-_PREFIXES: Final = ("ACUITY_", "VMAF_")
 _NEAR: Final = 0.88  # of difflib: a letter or two in a name of this length
 
 SourceKind: TypeAlias = Literal["flag", "variable", "file", "default"]
@@ -74,7 +73,7 @@ class Effective:
 
     def settings(self) -> Settings:
         """The settings that these values make."""
-        return Settings(**{key.setting: self[key.path] for key in KEYS if key.setting is not None})
+        return settings_type()(**{key.setting: self[key.path] for key in keys() if key.setting is not None})
 
 
 def effective(
@@ -86,17 +85,17 @@ def effective(
     """Find the value of every key; raises SettingsError, or notes what is wrong in `problems`.
 
     `flags` has the parsed values of options, by key with its section. `config` is a file, otherwise the
-    variable ACUITY_CONFIG may name one.
+    variable PREFIX_CONFIG of the product may name one.
     """
-    source = "--config"
-    if config is None and (named := environ.get(CONFIG_VARIABLE)):
-        config, source = Path(os.path.expanduser(named)), CONFIG_VARIABLE
+    source, variable, known = "--config", declared().config_variable, keys()
+    if config is None and (named := environ.get(variable)):
+        config, source = Path(os.path.expanduser(named)), variable
     file, flags, noted = ConfigFile(Path(), {}, {}), flags or {}, problems or Problems()
     if config is not None:
-        with noted.noted(*(key.path for key in KEYS)):
+        with noted.noted(*(key.path for key in known)):
             file = read_config(config, source, noted)
     values: dict[str, Value] = {}
-    for key in KEYS:
+    for key in known:
         found = []
         if key.path in file.values:
             source_there = Source("file", str(config), file.lines.get(key.path))
@@ -117,9 +116,10 @@ def effective(
 
 def _mistyped(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Variables whose names are almost those of keys. Others of that form may be somebody else's."""
-    known = [CONFIG_VARIABLE, *(key.environment for key in KEYS)]
+    product = declared()
+    known = [product.config_variable, *(key.environment for key in keys())]
     for name in sorted(environ):
-        if name.startswith(_PREFIXES) and name not in known:
+        if name.startswith((product.prefix, *product.other_prefixes)) and name not in known:
             for near in difflib.get_close_matches(name, known, n=1, cutoff=_NEAR):
                 yield name, near
 

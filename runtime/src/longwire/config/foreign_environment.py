@@ -1,4 +1,4 @@
-"""The environment of a program that isn't Acuity's: without the server's own settings and without secrets."""
+"""The environment of a foreign program: without the server's own settings and without secrets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from longwire.config.effective import CONFIG_VARIABLE
-from longwire.config.keys import KEYS
+from longwire.config.keys import keys
+from longwire.product.declared import declared
 
-_OWN: Final = frozenset({CONFIG_VARIABLE, *(key.environment for key in KEYS)})
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)S?(?:_|$)"
     r"|^OTEL_.*HEADERS$",
@@ -19,8 +18,9 @@ _SECRET: Final = re.compile(
 
 def foreign_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
     """What another program may see of these variables; those in `passed` it sees whatever they are."""
-    return {name: value for name, value in environ.items() if name in passed or not _is_kept_back(name)}
-
-
-def _is_kept_back(name: str) -> bool:
-    return name in _OWN or _SECRET.search(name) is not None
+    own = {declared().config_variable, *(key.environment for key in keys())}
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in passed or not (name in own or _SECRET.search(name))
+    }

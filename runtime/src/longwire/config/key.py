@@ -1,8 +1,8 @@
 """A key: one thing that can be set, in the file, by an option or by a variable.
 
 A key stands in a section of the file: `[mcp] max_sessions`. Its option is its name with dashes, its variable
-ACUITY_SECTION_NAME, unless the table of keys says otherwise. A key with `setting` fills that field of
-Settings, which has its default.
+the product's prefix with SECTION_NAME, unless the table of keys says otherwise. A key with `setting` fills
+that field of Settings, which has its default.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from longwire.errors import SettingsError
 from longwire.config.kinds import Kind
-from longwire.settings import DATA_VARIABLE, Settings, data_folder
+from longwire.errors import SettingsError
+from longwire.product.declared import declared
+from longwire.settings import settings_type
 
-_FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 _DERIVED: Final = "derived from the key"
 
 
@@ -67,7 +67,7 @@ class Key:
     default: Any = None  # where it fills none
     default_text: str = ""  # where the default depends on the machine: what the page says
     flag: str | None = _DERIVED  # None: it has none
-    variable: str = _DERIVED
+    variable: str = _DERIVED  # {} stands for the product's prefix
     metavar: str = ""
     aliases: tuple[str, ...] = ()  # other names in the file
     secret: bool = False  # never shown
@@ -86,17 +86,20 @@ class Key:
     @property
     def environment(self) -> str:
         """The environment variable."""
-        derived = f"ACUITY_{self.section}_{self.name}".upper()
-        return derived if self.variable == _DERIVED else self.variable
+        prefix = declared().prefix
+        if self.variable == _DERIVED:
+            return f"{prefix}{self.section}_{self.name}".upper()
+        return self.variable.format(prefix, token=declared().token_variable)
 
     def default_for(self, environ: Mapping[str, str]) -> Any:
         """The value that counts where nothing is set."""
         if self.setting is None:
             return self.default
-        field = _FIELDS[self.setting]
+        field = next(one for one in dataclasses.fields(settings_type()) if one.name == self.setting)
         made: Any = field.default_factory
         if made is dataclasses.MISSING:
             return field.default
-        if made is data_folder:
-            return data_folder({name: value for name, value in environ.items() if name != DATA_VARIABLE})
+        if self.setting == "data":
+            product = declared()
+            return product.data_folder({k: v for k, v in environ.items() if k != product.data_variable})
         return made()

@@ -11,19 +11,18 @@ from typing import Final
 from longwire.config import kinds
 from longwire.config.key import Key
 from longwire.contract.launch import command_words
-from longwire.operations.logs import FORMATS, LEVELS
-from longwire.settings import ALLOW_VARIABLE, ALLOW_WRITE_VARIABLE, DATA_VARIABLE
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
 from longwire.guard.proxies import parse_network
-from longwire.guard.tokens import TOKEN_VARIABLE
+from longwire.operations.logs import FORMATS, LEVELS
+from longwire.product.declared import declared
 
 # The groups of options in --help, in order.
 LISTEN: Final = "where to listen (several at once are fine; port 0 takes any free port)"
 ACCESS: Final = "access"
 WORK: Final = "work"
 SESSIONS: Final = "sessions of Streamable HTTP"
-CLUSTER: Final = "several nodes that share sessions (needs acuity[cluster] and Redis or Valkey)"
+CLUSTER: Final = "several nodes that share sessions (needs the extra 'cluster' and Redis or Valkey)"
 LIMITS: Final = "limits"
 LOGS: Final = "logs, on stderr"
 WORKERS: Final = "methods in worker processes (Streamable HTTP only)"
@@ -45,7 +44,10 @@ _work: Final = partial(Key, section="server", group=WORK)
 _logs: Final = partial(Key, section="server", group=LOGS)
 _admin: Final = partial(Key, section="admin", group=LISTEN)
 
-KEYS: Final[tuple[Key, ...]] = (
+# The variable of the clients' token, which has a name that the product chooses.
+TOKEN: Final = "{token}"
+
+RUNTIME_KEYS: Final[tuple[Key, ...]] = (
     _mcp("max_sessions", _COUNT, "sessions at once", setting="max_sessions"),
     _mcp(
         "max_sessions_per_principal", _COUNT, "sessions of one token or address", setting="max_sessions_each"
@@ -112,7 +114,7 @@ KEYS: Final[tuple[Key, ...]] = (
         kinds.text("TOKEN"),
         "the token itself, where there is no file",
         flag=None,  # every user of the machine can read command lines
-        variable=TOKEN_VARIABLE,
+        variable=TOKEN,
         secret=True,
     ),
     _auth(
@@ -201,26 +203,6 @@ KEYS: Final[tuple[Key, ...]] = (
         setting="connections_each",
     ),
     _limits("max_message_bytes", _BYTES, "bytes of one message", setting="body"),
-    _limits(
-        "max_waiting_jobs_per_client",
-        _COUNT,
-        "jobs of one client that may wait",
-        setting="queue_each",
-        default_text="three quarters of `queue`",
-    ),
-    _limits(
-        "max_running_jobs_per_client",
-        _COUNT,
-        "jobs of one client that may run at once, beside a short one",
-        setting="running_each",
-        default_text="all workers but one, at least 1; over stdio alone all",
-    ),
-    _limits(
-        "max_output_bytes",
-        _MANY_BYTES,
-        "bytes that each folder of allow_write may hold, what is there already included",
-        setting="output_bytes",
-    ),
     _limits("max_headers", _COUNT, "header lines of a request", setting="max_headers"),
     _limits("max_header_line_bytes", _BYTES, "bytes of one header line", setting="max_header_line"),
     _limits("max_head_bytes", _BYTES, "bytes of all header lines together", setting="max_head"),
@@ -251,7 +233,7 @@ KEYS: Final[tuple[Key, ...]] = (
         "where sessions and their messages are kept: memory, or sqlite:PATH, which outlives a restart",
         setting="store",
         flag="--store",
-        variable="ACUITY_STORE",
+        variable="{}STORE",
     ),
     _cluster(
         "redis",
@@ -303,7 +285,7 @@ KEYS: Final[tuple[Key, ...]] = (
     _workers(
         "command",
         kinds.text("COMMAND", command_words),
-        "a program that is such a worker, instead of Acuity's own; {socket} stands for its socket",
+        "a program that is such a worker, instead of the product's own; {socket} stands for its socket",
         setting="worker_command",
         flag="--worker-command",
     ),
@@ -392,49 +374,6 @@ KEYS: Final[tuple[Key, ...]] = (
         "how messages on stdin and stdout are separated; auto: as from the client",
         default="auto",
     ),
-    _listen(
-        "allow",
-        kinds.FOLDERS,
-        "a folder with videos to read, beside those of VMAF_MCP_ALLOW",
-        setting="allow",
-        group=ACCESS,
-        variable=ALLOW_VARIABLE,
-        adds=True,
-    ),
-    _listen(
-        "allow_write",
-        kinds.FOLDERS,
-        "a folder that clients may also write new videos to",
-        setting="allow_write",
-        group=ACCESS,
-        variable=ALLOW_WRITE_VARIABLE,
-        adds=True,
-    ),
-    _work(
-        "workers",
-        _COUNT,
-        "scores at once, beside a short one",
-        setting="workers",
-        variable="VMAF_MCP_MAX_CONCURRENT",
-        default_text="a quarter of the cores, 2 to 8",
-    ),
-    _work("queue", _COUNT, "jobs that may wait", setting="queue"),
-    _work("kept_jobs", _COUNT, "finished jobs that are remembered", setting="kept"),
-    _work(
-        "time_limit",
-        _SECONDS,
-        "seconds that a call may take",
-        setting="time_limit",
-        variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S",
-    ),
-    _work("job_time_limit", _SECONDS, "seconds that a submitted job may run", setting="submitted_limit"),
-    _work(
-        "memory",
-        _MANY_BYTES,
-        "bytes of memory for all workers together",
-        setting="memory",
-        default_text="three quarters of the machine's",
-    ),
     _work("grace", kinds.seconds(zero=True), "seconds that work may continue after SIGTERM", setting="grace"),
     _work(
         "data",
@@ -442,38 +381,8 @@ KEYS: Final[tuple[Key, ...]] = (
         "where jobs and reports are kept",
         setting="data",
         metavar="DIR",
-        variable=DATA_VARIABLE,
-        default_text="`$XDG_DATA_HOME/acuity`",
-    ),
-    _work(
-        "vmaf_binary",
-        kinds.PROGRAM,
-        "an external vmaf that scores instead of Acuity's engine",
-        setting="binary",
-        variable="VMAF_BIN",
-    ),
-    _work(
-        "bench_output",
-        kinds.PATH,
-        "a folder for the rows of run_benchmark",
-        setting="bench_output",
-        variable="VMAF_BENCH_OUTDIR",
-        metavar="DIR",
-    ),
-    _work(
-        "vlm_model",
-        kinds.PATH,
-        "the folder of a model that describes pictures",
-        setting="vlm_model",
-        variable="VMAF_MCP_VLM_MODEL",
-        metavar="DIR",
-    ),
-    _work(
-        "vlm_timeout_seconds",
-        _SECONDS,
-        "seconds that it may take for the pictures of one call",
-        setting="vlm_seconds",
-        variable="VMAF_MCP_VLM_TIMEOUT_S",
+        variable="{}DATA",
+        default_text="a folder in `$XDG_DATA_HOME`",
     ),
     _logs("log_level", kinds.one_of(*LEVELS), "how much is logged", default="info"),
     _logs("log_format", kinds.one_of(*FORMATS), "for machines or for people", default="json"),
@@ -482,7 +391,7 @@ KEYS: Final[tuple[Key, ...]] = (
         kinds.ADDRESS,
         "the operator's view at /admin; on another HOST than this machine with TLS only",
         flag="--admin",
-        variable="ACUITY_ADMIN",
+        variable="{}ADMIN",
     ),
     _admin(
         "token_file",
@@ -493,4 +402,12 @@ KEYS: Final[tuple[Key, ...]] = (
     ),
 )
 
-SECTIONS: Final = tuple(dict.fromkeys(key.section for key in KEYS))
+
+def keys() -> tuple[Key, ...]:
+    """The keys of the runtime and those of the declared product."""
+    return RUNTIME_KEYS + declared().keys()
+
+
+def sections() -> tuple[str, ...]:
+    """The sections of the file, in order."""
+    return tuple(dict.fromkeys(key.section for key in keys()))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from longwire.errors import SettingsError
 from longwire.config.toml_words import toml_value
+from longwire.errors import SettingsError
 from longwire.guard.rates import Rate, parse_rate
-from longwire.wire.listeners import Address
 from longwire.text import quoted, shortened
+from longwire.wire.listeners import Address
 
 _LONGEST_SECONDS: Final = 10.0**9
 _LARGEST: Final = 1 << 40

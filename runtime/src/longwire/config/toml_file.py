@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from longwire.errors import SettingsError
 from longwire.config.key import Key, Problems
-from longwire.config.keys import KEYS, SECTIONS
+from longwire.config.keys import keys, sections
 from longwire.config.toml_words import why_no_toml
+from longwire.errors import SettingsError
 from longwire.text import one_line, shortened
 
 _LARGEST: Final = 1 << 20  # bytes of a file that somebody wrote by hand
 
-_NAMES: Final = {(key.section, name): key for key in KEYS for name in (key.name, *key.aliases)}
+
+def _names() -> dict[tuple[str, str], Key]:
+    """The keys by section and name, other names included."""
+    return {(key.section, name): key for key in keys() for name in (key.name, *key.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def parse_config(text: str, path: Path, problems: Problems | None = None) -> Con
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        why = why_no_toml(text, error, {name for _, name in _NAMES})
+        why = why_no_toml(text, error, {name for _, name in _names()})
         raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
     reader, noted = _Reader(text, path), problems or Problems()
     found = reader.values(document, noted)
@@ -71,6 +74,7 @@ class _Reader:
 
     def __init__(self, text: str, path: Path) -> None:
         self._path = path
+        self._names = _names()
         self.lines: dict[str, int] = {}  # of the values
         # Headers and keys can be told by their form, except among the lines of long strings.
         self._lines = [] if '"""' in text or "'''" in text else text.splitlines()
@@ -86,7 +90,7 @@ class _Reader:
         return found
 
     def _take(self, found: dict[str, Any], section: str, name: str, value: Any, problems: Problems) -> None:
-        key = _NAMES.get((section, name))
+        key = self._names.get((section, name))
         if key is None:
             raise self._error(section, name, _unknown_key(section, name))
         if key.path in found:
@@ -109,13 +113,13 @@ class _Reader:
             raise self._error(key.section, name, f"{key.path}: {_said(key, error)}", entry) from None
 
     def _check_section(self, section: str, entries: Any) -> None:
-        if section not in SECTIONS:
-            owner = next((key for key in KEYS if section in (key.name, *key.aliases)), None)
+        if section not in sections():
+            owner = next((key for key in keys() if section in (key.name, *key.aliases)), None)
             if owner is not None and not isinstance(entries, dict):
                 raise self._error(
                     None, section, f"'{section}' is in no section: it belongs into [{owner.section}]"
                 )
-            remedy = _near(section, SECTIONS) or f"the sections are {', '.join(SECTIONS)}"
+            remedy = _near(section, sections()) or f"the sections are {', '.join(sections())}"
             raise self._error(section, None, f"there is no section [{shortened(section)}]: {remedy}")
         if not isinstance(entries, dict):
             raise self._error(None, section, f"'{section}' is a section: write [{section}], then its keys")
@@ -152,10 +156,10 @@ def _said(key: Key, error: SettingsError) -> str:
 
 def _unknown_key(section: str, name: str) -> str:
     begin = f"[{section}] has no key '{shortened(name)}'"
-    if elsewhere := next((key for key in KEYS if name in (key.name, *key.aliases)), None):
+    if elsewhere := next((key for key in keys() if name in (key.name, *key.aliases)), None):
         return f"{begin}: it belongs into [{elsewhere.section}]"
-    own = [known for place, known in _NAMES if place == section]
-    remedy = _near(name, own) or _near(name, [key.name for key in KEYS])
+    own = [known for place, known in _names() if place == section]
+    remedy = _near(name, own) or _near(name, [key.name for key in keys()])
     return f"{begin}: {remedy or 'its keys are ' + ', '.join(own)}"
 
 

@@ -9,7 +9,29 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from longwire.contract.envelopes import MODE, Bye, Cancel, CloseStream, Drain, Failure, FromRuntime, FromWorker, Json, Message, Messages, Notified, Notify, Ping, Pong, Response, Result, RuntimeHello, SessionEnd, Unknown, WorkerHello
+from longwire.contract.envelopes import (
+    MODE,
+    Bye,
+    Cancel,
+    CloseStream,
+    Drain,
+    Failure,
+    FromRuntime,
+    FromWorker,
+    Json,
+    Message,
+    Messages,
+    Notified,
+    Notify,
+    Ping,
+    Pong,
+    Response,
+    Result,
+    RuntimeHello,
+    SessionEnd,
+    Unknown,
+    WorkerHello,
+)
 from longwire.contract.frames import FrameError, check_values, decode
 from longwire.text import quoted
 

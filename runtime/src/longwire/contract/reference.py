@@ -57,7 +57,7 @@ def bundle() -> dict[str, Any]:
     }
     return {
         "$schema": DIALECT,
-        "title": "Envelopes of Acuity's worker contract, version 1",
+        "title": "Envelopes of Longwire's worker contract, version 1",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in parts],
         "$defs": parts,
     }

@@ -31,10 +31,10 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from longwire.product.client_capabilities import Capabilities, admit, kind_of
-from longwire.guard.limits import BUSY
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.guard.limits import BUSY
 from longwire.journal.journal import EventKind
+from longwire.product.client_capabilities import Capabilities, admit, kind_of
 from longwire.settings import WireLimits
 from longwire.wire.messages import encode
 

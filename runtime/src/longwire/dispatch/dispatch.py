@@ -8,8 +8,8 @@ from mcp.server.connection import Connection
 from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 
-from longwire.guard.principal import Holders
 from longwire.dispatch.exchange import Exchange
+from longwire.guard.principal import Holders
 
 
 class Dispatch(Protocol):

@@ -15,12 +15,12 @@ from mcp.server.runner import ServerRunner, aclose_shielded
 from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 
-from longwire.product.app import CatalogServer
-from longwire.product.catalog import Handler
-from longwire.guard.principal import Holders
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import CALL, FastCalls, Work
+from longwire.guard.principal import Holders
+from longwire.product.app import CatalogServer
+from longwire.product.catalog import Handler
 from longwire.wire.serving import Serving
 
 logger: Final = logging.getLogger(__name__)

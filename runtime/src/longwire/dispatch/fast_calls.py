@@ -38,10 +38,10 @@ from mcp_types import methods as protocol
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ValidationError
 
-from longwire.product.app import CatalogCalls, CatalogServer
-from longwire.product.results import answer, finite, to_text
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.replies import EncodedResult
+from longwire.product.app import CatalogCalls, CatalogServer
+from longwire.product.results import answer, finite, to_text
 
 logger: Final = logging.getLogger(__name__)
 

@@ -17,15 +17,15 @@ from longwire.cluster.traffic import traffic
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.draining import Drain
+from longwire.dispatch.streamable import Streamable
 from longwire.journal.open_journal import open_journal
 from longwire.sessions.registry import Sessions
-from longwire.dispatch.streamable import Streamable
-from longwire.workers.dispatch import Notifier, WorkerDispatch
-from longwire.workers.pool import WorkerPool
-from longwire.workers.status import Workers
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler
 from longwire.wire.serving import Serving
+from longwire.workers.dispatch import Notifier, WorkerDispatch
+from longwire.workers.pool import WorkerPool
+from longwire.workers.status import Workers
 
 # Seconds without a worker after which a node of several sends new clients to others.
 _MISSING: Final = 1.0

@@ -28,22 +28,34 @@ from mcp_types import (
     RequestId,
 )
 
-from longwire.guard.limits import BUSY
-from longwire.guard.principal import Holders
 from longwire.dispatch.connections import session_connection
 from longwire.dispatch.core import Core
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatch import Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.headers import HANDSHAKE, LAST_EVENT_ID, MODERN, NOT_ACCEPTABLE, ROUTING, SESSION_ID, VERSION, Accepted, accepted, can_resume, doubled
+from longwire.dispatch.headers import (
+    HANDSHAKE,
+    LAST_EVENT_ID,
+    MODERN,
+    NOT_ACCEPTABLE,
+    ROUTING,
+    SESSION_ID,
+    VERSION,
+    Accepted,
+    accepted,
+    can_resume,
+    doubled,
+)
 from longwire.dispatch.proven_streams import ProvenStreams
 from longwire.dispatch.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from longwire.dispatch.scope_challenges import lacks_scope
 from longwire.dispatch.session_exchange import SessionExchange, session_headers
+from longwire.dispatch.stateless import Bare, Stateless, refuses_type
+from longwire.guard.limits import BUSY
+from longwire.guard.principal import Holders
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session, compact
-from longwire.dispatch.stateless import Bare, Stateless, refuses_type
 from longwire.wire.http.request import Answer, Handler, Request, Responder
 from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
 from longwire.wire.serving import Serving, has_envelope

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.origins import Origins
 from longwire.guard.pages import for_page, page_headers, with_headers
+from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.refusal_lines import RefusalLines
-from longwire.guard.tokens import TOKEN_VARIABLE, Tokens, TokenStore
+from longwire.guard.tokens import Tokens, TokenStore
+from longwire.product.declared import declared
+from longwire.text import quoted
 from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
 from longwire.wire.listeners import Address, is_loopback
-from longwire.text import quoted
 
 if TYPE_CHECKING:
     from longwire.guard.oauth.resource_server import ResourceServer
@@ -70,7 +71,7 @@ class HttpSecurity:
         if reachable and not tokens and not asks_others:
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes a token: "
-                f"set token_file (--token-file FILE) or {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+                f"set token_file (--token-file FILE) or {declared().token_variable}, or listen on 127.0.0.1"
             )
         own = {socket.gethostname(), address.host} if reachable else set()
         return cls(tokens, frozenset(name.lower() for name in {*names, *own}), reachable)

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_types import INVALID_REQUEST
 
+from longwire.guard.auth_hook import AuthHook
 from longwire.guard.limits import BUSY
 from longwire.guard.principal import Principal
 from longwire.guard.rates import Allowances, Rate, whole_seconds
-from longwire.guard.auth_hook import AuthHook
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import TokenStore, bearer, digest, is_unguessable
 from longwire.guard.verdicts import Rejected, Undecided, Verdict
+from longwire.product.declared import declared
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import encode, error_message
 
@@ -40,7 +41,6 @@ logger: Final = logging.getLogger(__name__)
 WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
 _TOLD: Final = Rate(1, 60.0)  # log lines about one address that guesses
 _MOST_PROVEN: Final = 8192  # pairs of an address and who was let in from there
-_CHALLENGE: Final = b'Bearer realm="acuity"'
 
 
 class Refusal(NamedTuple):
@@ -80,7 +80,7 @@ class Authentication:
         self._tokens = tokens
         self._hook = hook
         self._oauth = oauth
-        challenge = _CHALLENGE if oauth is None else oauth.challenge()
+        challenge = _challenge() if oauth is None else oauth.challenge()
         self._missing = Refusal(401, "token", _MISSING, [(b"www-authenticate", challenge)])
         self._wrong = Allowances(clock)
         self._told = Allowances(clock)  # of addresses that guess: log lines
@@ -169,7 +169,7 @@ class Authentication:
             self._note_wrong(place)
         reason = _UNKNOWN if verdict is None else verdict.reason
         if self._oauth is None:
-            challenge = _CHALLENGE + b', error="invalid_token"'
+            challenge = _challenge() + b', error="invalid_token"'
         else:
             challenge = self._oauth.challenge("invalid_token", reason)
         return Refusal(401, "token", reason, [(b"www-authenticate", challenge)])
@@ -210,3 +210,7 @@ def neighbourhood(address: str) -> str:
         return str(found)
     mapped = found.ipv4_mapped
     return str(mapped) if mapped is not None else str(ipaddress.IPv6Network((int(found), 64), strict=False))
+
+
+def _challenge() -> bytes:
+    return f'Bearer realm="{declared().name}"'.encode()

@@ -70,7 +70,7 @@ class Quota:
 
 
 # Set by transports with one connection per client before they serve it.
-CONNECTION: Final[ContextVar[str | None]] = ContextVar("acuity_connection", default=None)
+CONNECTION: Final[ContextVar[str | None]] = ContextVar("longwire_connection", default=None)
 
 
 def owner() -> str | None:

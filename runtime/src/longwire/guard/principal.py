@@ -93,4 +93,4 @@ class Holders(NamedTuple):
 
 
 # Set for each admitted HTTP request and everything that it starts; None on other transports.
-PRINCIPAL: Final[ContextVar[Principal | None]] = ContextVar("acuity_principal", default=None)
+PRINCIPAL: Final[ContextVar[Principal | None]] = ContextVar("longwire_principal", default=None)

@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 
 from longwire.errors import SettingsError
 from longwire.guard.principal import Principal
-from longwire.wire.http.request import Request
 from longwire.text import quoted
+from longwire.wire.http.request import Request
 
 logger: Final = logging.getLogger(__name__)
 

@@ -18,8 +18,9 @@ from opentelemetry.trace import SpanKind, StatusCode, get_tracer
 
 from longwire.foreign_json import parse_json
 from longwire.guard.rates import Allowances, Rate
-from longwire.wire.http.request import Request
+from longwire.product.declared import attribute, declared
 from longwire.text import note, shown_id
+from longwire.wire.http.request import Request
 
 logger: Final = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ def _sentence(body: bytes) -> str:
 
 def _trace(request: Request, status: int, reason: str) -> None:
     """A span for a request that no method ran for; nothing, if nothing is traced."""
-    span = get_tracer("acuity").start_span(
+    span = get_tracer(declared().name).start_span(
         f"{request.method} {request.path}",
         extract(request.headers),
         SpanKind.SERVER,
@@ -123,7 +124,7 @@ def _trace(request: Request, status: int, reason: str) -> None:
             "http.response.status_code": status,
             "client.address": request.address,
             "error.type": str(status),
-            "acuity.request_id": request.id,
+            attribute("request_id"): request.id,
         },
     )
     span.set_status(StatusCode.ERROR, reason)

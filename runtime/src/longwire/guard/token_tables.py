@@ -20,8 +20,8 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
 from longwire.guard.grants import GRANTS, Scopes, granted
+from longwire.guard.principal import Principal
 from longwire.text import quoted
 
 _HEAD: Final = re.compile(r"^\s*\[+\s*tokens\s*[.\]]", re.MULTILINE)

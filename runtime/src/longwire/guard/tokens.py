@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Holders, Principal
 from longwire.guard.grants import NO_SCOPES, Scopes
+from longwire.guard.principal import Holders, Principal
 from longwire.guard.token_tables import is_toml, parse_tables
+from longwire.product.declared import declared
 
-TOKEN_VARIABLE: Final = "VMAF_MCP_TOKEN"  # of the standalone server
-EMBEDDED_VARIABLE: Final = "ACUITY_MCP_TOKEN"  # of a server inside a measurement
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed
 _UNGUESSABLE: Final = 22  # characters: base64 of 128 random bits
@@ -194,11 +193,12 @@ class TokenFile:
 def read_tokens(
     path: str | None,
     environ: Mapping[str, str] = os.environ,
-    variable: str = TOKEN_VARIABLE,
+    variable: str | None = None,
     scopes: Scopes = NO_SCOPES,
 ) -> Tokens:
     """Read the tokens in the file, or else in the environment; raises SettingsError."""
     if path is None:
+        variable = variable or declared().token_variable
         text = environ.get(variable)
         return Tokens() if text is None else parse_tokens(text, variable, scopes)
     try:

@@ -374,7 +374,7 @@ def _check_version(path: Path, version: int) -> None:
     if version != _VERSION:
         made = "a newer" if version > _VERSION else "an older"
         raise SettingsError(
-            f"the session store '{path}' was written by {made} Acuity (tables of version {version}, "
+            f"the session store '{path}' was written by {made} Longwire (tables of version {version}, "
             f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
         )
 

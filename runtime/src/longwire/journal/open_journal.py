@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from longwire.errors import SettingsError
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.errors import SettingsError
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import Journal, NoJournal
 from longwire.journal.journal_file import JournalFile

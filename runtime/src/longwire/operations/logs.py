@@ -26,8 +26,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from longwire.errors import SettingsError
-from longwire.wire.http.request import CURRENT_ID
 from longwire.text import one_line, shown_id
+from longwire.wire.http.request import CURRENT_ID
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 

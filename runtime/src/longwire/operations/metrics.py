@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Final, Protocol, get_args
+from typing import Final, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,15 +19,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from acuity import __version__
-from acuity.jobs.job import OVER, Job, JobsStats
+from longwire.dispatch.counters import RuntimeCounters
 from longwire.operations.latencies import CallCounts, Latencies
 from longwire.operations.loop_lag import LoopLag
 from longwire.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.workers.status import Workers, WorkerState
+from longwire.product.declared import declared, named
+from longwire.product.work import OVER, Job, Jobs
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
+from longwire.workers.status import Workers, WorkerState
 
 _STATES: Final[tuple[str, ...]] = get_args(WorkerState)
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
@@ -75,14 +75,6 @@ _FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
 
 
-class CountedJobs(Protocol):
-    """The part of the job service that metrics use."""
-
-    def stats(self) -> JobsStats: ...
-
-    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
-
-
 class OpenConnections:
     """Counts network connections: the Presence that endpoints tell about them."""
 
@@ -113,19 +105,21 @@ class Metrics:
         self._tools = frozenset(tools)
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
-        Info("acuity_build", "The version of Acuity", registry=self.registry).info({"version": __version__})
-        self._calls = CallCounts("acuity_mcp_calls", "Tool calls that are over")
+        Info(named("build"), f"The version of {declared().title}", registry=self.registry).info(
+            {"version": declared().version}
+        )
+        self._calls = CallCounts(named("mcp_calls"), "Tool calls that are over")
         self.registry.register(self._calls)
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         self.errors = 0  # tool calls that are over, and did not do what they should
-        under_way = Gauge("acuity_mcp_calls_in_flight", "Tool calls under way", registry=self.registry)
+        under_way = Gauge(named("mcp_calls_in_flight"), "Tool calls under way", registry=self.registry)
         under_way.set_function(lambda: self.in_flight)
         self.connections = OpenConnections()
-        connected = Gauge("acuity_mcp_connections", "Open network connections", registry=self.registry)
+        connected = Gauge(named("mcp_connections"), "Open network connections", registry=self.registry)
         connected.set_function(lambda: len(self.connections))
         self.loop_lag = LoopLag()
         late = Gauge(
-            "acuity_mcp_loop_lag_seconds",
+            named("mcp_loop_lag_seconds"),
             "How late the event loop was at most in the last seconds",
             registry=self.registry,
         )
@@ -134,14 +128,14 @@ class Metrics:
         for name in names:
             self._calls.add(name, OUTCOMES)
         self.call_seconds = Latencies(
-            "acuity_mcp_call_seconds",
+            named("mcp_call_seconds"),
             "Seconds that tool calls took, waiting included",
             "tool",
             names,
             _CALL_BUCKETS,
         )
         self.request_seconds = Latencies(
-            "acuity_mcp_request_seconds",
+            named("mcp_request_seconds"),
             "Seconds that requests took, by method",
             "method",
             (*METHODS, UNKNOWN),
@@ -199,7 +193,7 @@ class Metrics:
         self.registry.register(figures)
         return lambda: self.registry.unregister(figures)
 
-    def watch(self, jobs: CountedJobs) -> Callable[[], None]:
+    def watch(self, jobs: Jobs) -> Callable[[], None]:
         """Add metrics of these jobs; returns a function that removes them."""
         figures = _JobFigures(jobs, self.tool)
         self.registry.register(figures)
@@ -215,18 +209,18 @@ class Metrics:
 class _JobFigures(Collector):
     """Metrics read from the job service, and how long its jobs waited and ran."""
 
-    def __init__(self, jobs: CountedJobs, label: Callable[[object], str]) -> None:
+    def __init__(self, jobs: Jobs, label: Callable[[object], str]) -> None:
         self._jobs = jobs
         self._label = label
         # In no registry: this collector yields them.
         self._wait = Histogram(
-            "acuity_jobs_queue_wait_seconds",
+            named("jobs_queue_wait_seconds"),
             "Seconds that jobs waited before they ran",
             buckets=_JOB_BUCKETS,
             registry=None,
         )
         self._run = Histogram(
-            "acuity_jobs_run_seconds", "Seconds that jobs ran", ("tool",), buckets=_JOB_BUCKETS, registry=None
+            named("jobs_run_seconds"), "Seconds that jobs ran", ("tool",), buckets=_JOB_BUCKETS, registry=None
         )
 
     def changed(self, job: Job) -> None:
@@ -239,19 +233,19 @@ class _JobFigures(Collector):
     def collect(self) -> Iterable[Metric]:
         stats = self._jobs.stats()
         for name, text, value in (
-            ("acuity_jobs_queued", "Jobs that wait", stats.queued),
-            ("acuity_jobs_running", "Jobs that run", stats.running),
-            ("acuity_jobs_workers", "Worker processes alive", stats.workers),
+            (named("jobs_queued"), "Jobs that wait", stats.queued),
+            (named("jobs_running"), "Jobs that run", stats.running),
+            (named("jobs_workers"), "Worker processes alive", stats.workers),
         ):
             yield GaugeMetricFamily(name, text, value)
         for name, text, value in (
-            ("acuity_jobs_submitted", "Jobs taken in", stats.submitted),
-            ("acuity_jobs_timeouts", "Jobs stopped because they took too long", stats.timeouts),
-            ("acuity_jobs_workers_started", "Worker processes started", stats.workers_started),
-            ("acuity_jobs_workers_lost", "Worker processes that crashed or were killed", stats.workers_lost),
+            (named("jobs_submitted"), "Jobs taken in", stats.submitted),
+            (named("jobs_timeouts"), "Jobs stopped because they took too long", stats.timeouts),
+            (named("jobs_workers_started"), "Worker processes started", stats.workers_started),
+            (named("jobs_workers_lost"), "Worker processes that crashed or were killed", stats.workers_lost),
         ):
             yield CounterMetricFamily(name, text, value)
-        finished = CounterMetricFamily("acuity_jobs_finished", "Jobs that are over", labels=["status"])
+        finished = CounterMetricFamily(named("jobs_finished"), "Jobs that are over", labels=["status"])
         for status in _FINISHED:
             finished.add_metric([status], getattr(stats, status))
         yield finished
@@ -295,24 +289,24 @@ class WorkerFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         statuses = self._workers.statuses()
-        count = GaugeMetricFamily("acuity_mcp_workers", "Workers, by state", labels=["state"])
+        count = GaugeMetricFamily(named("mcp_workers"), "Workers, by state", labels=["state"])
         found = Counter(status.state for status in statuses)
         for state in _STATES:
             count.add_metric([state], found[state])  # type: ignore[index]
         yield count
         in_flight = GaugeMetricFamily(
-            "acuity_mcp_worker_calls_in_flight", "Calls that a worker runs", labels=["worker"]
+            named("mcp_worker_calls_in_flight"), "Calls that a worker runs", labels=["worker"]
         )
         for status in statuses:
             in_flight.add_metric([status.id], status.in_flight)
         yield in_flight
         yield GaugeMetricFamily(
-            "acuity_mcp_worker_queue", "Calls that wait for a worker", self._workers.queued
+            named("mcp_worker_queue"), "Calls that wait for a worker", self._workers.queued
         )
         for name, text, label, counts in (
-            ("acuity_mcp_worker_events", "What happened to workers", "event", self._counters.worker_events),
+            (named("mcp_worker_events"), "What happened to workers", "event", self._counters.worker_events),
             (
-                "acuity_mcp_worker_failures",
+                named("mcp_worker_failures"),
                 "Calls that failed in workers",
                 "error_class",
                 self._counters.worker_failures,

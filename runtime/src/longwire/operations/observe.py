@@ -18,10 +18,11 @@ from longwire.guard.limits import client_of
 from longwire.operations.logs import CALLS, CallLines, EndedCall, current_trace
 from longwire.operations.metrics import OUTCOMES, UNKNOWN, Metrics
 from longwire.operations.tracing import is_traced
-from longwire.wire.http.request import Request
+from longwire.product.declared import attribute
 from longwire.text import shown_id
+from longwire.wire.http.request import Request
 
-_requests: Final = logging.getLogger("acuity.agents.requests")
+_requests: Final = logging.getLogger("longwire.requests")
 
 # Clients poll these while a job runs, so they are logged at DEBUG unless they fail.
 _POLLED: Final = frozenset({"get_job", "list_jobs"})
@@ -98,13 +99,13 @@ class Observer(ServerMiddleware[Any]):
 
 def _describe_span(ctx: ServerRequestContext[Any, Any], outcome: str | None = None) -> None:
     """Say on the SDK's span whose request it is, and what became of it."""
-    told = {"acuity.client": shown(client_of(ctx)), "acuity.outcome": outcome}
+    told = {attribute("client"): shown(client_of(ctx)), attribute("outcome"): outcome}
     request = ctx.request
     if isinstance(request, Request):
         session = request.session_id
         told |= {
-            "acuity.request_id": request.id,
-            "acuity.session": None if session is None else shown_id(session),
+            attribute("request_id"): request.id,
+            attribute("session"): None if session is None else shown_id(session),
             "longwire.worker": request.worker,
             "client.address": request.address,
         }

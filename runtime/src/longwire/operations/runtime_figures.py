@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from longwire.dispatch.counters import RuntimeCounters
+from longwire.product.declared import named
 
 
 class CountedSession(Protocol):
@@ -50,12 +51,12 @@ class CountedCluster(Protocol):
 
 def _of_cluster(cluster: CountedCluster) -> Iterable[Metric]:
     held = cluster.holds_lease
-    yield GaugeMetricFamily("acuity_cluster_redis_up", "Whether Redis answers", cluster.link.healthy)
-    yield GaugeMetricFamily("acuity_cluster_lease_held", "Whether this node has its lease", held)
+    yield GaugeMetricFamily(named("cluster_redis_up"), "Whether Redis answers", cluster.link.healthy)
+    yield GaugeMetricFamily(named("cluster_lease_held"), "Whether this node has its lease", held)
     if held:  # otherwise nobody knows
-        yield GaugeMetricFamily("acuity_cluster_nodes", "Nodes that live, this one included", cluster.living)
+        yield GaugeMetricFamily(named("cluster_nodes"), "Nodes that live, this one included", cluster.living)
     yield CounterMetricFamily(
-        "acuity_cluster_redis_failures",
+        named("cluster_redis_failures"),
         "Commands that Redis did not answer, or refused",
         cluster.link.failures,
     )
@@ -63,41 +64,41 @@ def _of_cluster(cluster: CountedCluster) -> Iterable[Metric]:
 
 # Field of RuntimeCounters, name of the metric without `_total`, meaning.
 _COUNTERS: Final = (
-    ("sessions_created", "acuity_mcp_sessions_created", "Sessions that began"),
-    ("sessions_deleted", "acuity_mcp_sessions_deleted", "Sessions that their client ended"),
-    ("sessions_expired", "acuity_mcp_sessions_expired", "Sessions that ended because nobody used them"),
-    ("sessions_evicted", "acuity_mcp_sessions_evicted", "Sessions that made room for others"),
+    ("sessions_created", "mcp_sessions_created", "Sessions that began"),
+    ("sessions_deleted", "mcp_sessions_deleted", "Sessions that their client ended"),
+    ("sessions_expired", "mcp_sessions_expired", "Sessions that ended because nobody used them"),
+    ("sessions_evicted", "mcp_sessions_evicted", "Sessions that made room for others"),
     (
         "sessions_revoked",
-        "acuity_mcp_sessions_revoked",
+        "mcp_sessions_revoked",
         "Sessions that ended because their principal has no token any more",
     ),
-    ("sessions_moved", "acuity_mcp_sessions_moved", "Sessions that another node took over"),
+    ("sessions_moved", "mcp_sessions_moved", "Sessions that another node took over"),
     (
         "sessions_taken_over",
-        "acuity_mcp_sessions_taken_over",
+        "mcp_sessions_taken_over",
         "Sessions of other nodes that go on at this one",
     ),
-    ("sessions_kicked", "acuity_mcp_sessions_kicked", "Sessions that an operator ended"),
+    ("sessions_kicked", "mcp_sessions_kicked", "Sessions that an operator ended"),
     (
         "sessions_resumed",
-        "acuity_mcp_sessions_resumed",
+        "mcp_sessions_resumed",
         "Sessions of an earlier process that were used again",
     ),
-    ("messages_delivered", "acuity_mcp_messages_delivered", "Messages written to event streams"),
-    ("messages_resumed", "acuity_mcp_messages_resumed", "Messages written again to clients that came back"),
-    ("messages_dropped", "acuity_mcp_pending_dropped", "Waiting notifications that made room for others"),
-    ("streams_opened", "acuity_mcp_get_streams_opened", "Event streams opened with GET"),
-    ("calls_lost", "acuity_mcp_calls_lost", "Calls that an earlier process left unanswered"),
-    ("journal_failures", "acuity_mcp_store_failures", "Failures of the store of sessions"),
-    ("requests_forwarded", "acuity_mcp_requests_forwarded", "Requests that another node answered"),
+    ("messages_delivered", "mcp_messages_delivered", "Messages written to event streams"),
+    ("messages_resumed", "mcp_messages_resumed", "Messages written again to clients that came back"),
+    ("messages_dropped", "mcp_pending_dropped", "Waiting notifications that made room for others"),
+    ("streams_opened", "mcp_get_streams_opened", "Event streams opened with GET"),
+    ("calls_lost", "mcp_calls_lost", "Calls that an earlier process left unanswered"),
+    ("journal_failures", "mcp_store_failures", "Failures of the store of sessions"),
+    ("requests_forwarded", "mcp_requests_forwarded", "Requests that another node answered"),
 )
 
 
 def plain_counts(counters: RuntimeCounters) -> Iterator[tuple[str, int]]:
     """The counts by the names of their metrics, without the product's: mcp_sessions_created."""
     for field, name, _ in _COUNTERS:
-        yield name.removeprefix("acuity_"), getattr(counters, field)
+        yield name, getattr(counters, field)
 
 
 class RuntimeFigures(Collector):
@@ -116,21 +117,21 @@ class RuntimeFigures(Collector):
     def collect(self) -> Iterable[Metric]:
         counters = self._counters
         for field, name, text in _COUNTERS:
-            yield CounterMetricFamily(name, text, getattr(counters, field))
+            yield CounterMetricFamily(named(name), text, getattr(counters, field))
         refused = CounterMetricFamily(
-            "acuity_mcp_requests_refused", "Requests refused before a method ran", labels=["reason"]
+            named("mcp_requests_refused"), "Requests refused before a method ran", labels=["reason"]
         )
         for reason, count in sorted(counters.refused.items()):
             refused.add_metric([reason], count)
         yield refused
         asked = CounterMetricFamily(
-            "acuity_mcp_client_requests", "Requests to clients", labels=["kind", "outcome"]
+            named("mcp_client_requests"), "Requests to clients", labels=["kind", "outcome"]
         )
         for (kind, outcome), count in sorted(counters.client_requests.items()):
             asked.add_metric([kind, outcome], count)
         yield asked
         failed = CounterMetricFamily(
-            "acuity_mcp_forwards_failed", "Requests that could not be passed on", labels=["outcome"]
+            named("mcp_forwards_failed"), "Requests that could not be passed on", labels=["outcome"]
         )
         for outcome, count in sorted(counters.forwards_failed.items()):
             failed.add_metric([outcome], count)
@@ -150,11 +151,11 @@ class RuntimeFigures(Collector):
                 at_risk += 1
                 risked += session.pending
         for name, text, value in (
-            ("acuity_mcp_sessions", "Open sessions", sessions),
-            ("acuity_mcp_get_streams", "Open event streams of sessions", gets),
-            ("acuity_mcp_pending_messages", "Messages that wait for clients of sessions", messages),
-            ("acuity_mcp_pending_bytes", "Bytes of these messages", size),
-            ("acuity_mcp_sessions_at_risk", "Sessions that can't be stored for now", at_risk),
-            ("acuity_mcp_messages_at_risk", "Messages that wait for clients of these sessions", risked),
+            (named("mcp_sessions"), "Open sessions", sessions),
+            (named("mcp_get_streams"), "Open event streams of sessions", gets),
+            (named("mcp_pending_messages"), "Messages that wait for clients of sessions", messages),
+            (named("mcp_pending_bytes"), "Bytes of these messages", size),
+            (named("mcp_sessions_at_risk"), "Sessions that can't be stored for now", at_risk),
+            (named("mcp_messages_at_risk"), "Messages that wait for clients of these sessions", risked),
         ):
             yield GaugeMetricFamily(name, text, value)

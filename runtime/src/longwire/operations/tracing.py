@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -20,23 +20,16 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 from opentelemetry.trace import ProxyTracerProvider, Span, Status, StatusCode, Tracer
 
-from acuity import __version__
-from acuity.jobs.job import Job
+from longwire.product.declared import attribute, declared
+from longwire.product.work import Job, Jobs
 from longwire.wire.http.request import Request
 from longwire.wire.sdk_private import drop_request_spans
 
 logger: Final = logging.getLogger(__name__)
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-_SERVICE: Final = "acuity-mcp"
 _PARENT: Final = "traceparent"
 _EXPORT_GRACE: Final = 2.0  # seconds to send the last spans when the server ends
-
-
-class TracedJobs(Protocol):
-    """The part of the job service that traces use."""
-
-    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]: ...
 
 
 def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
@@ -53,13 +46,18 @@ def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], N
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         logger.warning(
-            "%s is set but traces can't be sent, '%s' is not installed: pip install 'acuity[otel]'",
+            "%s is set but traces can't be sent, '%s' is not installed: pip install '%s[otel]'",
             named,
             error.name,
+            declared().package,
         )
         return _nothing
+    product = declared()
     resource = Resource.create(
-        {"service.name": environ.get("OTEL_SERVICE_NAME") or _SERVICE, "service.version": __version__}
+        {
+            "service.name": environ.get("OTEL_SERVICE_NAME") or f"{product.name}-mcp",
+            "service.version": product.version,
+        }
     )
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -128,10 +126,10 @@ class JobTracer:
     """
 
     def __init__(self, tracer: Tracer | None = None) -> None:
-        self._tracer = tracer or trace.get_tracer("acuity", __version__)
+        self._tracer = tracer or trace.get_tracer(declared().name, declared().version)
         self._open: dict[str, _JobSpans] = {}
 
-    def watch(self, jobs: TracedJobs) -> Callable[[], None]:
+    def watch(self, jobs: Jobs) -> Callable[[], None]:
         """Make spans for these jobs; returns a function that stops this."""
         return jobs.on_change(self.changed)
 
@@ -152,7 +150,9 @@ class JobTracer:
     def _begin(self, job: Job) -> _JobSpans | None:
         at = _ns(job.created)
         whole = self._tracer.start_span(
-            f"job {job.tool}", start_time=at, attributes={"acuity.tool": job.tool, "acuity.job": job.id}
+            f"job {job.tool}",
+            start_time=at,
+            attributes={attribute("tool"): job.tool, attribute("job"): job.id},
         )
         if not whole.is_recording():
             return None
@@ -165,12 +165,12 @@ class JobTracer:
 def _end(spans: _JobSpans, job: Job) -> None:
     at = _ns(job.finished)
     whole = spans.whole
-    whole.set_attribute("acuity.status", job.status)
+    whole.set_attribute(attribute("status"), job.status)
     if job.progress is not None:
-        whole.set_attribute("acuity.frames", job.progress.done)
+        whole.set_attribute(attribute("frames"), job.progress.done)
         fps = job.progress.details.get("fps")
         if isinstance(fps, int | float):
-            whole.set_attribute("acuity.fps", float(fps))
+            whole.set_attribute(attribute("fps"), float(fps))
     if job.status != "completed":
         whole.set_status(Status(StatusCode.ERROR, job.error or job.status))
     spans.part.end(at)

@@ -17,13 +17,12 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from longwire.errors import LongwireError
+from longwire.guard.limits import client_of
 from longwire.product.asking import AskingRules, InputNeeded, Questions
 from longwire.product.catalog import Arguments, Call, Context, Tool
-from longwire.guard.limits import client_of
+from longwire.product.declared import declared, expected_errors
 from longwire.product.results import failure
 from longwire.product.schema_checks import schema_check
-from acuity.scoring.fronts import sentence
 
 # Sentences for pydantic's commonest error types; for all others "is invalid".
 _PROBLEMS: Final = {
@@ -204,8 +203,8 @@ async def perform(
         return begun if isinstance(begun, dict) or not isinstance(begun, Awaitable) else await begun
     except InputNeeded:
         return questions.result()
-    except LongwireError as error:
-        return failed(sentence(error, tool.name))
+    except expected_errors() as error:
+        return failed(declared().sentence(error, tool.name))
     except ArgumentError as error:
         return failed(str(error))
     except MCPError:

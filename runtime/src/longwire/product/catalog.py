@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -13,28 +13,14 @@ from mcp.server.extension import Extension
 from mcp_types.methods import CacheableMethod
 from pydantic import BaseModel
 
-from acuity.jobs.job import JobSpec
 from longwire.product.asking import Questions, check_form, form_request, page_request
 from longwire.product.results import failure
-
-if TYPE_CHECKING:  # both load much, and a server inside a measurement has no Services
-    from acuity.access.paths import AllowedPaths
-    from acuity.jobs.service import Jobs
-    from longwire.settings import Settings
+from longwire.product.work import JobSpec
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # A plain document becomes structured content and its JSON text; the others are sent as they are.
 Answer: TypeAlias = dict[str, Any] | types.CallToolResult | types.InputRequiredResult
 _Result = TypeVar("_Result", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """The services that the standalone server's tools use, created once and shared by all connections."""
-
-    settings: Settings
-    paths: AllowedPaths
-    jobs: Jobs
 
 
 class Arguments(dict[str, Any]):

@@ -94,7 +94,7 @@ def need_of(method: str, params: Mapping[str, Any] | None) -> Need | None:
 
 
 # Set while a request is sent that was admitted already, so that it is not judged and counted twice.
-_ADMITTED: Final[ContextVar[bool]] = ContextVar("acuity_request_admitted", default=False)
+_ADMITTED: Final[ContextVar[bool]] = ContextVar("longwire_request_admitted", default=False)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from typing import Final
 
 import mcp_types as types
 
-from longwire.product.catalog import Context, Tool
 from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.product.catalog import Context, Tool
 
 _MOST_NAMES: Final = 24  # tool names in the error for an unknown tool
 _LONGEST_NAME: Final = 128  # characters of the unknown name in that error

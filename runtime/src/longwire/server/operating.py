@@ -1,4 +1,4 @@
-"""The port of the operator's view beside the others of vmaf-mcp: its token and its TLS."""
+"""The port of the operator's view beside the others of a server: its token and its TLS."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from longwire.guard.principal import Kind, Principal
 from longwire.guard.grants import NO_SCOPES, Scopes
+from longwire.guard.principal import Kind, Principal
 from longwire.guard.tokens import TokenFile, Tokens, TokenStore
 from longwire.text import quoted
 

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
+from longwire.config.keys import keys
 from longwire.errors import SettingsError
-from longwire.config.keys import KEYS
-from longwire.operations.logs import Redactor
-from longwire.settings import Settings
-from longwire.server.serve import ServeOptions
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
 from longwire.guard.tokens import TokenFile, TokenStore
-from longwire.wire.http.tls import Certificate
+from longwire.operations.logs import Redactor
+from longwire.server.serve import ServeOptions
+from longwire.settings import Settings
 from longwire.text import shortened
+from longwire.wire.http.tls import Certificate
 
 logger: Final = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Configuration:
         self.on_change: list[Callable[[Settings], None]] = []  # are told of the settings that count
         self._options = options
         found = options.found
-        self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in KEYS}
+        self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in keys()}
 
     def __bool__(self) -> bool:
         """Whether there is a file to read again."""
@@ -87,7 +87,7 @@ class Configuration:
             fields = {"event": "configuration"}
             logger.error("the settings stay as they were: %s", "; ".join(error.problems), extra=fields)
             return
-        changed = [key for key in KEYS if found[key.path] != self._values[key.path]]
+        changed = [key for key in keys() if found[key.path] != self._values[key.path]]
         live = [key for key in changed if key.path in LIVE]
         for key in live:
             self._values[key.path] = found[key.path]

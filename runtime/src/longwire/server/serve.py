@@ -13,24 +13,24 @@ from typing import Any, Final
 import anyio
 from mcp.server.lowlevel import Server
 
-from longwire.errors import LongwireError
-from longwire.config.effective import Effective
-from longwire.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
-from longwire.guard.limits import CallLimits
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.shared_rates import SharedAllowances
+from longwire.config.effective import Effective
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.draining import PATIENCE
 from longwire.dispatch.http_runtime import HttpRuntime, http_runtime
-from longwire.workers.pool import WorkerPool
-from longwire.settings import MEMORY, Settings, WireLimits
-from longwire.server.oversights import Named
+from longwire.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.grants import NO_SCOPES, Scopes
+from longwire.guard.limits import CallLimits
 from longwire.guard.tokens import TokenStore
+from longwire.product.declared import expected_errors
+from longwire.server.oversights import Named
+from longwire.settings import MEMORY, Settings, WireLimits
 from longwire.wire.http.tls import Certificate
 from longwire.wire.listeners import Address
 from longwire.wire.serving import IGNORED, Presence, Serving, shared_lifespan
+from longwire.workers.pool import WorkerPool
 
 logger: Final = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ def _one_sentence() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        found: BaseException | None = group.subgroup(LongwireError)
+        found: BaseException | None = group.subgroup(expected_errors())
         while isinstance(found, BaseExceptionGroup):
             found = found.exceptions[0]
         if found is None:

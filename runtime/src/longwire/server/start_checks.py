@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from acuity.access.path_roots import resolve_root
-from longwire.errors import SettingsError
+from longwire.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
+from longwire.cluster.shared_secret import secret_oversight
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems
 from longwire.contract.launch import command_words
-from longwire.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
-from longwire.cluster.shared_secret import secret_oversight
+from longwire.errors import SettingsError
 from longwire.journal.journal_file import check_journal_file
+from longwire.product.declared import declared
 from longwire.wire.listeners import Address, check_socket_path, is_loopback, resolve
 
 PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the tokens of clients
@@ -45,7 +45,7 @@ def blaming(found: Effective, path: str, source: Source | None = None) -> Iterat
 
 
 @contextmanager
-def _noting(problems: Problems, found: Effective, path: str, source: Source | None = None) -> Iterator[None]:
+def noting(problems: Problems, found: Effective, path: str, source: Source | None = None) -> Iterator[None]:
     """Note errors, with where the key is set, and go on behind the block."""
     with problems.noted(), blaming(found, path, source):
         yield
@@ -54,18 +54,16 @@ def _noting(problems: Problems, found: Effective, path: str, source: Source | No
 def check_start(found: Effective) -> None:
     """Raise SettingsError for what the server can't start with: all of it at once."""
     problems = Problems()
-    for check in _CHECKS:
+    for check in (*declared().checks, *_CHECKS):
         with problems.noted():
             check(found, problems)
     problems.tell()
 
 
-def _check_folders(found: Effective, problems: Problems) -> None:
-    """The data folder, and the folders that clients may read."""
-    folder: Path | None = None
-    with _noting(problems, found, "server.data"):
+def _check_data(found: Effective, problems: Problems) -> None:
+    with noting(problems, found, "server.data"):
         data = found["server.data"]
-        folder = resolve_root(data, "the data folder")
+        folder = Path(os.path.realpath(data))
         there = next(place for place in (folder, *folder.parents) if place.exists())
         if not there.is_dir():
             raise SettingsError(f"the data folder '{data}' can't be made: '{there}' is no folder")
@@ -73,38 +71,19 @@ def _check_folders(found: Effective, problems: Problems) -> None:
             raise SettingsError(
                 f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
             )
-    for name, source, entry in _allowed(found):
-        with _noting(problems, found, name, source):
-            path = Path(os.path.expanduser(entry))
-            if not path.is_absolute():
-                raise SettingsError(f"the folder '{entry}' is not absolute: write the whole path")
-            if resolve_root(path, "the folder") == folder:
-                raise SettingsError(
-                    f"'{entry}' is the data folder, which has the jobs of every client: "
-                    "name the folders that hold videos, or another data folder"
-                )
-
-
-def _allowed(found: Effective) -> Iterator[tuple[str, Source, str]]:
-    """The folders that clients may read or write, each with its key and where it is named."""
-    for name in ("server.allow", "server.allow_write"):
-        value = found.values[name]
-        for source, entries in zip(value.sources, value.parts or (value.value,), strict=True):
-            for entry in entries:
-                yield name, source, entry
 
 
 def _check_ports(found: Effective, problems: Problems) -> None:
     used: dict[str, tuple[Address, Any]] = {}
     for path in (*PORTS, ADMIN, PEERS):
-        with _noting(problems, found, path):
+        with noting(problems, found, path):
             if (address := found[path]) is not None:
                 used[path] = address, resolve(address)
     for (first, (one, known)), (second, (other, also)) in combinations(used.items(), 2):
         shared = {first, second} == _SHARED and one == other
         if not shared and _overlap(known, also):
             place = found.source(first).place
-            with _noting(problems, found, second):
+            with noting(problems, found, second):
                 raise SettingsError(f"{other} is the port of {first} already ({place}): choose another")
 
 
@@ -122,7 +101,7 @@ def _check_admin(found: Effective, problems: Problems) -> None:
     """Who reads along could end sessions: the token of operators leaves the machine encrypted only."""
     address = found[ADMIN]
     if address is not None and not is_loopback(address.host) and found["server.tls_certificate"] is None:
-        with _noting(problems, found, ADMIN):
+        with noting(problems, found, ADMIN):
             raise SettingsError(
                 f"'{address.host}' can be reached from other machines, which takes TLS: "
                 "set tls_certificate, or listen on 127.0.0.1"
@@ -131,7 +110,7 @@ def _check_admin(found: Effective, problems: Problems) -> None:
 
 def _check_socket(found: Effective, problems: Problems) -> None:
     if (path := found["server.uds"]) is not None:
-        with _noting(problems, found, "server.uds"):
+        with noting(problems, found, "server.uds"):
             check_socket_path(path)
 
 
@@ -141,7 +120,7 @@ def _check_store(found: Effective, problems: Problems) -> None:
         folder, data = os.path.dirname(os.path.abspath(path)), os.path.abspath(found["server.data"])
         if folder == data and not os.path.exists(data):
             return  # a start makes it
-        with _noting(problems, found, "store.sessions"):
+        with noting(problems, found, "store.sessions"):
             check_journal_file(Path(path))
 
 
@@ -152,15 +131,15 @@ def _check_cluster(found: Effective, problems: Problems) -> None:
     for name, check in CLUSTER_CHECKS.items():
         path = f"cluster.{name}"
         set_at = "cluster.redis" if found.source(path).kind == "default" else path
-        with _noting(problems, found, set_at):
+        with noting(problems, found, set_at):
             check(found[path])
-    with _noting(problems, found, "cluster.redis"):
+    with noting(problems, found, "cluster.redis"):
         if found[PEERS] is None:
             raise SettingsError("the other nodes need a port of this one: set [cluster] peers to [HOST:]PORT")
-    with _noting(problems, found, "cluster.redis"):
+    with noting(problems, found, "cluster.redis"):
         if found["server.http"] is None:
             raise SettingsError("the nodes of a cluster share sessions of Streamable HTTP: set http too")
-    with _noting(problems, found, PEERS):
+    with noting(problems, found, PEERS):
         peers, address = found[PEERS], found["cluster.address"]
         far = address is not None and not is_loopback(urlsplit(address).hostname or "")
         if peers is not None and is_loopback(peers.host) and far:
@@ -169,7 +148,7 @@ def _check_cluster(found: Effective, problems: Problems) -> None:
                 "listen on 0.0.0.0, or on an address of the nodes' own network"
             )
     if found.source("store.sessions").kind != "default":
-        with _noting(problems, found, "store.sessions"):
+        with noting(problems, found, "store.sessions"):
             raise SettingsError("a node of a cluster keeps its sessions in Redis: leave the store out")
 
 
@@ -178,7 +157,7 @@ def _check_workers(found: Effective, problems: Problems) -> None:
     named = [path for path in _WORKERS if found[path]]
     if not named:
         return
-    with _noting(problems, found, named[0]):
+    with noting(problems, found, named[0]):
         if found["server.http"] is None:
             raise SettingsError("workers serve Streamable HTTP only: set http too")
         for path in ("server.stdio", "server.uds", "server.sse"):
@@ -186,19 +165,19 @@ def _check_workers(found: Effective, problems: Problems) -> None:
                 name = path.partition(".")[2]
                 raise SettingsError(f"workers serve Streamable HTTP only: leave {name} out")
     if (command := found["workers.command"]) is not None:
-        with _noting(problems, found, "workers.command"):
+        with noting(problems, found, "workers.command"):
             program = command_words(command)[0]
             if shutil.which(program) is None:
                 raise SettingsError(f"there is no program '{program}': install it, or correct it")
     for path in found["workers.sockets"]:
-        with _noting(problems, found, "workers.sockets"):
+        with noting(problems, found, "workers.sockets"):
             if not os.path.isabs(path):
                 raise SettingsError(f"the socket '{path}' is not absolute: write the whole path")
 
 
 _WORKERS: Final = ("workers.method_workers", "workers.command", "workers.sockets")
 _CHECKS: Final[tuple[Callable[[Effective, Problems], None], ...]] = (
-    _check_folders,
+    _check_data,
     _check_ports,
     _check_admin,
     _check_socket,
@@ -211,9 +190,6 @@ _CHECKS: Final[tuple[Callable[[Effective, Problems], None], ...]] = (
 def start_warnings(found: Effective) -> list[str]:
     """Sentences about settings that are allowed, but that have no effect."""
     said = [f"the variable {name} means nothing: did you mean {near}?" for name, near in found.mistyped]
-    for name, source, entry in _allowed(found):
-        if not os.path.isdir(os.path.expanduser(entry)):
-            said.append(f"{found.named(name, source)}: '{entry}' is no folder: make it, or correct it")
     each, most = found["mcp.max_sessions_per_principal"], found["mcp.max_sessions"]
     if each > most and found.source("mcp.max_sessions_per_principal").kind != "default":
         said.append(
@@ -235,13 +211,9 @@ def start_warnings(found: Effective) -> list[str]:
         said.append(f"{found.named('auth.oauth_issuer')}: OAuth is for HTTP only: set http or sse too")
     said += _cluster_warnings(found)
     said += _proxy_warnings(found)
-    if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
-        said.append(
-            f"{found.named('server.vmaf_binary')}: there is no program '{binary}': install it, or correct it"
-        )
     if found["auth.token"] is not None and found["auth.token_file"] is not None:
         said.append(f"{found.named('auth.token')}: not used: there is a token file")
-    return said
+    return [*said, *declared().warnings(found)]
 
 
 def _proxy_warnings(found: Effective) -> Iterator[str]:

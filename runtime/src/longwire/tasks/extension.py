@@ -16,9 +16,9 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from longwire.errors import LongwireError
 from longwire.product.calls import perform
 from longwire.product.catalog import Answer, Context, Tool
+from longwire.product.declared import expected_errors
 from longwire.product.results import answer
 from longwire.tasks.task import Task, TaskBackend
 
@@ -100,12 +100,12 @@ class Tasks(Extension):
 
 
 def _spoken(handler: RequestHandler) -> RequestHandler:
-    """The handler, with LongwireError turned into a protocol error."""
+    """The handler, with expected errors turned into a protocol error."""
 
     async def handle(context: Context, params: Any) -> HandlerResult:
         try:
             return await handler(context, params)
-        except LongwireError as error:
+        except expected_errors() as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
 
     return handle

@@ -1,8 +1,8 @@
 """Change notifications of the stateless protocol: one request opens one stream until the client disconnects.
 
-Besides changes of lists and resources, a stream carries changes of the tasks that it names, and
-`publish_changes` announces every new report. An event only says "this changed", so equal events that wait to
-be sent are merged. The number of waiting events is therefore bounded by what the client subscribed to.
+Besides changes of lists and resources, a stream carries changes of the tasks that it names. An event only
+says "this changed", so equal events that wait to be sent are merged. The number of waiting events is
+therefore bounded by what the client subscribed to.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import mcp_types as types
-from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, SubscriptionBus
+from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import (
     SUBSCRIPTION_ID_META_KEY,
@@ -24,12 +24,8 @@ from mcp.shared.subscriptions import (
 )
 
 from longwire.product.catalog import Context
-from acuity.agents.tasks.documents import REPORTS, has_report, report_uri
 from longwire.tasks.extension import not_understood, understands
 from longwire.tasks.task import TaskBackend
-
-if TYPE_CHECKING:
-    from acuity.jobs.service import Job, Jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,32 +190,3 @@ def _task_ids(asked: types.SubscriptionFilter) -> list[str]:
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         raise MCPError(types.INVALID_PARAMS, "'taskIds' should be a list of task ids")
     return list(dict.fromkeys(named))
-
-
-def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True) -> Callable[[], None]:
-    """Publish every new report on the bus, also those of other processes; returns a function that stops this.
-
-    Without `everywhere`, those of this process only.
-    """
-    under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
-
-    def heard(job: Job) -> None:
-        if has_report(job):
-            task = asyncio.get_running_loop().create_task(_publish(bus, job.id))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
-
-    undo = jobs.on_change(heard, everywhere=everywhere)
-
-    def stop() -> None:
-        undo()
-        for task in under_way:
-            task.cancel()
-
-    return stop
-
-
-async def _publish(bus: SubscriptionBus, job_id: str) -> None:
-    await bus.publish(ResourcesListChanged())
-    for uri in (REPORTS, report_uri(job_id)):
-        await bus.publish(ResourceUpdated(uri=uri))

@@ -11,7 +11,17 @@ import pydantic_core
 from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
-from longwire.wire.message_bounds import SURELY_FEW, TOO_DEEP, TOO_LONG_ID, TOO_LONG_NUMBER, TOO_MANY, excess, has_too_long_number, has_too_many_values, is_id_too_long
+from longwire.wire.message_bounds import (
+    SURELY_FEW,
+    TOO_DEEP,
+    TOO_LONG_ID,
+    TOO_LONG_NUMBER,
+    TOO_MANY,
+    excess,
+    has_too_long_number,
+    has_too_many_values,
+    is_id_too_long,
+)
 
 Message: TypeAlias = (
     types.JSONRPCRequest | types.JSONRPCNotification | types.JSONRPCResponse | types.JSONRPCError

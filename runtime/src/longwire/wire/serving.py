@@ -25,10 +25,10 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from longwire.guard.access import Access
 from longwire.guard.limits import CONNECTION
 from longwire.guard.principal import Principal
 from longwire.settings import WireLimits
-from longwire.guard.access import Access
 from longwire.wire.http.turns import Turns
 from longwire.wire.messages import Message, PlainRequest
 from longwire.wire.streams import Inbox, Outbox

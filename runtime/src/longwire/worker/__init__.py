@@ -1,4 +1,4 @@
-"""Workers in Python: tools, resources and prompts that a runtime such as `acuity serve` lets clients use.
+"""Workers in Python: tools, resources and prompts that a runtime such as `longwire serve` lets clients use.
 
     from longwire.worker import App
 
@@ -12,17 +12,13 @@
     if __name__ == "__main__":
         app.run()
 
-`app.run()` listens on the socket of --socket or ACUITY_WORKER_SOCKET, and so does
+`app.run()` listens on the socket of --socket or LONGWIRE_WORKER_SOCKET, and so does
 `python -m longwire.worker module:app`. docs/worker-contract.md says more.
 """
 
-from acuity.agents import check_installed
+from mcp.shared.exceptions import MCPError
 
-check_installed()
-
-from mcp.shared.exceptions import MCPError  # noqa: E402
-
-from longwire.errors import ToolError  # noqa: E402
-from longwire.worker.app import App  # noqa: E402
+from longwire.errors import ToolError
+from longwire.worker.app import App
 
 __all__ = ["App", "MCPError", "ToolError"]

@@ -11,8 +11,8 @@ import mcp_types as types
 import pydantic_core
 from pydantic import BaseModel, ValidationError
 
-from longwire.product.catalog import Answer
 from longwire.contract.writing import json_text
+from longwire.product.catalog import Answer
 from longwire.product.results import answer, to_text
 from longwire.text import quoted
 from longwire.worker.faults import HandlerFault

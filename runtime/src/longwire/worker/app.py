@@ -9,19 +9,27 @@ from typing import Any, Final, Literal, TypeVar, cast, overload
 
 import mcp_types as types
 
+from longwire.contract import writing
+from longwire.contract.envelopes import Affinity, NotifyOutcome
 from longwire.errors import SettingsError
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Catalog, Method, Prompt, Tool
-from longwire.contract import writing
-from longwire.contract.envelopes import Affinity, NotifyOutcome
 from longwire.wire.sdk_private import drop_request_spans
-from longwire.worker.run import Listening, run_worker, socket_of
-from longwire.worker.service import Introduction
-from longwire.worker.current import LEVELS, Enters, check_state, current_call, current_context, session_state, takes_logs
+from longwire.worker.current import (
+    LEVELS,
+    Enters,
+    check_state,
+    current_call,
+    current_context,
+    session_state,
+    takes_logs,
+)
 from longwire.worker.faults import failed
 from longwire.worker.handlers import SET_LEVEL, Hints, method_of, name_of, prompt_of, tool_of, words_of
 from longwire.worker.resource_family import AppResource, AppResources, app_resource
+from longwire.worker.run import Listening, run_worker, socket_of
+from longwire.worker.service import Introduction
 from longwire.worker.signatures import Function, form_of
 from longwire.worker.threads import Threads, from_thread
 
@@ -315,7 +323,7 @@ class App:
             self._worker.say(writing.bye(sentence))
 
     def run(self, argv: Sequence[str] | None = None) -> None:
-        """Serve the runtime on the socket of --socket or ACUITY_WORKER_SOCKET, until a signal."""
+        """Serve the runtime on the socket of --socket or LONGWIRE_WORKER_SOCKET, until a signal."""
         parser = argparse.ArgumentParser(description=f"{self.name} {self.version}, a worker")
         parser.add_argument("--socket", metavar="PATH", help="the Unix socket to listen on")
         given = parser.parse_args(argv)

@@ -11,16 +11,16 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from longwire.contract.envelopes import LONGEST_STATE
 from longwire.errors import AskingError, SettingsError
 from longwire.product.catalog import Call, Context
-from longwire.contract.envelopes import LONGEST_STATE
 from longwire.wire.http.request import SessionState
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LOG_LEVEL: Final = "log_level"  # in a session's state
 
-CONTEXT: Final[ContextVar[Context | None]] = ContextVar("acuity_worker_context", default=None)
-CALL: Final[ContextVar[Call | None]] = ContextVar("acuity_worker_call", default=None)
+CONTEXT: Final[ContextVar[Context | None]] = ContextVar("longwire_worker_context", default=None)
+CALL: Final[ContextVar[Call | None]] = ContextVar("longwire_worker_call", default=None)
 
 
 class Enters(ServerMiddleware[Any]):

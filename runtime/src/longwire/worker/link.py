@@ -9,7 +9,19 @@ from itertools import count
 from typing import Any, Final, cast
 
 from longwire.contract import writing
-from longwire.contract.envelopes import CONTRACT, Cancel, Drain, Message, Notified, NotifyOutcome, Ping, Response, RuntimeHello, SessionEnd, Unknown
+from longwire.contract.envelopes import (
+    CONTRACT,
+    Cancel,
+    Drain,
+    Message,
+    Notified,
+    NotifyOutcome,
+    Ping,
+    Response,
+    RuntimeHello,
+    SessionEnd,
+    Unknown,
+)
 from longwire.contract.frames import FrameDecoder, FrameError
 from longwire.contract.reading import from_runtime
 from longwire.worker.service import Calls, Service

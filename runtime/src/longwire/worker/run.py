@@ -13,13 +13,13 @@ from typing import Any, Final, get_args
 
 from mcp.server.lowlevel import Server
 
-from acuity.child_process import end_with
-from longwire.errors import SettingsError
 from longwire.contract import writing
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.contract.launch import PARENT_VARIABLE, SOCKET_VARIABLE
 from longwire.dispatch.replies import notification_payload
+from longwire.errors import SettingsError
 from longwire.settings import WireLimits
+from longwire.supervised_process import end_with
 from longwire.wire.listeners import listening
 from longwire.wire.serving import Serving, shared_lifespan
 from longwire.wire.tasks import collect_rarely, loop_factory

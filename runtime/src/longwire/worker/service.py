@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 from longwire.contract import writing
 from longwire.contract.envelopes import Affinity, Message, Response
-from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
@@ -23,6 +22,7 @@ from longwire.dispatch.exchange import Notice
 from longwire.dispatch.handshakes import NOBODY
 from longwire.dispatch.parameter_headers import ParameterHeaders
 from longwire.dispatch.replies import error_payload
+from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import CURRENT_ID, Request
 from longwire.wire.messages import PlainRequest
 from longwire.wire.serving import Serving

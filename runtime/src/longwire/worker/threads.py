@@ -31,7 +31,7 @@ class _Job:
         self.is_left = False  # its call is over, and it still works
 
 
-_JOB: Final[ContextVar[_Job | None]] = ContextVar("acuity_worker_job", default=None)
+_JOB: Final[ContextVar[_Job | None]] = ContextVar("longwire_worker_job", default=None)
 
 
 class Threads:

@@ -13,13 +13,13 @@ from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.methods import CACHEABLE_METHODS
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from acuity import __version__
 from longwire.contract.envelopes import Result
 from longwire.contract.writing import json_text
 from longwire.guard.principal import Principal
+from longwire.product.declared import declared
+from longwire.wire.http.request import Request
 from longwire.workers.call import NoticeCall, Outcome, WorkerCall
 from longwire.workers.members import Members
-from longwire.wire.http.request import Request
 
 DISCOVER: Final = "server/discover"
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
@@ -72,7 +72,7 @@ class Discovery:
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
             "capabilities": {},
-            "clientInfo": {"name": "acuity", "version": __version__},
+            "clientInfo": {"name": declared().name, "version": declared().version},
         }
         request = Request("POST", "/mcp", principal=Principal("runtime"))
         call.members = self._members.of_single(request, LATEST_HANDSHAKE_VERSION, params)

@@ -30,12 +30,9 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
-from acuity import __version__
 from longwire.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Result
 from longwire.contract.frames import FrameError
 from longwire.contract.writing import json_text
-from longwire.guard.principal import Holders, Principal
-from longwire.product.results import failure
 from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import TurnsEnd, continued
 from longwire.dispatch.exchange import Exchange, Notice
@@ -43,17 +40,20 @@ from longwire.dispatch.fast_calls import composed, dumped
 from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.headers import HANDSHAKE
 from longwire.dispatch.replies import notification_payload
+from longwire.guard.principal import Holders, Principal
+from longwire.guard.refusal_lines import RefusalLines
+from longwire.product.declared import declared
+from longwire.product.results import failure
 from longwire.sessions.session import Session
+from longwire.settings import WireLimits
+from longwire.text import quoted, shortened
+from longwire.wire.http.request import Request
 from longwire.workers.call import NoticeCall, Outcome, WorkerCall
 from longwire.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from longwire.workers.failures import WorkerFailure
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
-from longwire.settings import WireLimits
-from longwire.guard.refusal_lines import RefusalLines
-from longwire.wire.http.request import Request
-from longwire.text import quoted, shortened
 
 _INITIALIZE: Final = "initialize"
 _CALL: Final = "tools/call"
@@ -321,7 +321,7 @@ class WorkerDispatch:
         """Ask a worker for the names of its tools, for metrics and logs."""
         meta = {
             PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
-            CLIENT_INFO_META_KEY: {"name": "acuity", "version": __version__},
+            CLIENT_INFO_META_KEY: {"name": declared().name, "version": declared().version},
             CLIENT_CAPABILITIES_META_KEY: {},
         }
         params = {"_meta": meta}

@@ -18,11 +18,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, cast
 
-from acuity import __version__
 from longwire.contract import writing
-from longwire.contract.envelopes import CONTRACT, Bye, CloseStream, Failure, FromWorker, Messages, Notify, NotifyOutcome, Pong, Result, WorkerHello
+from longwire.contract.envelopes import (
+    CONTRACT,
+    Bye,
+    CloseStream,
+    Failure,
+    FromWorker,
+    Messages,
+    Notify,
+    NotifyOutcome,
+    Pong,
+    Result,
+    WorkerHello,
+)
 from longwire.contract.frames import FrameDecoder, FrameError
 from longwire.contract.reading import from_worker
+from longwire.product.declared import declared
 from longwire.workers.call import Outcome, WorkerCall
 from longwire.workers.failures import WorkerFailure, told_by_worker
 
@@ -257,7 +269,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._heard = self._loop.time()
-        self._write(writing.runtime_hello("acuity", __version__, self.label, self._cluster))
+        self._write(writing.runtime_hello(declared().name, declared().version, self.label, self._cluster))
         self._look_later()
 
     def data_received(self, data: bytes) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from longwire.contract.envelopes import Notify, NotifyOutcome
+from longwire.settings import WorkerAffinity
 from longwire.workers.call import WorkerCall
 from longwire.workers.failures import WorkerFailure
 from longwire.workers.link import PING_SECONDS, SILENT_SECONDS
@@ -26,7 +27,6 @@ from longwire.workers.private_folder import PrivateFolder
 from longwire.workers.slot import Pauses, Slot
 from longwire.workers.status import WorkerStatus
 from longwire.workers.worker import Worker
-from longwire.settings import WorkerAffinity
 
 logger: Final = logging.getLogger(__name__)
 

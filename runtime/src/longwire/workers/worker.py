@@ -13,12 +13,12 @@ from typing import Final, Protocol
 
 from longwire.contract.envelopes import Notify, NotifyOutcome
 from longwire.contract.launch import command_with_socket, worker_environment
+from longwire.supervised_process import SupervisedProcess
+from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall
 from longwire.workers.failures import WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.status import WorkerState, WorkerStatus
-from longwire.supervised_process import SupervisedProcess
-from longwire.text import one_line, shortened
 
 logger: Final = logging.getLogger(__name__)
 

@@ -12,7 +12,16 @@ import pytest
 
 from longwire.errors import SettingsError
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
-from longwire.guard.oauth.key_sources import FRESH, KEPT, SPACING, FileKeys, UrlKeys, checked_url, fetch_document, key_source
+from longwire.guard.oauth.key_sources import (
+    FRESH,
+    KEPT,
+    SPACING,
+    FileKeys,
+    UrlKeys,
+    checked_url,
+    fetch_document,
+    key_source,
+)
 from longwire.guard.verdicts import Rejected, Undecided
 from oauth_ground import ISSUER, RESOURCE, KeyServer, key_set, private_key, public_jwk, token
 from transport_bench import run

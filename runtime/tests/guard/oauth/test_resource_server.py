@@ -13,7 +13,6 @@ import pytest
 from mcp.server.auth.provider import AccessToken
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
 from longwire.guard.access import Access
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
@@ -22,6 +21,7 @@ from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_set import KeySet
 from longwire.guard.oauth.resource_server import ResourceServer, resource_server
 from longwire.guard.oauth.sdk_verifier import SdkVerifier
+from longwire.guard.principal import Principal
 from longwire.guard.tokens import Tokens
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fake_sink import FakeSink
 from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
-from fake_sink import FakeSink
 
 GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
 POST = b"POST /%b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b"

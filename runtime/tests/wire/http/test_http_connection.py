@@ -11,10 +11,10 @@ from http_rig import GET, LIMITS, OLD, POST, Clock, Rig, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_sink import FakeSink
 from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
-from fake_sink import FakeSink
 
 CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "200"))
 

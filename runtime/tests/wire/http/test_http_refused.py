@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 from http_rig import GET, LIMITS, POST, Rig, ok
 
+from fake_sink import FakeSink
 from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import HeaderList, Request, Responder
-from fake_sink import FakeSink
 
 
 def test_continue_is_sent_once_when_the_body_is_awaited() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fake_sink import FakeSink
 from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.routes import Routes
-from fake_sink import FakeSink
 
 
 def page(_: Request, responder: Responder) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from fake_responder import FakeResponder
 from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.turns import LARGE, MOST_WAITING_EACH, Turns
-from fake_responder import FakeResponder
 
 ALICE, BOB = Principal.of_address("10.0.0.1"), Principal.of_address("10.0.0.2")
 

@@ -15,8 +15,8 @@ import anyio.to_thread
 import mcp_types as types
 
 from acuity import __version__
-from longwire.product.offered_tools import APP_PAGE
 from acuity.report.page.bundle import bundle, static_text, with_imports
+from longwire.product.offered_tools import APP_PAGE
 
 _SHARED: Final = (
     "chart.js",

@@ -14,9 +14,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
-from longwire.product.app import build_server
 from acuity.agents.apps import CAPABILITIES, AppResources, with_apps
-from longwire.product.catalog import Catalog
 from acuity.agents.embedded.budget import PAGES, PAYER, POSTS, Budget
 from acuity.agents.embedded.config import STEERING_TOOLS, EmbeddedConfig
 from acuity.agents.embedded.endpoints import Endpoints, local_access
@@ -30,6 +28,8 @@ from acuity.agents.embedded.tools import computing, steering, watching
 from acuity.agents.embedded.tools.computing import Compute
 from longwire.guard.limits import CallLimits, client_of
 from longwire.operations.tracing import trace_requests
+from longwire.product.app import build_server
+from longwire.product.catalog import Catalog
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Serving, shared_lifespan
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.access.paths import AllowedPaths
+from acuity.agents.settings import allowed_folders
+from acuity.agents.standalone.acuity_product import ACUITY
 from acuity.errors import EmbeddedError
 from longwire.errors import SettingsError
-from longwire.settings import Settings, WireLimits, allowed_folders, data_folder
 from longwire.guard.tokens import Tokens, parse_tokens
+from longwire.settings import Settings, WireLimits
 
 NAME: Final = "acuity-embedded"
 _MAX_DEPTH: Final = 65536  # as the native ring has it
@@ -155,7 +157,9 @@ def given_paths(paths: Any) -> AllowedPaths | None:
         if not isinstance(folder, str | os.PathLike) or not os.path.isdir(folder):
             raise EmbeddedError(f"paths has {folder!r}, which is no folder: name those that hold videos")
     try:
-        private = [Path(os.path.realpath(data_folder()))]  # it has the jobs of another server's clients
+        private = [
+            Path(os.path.realpath(ACUITY.data_folder()))
+        ]  # it has the jobs of another server's clients
         return AllowedPaths([Path(folder) for folder in paths], private=private, extend_by=_EXTEND)
     except SettingsError as error:
         raise EmbeddedError(f"paths: {error}") from None
@@ -164,5 +168,5 @@ def given_paths(paths: Any) -> AllowedPaths | None:
 def default_paths() -> AllowedPaths:
     """The folders of a standalone server."""
     return AllowedPaths.configured(
-        data_folder(), allowed_folders(), extend_by=f"set VMAF_MCP_ALLOW, or {_EXTEND},"
+        ACUITY.data_folder(), allowed_folders(), extend_by=f"set VMAF_MCP_ALLOW, or {_EXTEND},"
     )

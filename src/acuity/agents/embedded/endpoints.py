@@ -17,9 +17,9 @@ from typing import Any, Final, TypeAlias
 import pydantic_core
 
 from longwire.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
-from longwire.wire.framing import FramingName
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
+from longwire.wire.framing import FramingName
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.routes import JSON, for_methods
 from longwire.wire.http.static_files import page_headers, static_files

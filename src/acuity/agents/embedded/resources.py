@@ -24,9 +24,17 @@ from urllib.parse import parse_qsl
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import AcuityError, EmbeddedError
-from acuity.agents.embedded.live.report import MEASUREMENT, MOST_FRAMES, REPORT, excerpt, report_document, report_text, slices
+from acuity.agents.embedded.live.report import (
+    MEASUREMENT,
+    MOST_FRAMES,
+    REPORT,
+    excerpt,
+    report_document,
+    report_text,
+    slices,
+)
 from acuity.agents.resources.content import CSV, JSON, beyond, document_content, missing, text_content
+from acuity.errors import AcuityError, EmbeddedError
 from acuity.report import render_report
 from acuity.text import one_line
 

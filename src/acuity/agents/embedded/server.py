@@ -29,8 +29,6 @@ from urllib.parse import urlsplit
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
-from acuity.errors import EmbeddedError
-from longwire.errors import SettingsError
 from acuity.agents import check_installed
 from acuity.agents.embedded.config import EmbeddedConfig, check_seconds, default_paths, given_paths
 from acuity.agents.embedded.live.state import LiveState
@@ -38,11 +36,13 @@ from acuity.agents.embedded.presence import EMPTY, EndSignals, Presence, Watcher
 from acuity.agents.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.errors import EmbeddedError
+from acuity.scoring.watched import Watched
+from acuity.text import quoted
+from longwire.errors import SettingsError
 from longwire.wire.descriptors import check_descriptor, copied
 from longwire.wire.framing import FRAMINGS, FramingName
 from longwire.wire.listeners import LOOPBACK, Address, bind, bound, listening
-from acuity.scoring.watched import Watched
-from acuity.text import quoted
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.endpoints import Endpoints

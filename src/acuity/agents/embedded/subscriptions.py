@@ -30,13 +30,13 @@ from mcp.server.connection import Connection
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionBus
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import FeatureError
-from longwire.product.catalog import Context, Method
 from acuity.agents.embedded.resources import RATES, SCORES, STATUS, WATCH, ResourceUri, parse
 from acuity.agents.embedded.steering.clients import pause_documents
+from acuity.errors import FeatureError
+from acuity.text import one_line
+from longwire.product.catalog import Context, Method
 from longwire.tasks.listen import Listen
 from longwire.wire.sdk_private import connection_of
-from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.live.scores import Scores

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from longwire.product.catalog import Prompt
 from acuity.agents.prompts.bitrate import CHOOSE_BITRATE
 from acuity.agents.prompts.compare import COMPARE_ENCODES
 from acuity.agents.prompts.diagnose import DIAGNOSE_ENCODE
+from longwire.product.catalog import Prompt
 
 PROMPTS: Final[tuple[Prompt, ...]] = (DIAGNOSE_ENCODE, CHOOSE_BITRATE, COMPARE_ENCODES)
 

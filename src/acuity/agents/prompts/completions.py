@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.devices import BACKENDS, look_for
-from acuity.features import EXTRACTORS, Option
 from acuity.agents.prompts.bitrate import CODECS
 from acuity.agents.prompts.geometry import COMMON, known_geometry, known_size, spelled
 from acuity.agents.resources import ReportResources, WorstResources
 from acuity.agents.tools.model_list import ONNX, ModelList
+from acuity.devices import BACKENDS, look_for
+from acuity.features import EXTRACTORS, Option
 from acuity.models import ModelSpec
 from acuity.models.fit import model_class, size_class
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Completer, Prompt, Resources, Services
+    from acuity.agents.services import Services
+    from longwire.product.catalog import Completer, Prompt, Resources
 
 # Returns all completions, best first, from the typed text and the other arguments.
 Source: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from longwire.product.catalog import Context, Prompt
 from acuity.text import one_line
+from longwire.product.catalog import Context, Prompt
 
 # Writes the text for the agent from the given arguments, none of them empty.
 Writer: TypeAlias = Callable[[Mapping[str, str]], str]

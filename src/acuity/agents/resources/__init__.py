@@ -10,9 +10,10 @@ from acuity.agents.resources.reports import ReportResources
 from acuity.agents.resources.worst import WorstResources
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Resources, Services
+    from acuity.agents.services import Services
     from acuity.agents.tools.kept_pictures import KeptPictures
     from acuity.agents.tools.model_list import ModelList
+    from longwire.product.catalog import Resources
 
 
 def resources(services: Services, models: ModelList, pictures: KeptPictures) -> list[Resources]:

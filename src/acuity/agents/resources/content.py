@@ -12,8 +12,8 @@ import pydantic_core
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import JobError
-from longwire.product.results import finite, to_text
 from acuity.text import one_line, shortened
+from longwire.product.results import finite, to_text
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv"

@@ -7,10 +7,10 @@ from typing import Final
 
 import mcp_types as types
 
+from acuity.agents.resources.content import JSON, address, document_content, is_family, missing, name_in
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, get_extractor
 from acuity.features.describe import describe_extractor
-from acuity.agents.resources.content import JSON, address, document_content, is_family, missing, name_in
 
 FAMILY: Final = "acuity://extractors"
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import mcp_types as types
 
-from acuity.errors import ModelError
 from acuity.agents.resources.content import JSON, address, document_content, is_family, missing, name_in
 from acuity.agents.tools.model_list import ModelList, describe_file
+from acuity.errors import ModelError
 from acuity.models.describe import intended_use
 
 FAMILY: Final = "acuity://models"

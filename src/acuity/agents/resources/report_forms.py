@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pydantic_core
 
+from acuity.agents.compare_answers import is_comparison, stored_comparison
+from acuity.agents.resources.content import CSV, HTML, JSON, MOST
+from acuity.agents.score_answers import in_order
 from acuity.errors import InputError
 from acuity.jobs.tasks.compare import PAGE as PAGE_TEXT
 from acuity.jobs.tasks.compare import TABLE as TABLE_TEXT
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
-from acuity.agents.compare_answers import is_comparison, stored_comparison
-from acuity.agents.resources.content import CSV, HTML, JSON, MOST
-from longwire.product.results import finite, to_ordered_text
-from acuity.agents.score_answers import in_order
 from acuity.report.stored_report import StoredReport
 from acuity.report.writers import write_csv
+from longwire.product.results import finite, to_ordered_text
 
 if TYPE_CHECKING:
     from acuity.report.page.page_document import Picture

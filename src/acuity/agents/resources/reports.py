@@ -13,12 +13,32 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import mcp_types as types
 
+from acuity.agents.resources.content import (
+    CSV,
+    HTML,
+    JSON,
+    beyond,
+    document_content,
+    in_words,
+    is_family,
+    missing,
+    name_in,
+    text_content,
+)
+from acuity.agents.resources.report_forms import (
+    ENDINGS,
+    PAGE,
+    TABLE,
+    Form,
+    form_of,
+    frame_numbers,
+    readable,
+    with_frames,
+)
+from acuity.agents.tasks.documents import REPORTS, has_report, report_uri, stored_report, timestamp
 from acuity.errors import NoReport
 from acuity.jobs.job import Status
 from longwire.guard.limits import owner
-from acuity.agents.resources.content import CSV, HTML, JSON, beyond, document_content, in_words, is_family, missing, name_in, text_content
-from acuity.agents.resources.report_forms import ENDINGS, PAGE, TABLE, Form, form_of, frame_numbers, readable, with_frames
-from acuity.agents.tasks.documents import REPORTS, has_report, report_uri, stored_report, timestamp
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

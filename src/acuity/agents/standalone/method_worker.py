@@ -1,6 +1,6 @@
 """Acuity's own catalog as a worker: `python -m acuity.agents.standalone.method_worker --socket PATH`.
 
-The runtime starts it (see worker_mode.py). Jobs live here; the workers of one runtime share their store
+The runtime starts it (see worker_settings.py). Jobs live here; the workers of one runtime share their store
 and take turns.
 """
 
@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Final
 
 from acuity import __version__
-from acuity.errors import AcuityError
-from longwire.operations.logs import configure_logging
-from longwire.cluster.redis_link import RedisLink, open_redis
-from longwire.settings import Settings
-from acuity.agents.standalone.main import product
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.acuity_product import declare_acuity
+from acuity.agents.standalone.main import standalone_server
 from acuity.agents.standalone.product import NAME
-from acuity.agents.standalone.worker_mode import SETTINGS_VARIABLE, settings_from
+from acuity.agents.standalone.worker_settings import SETTINGS_VARIABLE, settings_from
+from acuity.errors import AcuityError
+from longwire.cluster.redis_link import RedisLink, open_redis
+from longwire.errors import LongwireError
+from longwire.operations.logs import configure_logging
 from longwire.wire.tasks import collect_rarely
 from longwire.worker.run import run_until_stopped, serve_worker, socket_of
 from longwire.worker.service import Introduction
@@ -35,6 +37,7 @@ _HELP: Final = "started by 'acuity serve --method-workers N'"
 def main() -> int:
     parser = argparse.ArgumentParser(description=f"A worker of Acuity, {_HELP}.")
     parser.add_argument("--socket")
+    declare_acuity()
     path = socket_of(parser.parse_args().socket)
     told = json.loads(os.environ.get(SETTINGS_VARIABLE) or "null")
     if told is None:
@@ -45,23 +48,23 @@ def main() -> int:
 
     async def serve(stop: asyncio.Event) -> None:
         turns = Path(told["turns"])
-        async with _redis(settings) as link, product(settings, turns=turns, link=link) as made:
+        async with _redis(settings) as link, standalone_server(settings, turns=turns, link=link) as made:
             collect_rarely()
             about = Introduction(NAME, __version__, max_in_flight=settings.calls)
             limits = settings.wire_limits()
             await serve_worker(made.server, about, path, stop=stop, limits=limits, grace=settings.grace)
-            await made.services.jobs.stop(min(settings.grace, _JOB_SECONDS))
+            await made.jobs.stop(min(settings.grace, _JOB_SECONDS))
 
     try:
         run_until_stopped(serve)
-    except AcuityError as error:
+    except (AcuityError, LongwireError) as error:
         print(f"acuity: {error}", file=sys.stderr)
         return 1
     return 0
 
 
 @asynccontextmanager
-async def _redis(settings: Settings) -> AsyncIterator[RedisLink | None]:
+async def _redis(settings: AcuitySettings) -> AsyncIterator[RedisLink | None]:
     """A connection of this worker's own, for jobs and changes of other nodes; None: there are no others."""
     if settings.cluster_redis is None or settings.cluster_node is None:
         yield None

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from mcp.server.caching import CacheHint
-from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import SubscriptionBus
 
 from acuity.agents.apps import CAPABILITIES, AppResources, with_apps
-from longwire.product.catalog import Catalog, Services
-from longwire.guard.limits import CallLimits
-from longwire.operations.metrics import Metrics
 from acuity.agents.prompts import PROMPTS
 from acuity.agents.prompts.completions import completer
 from acuity.agents.resources import resources
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.tasks.extension import Tasks
+from acuity.agents.services import Services
 from acuity.agents.tasks.jobs import JobTasks
-from longwire.tasks.listen import Listen
-from acuity.agents.tools import backends, benchmark, compare, evaluation, extractors, frames, jobs, models, scoring, tuning, videos, worst_frames
+from acuity.agents.tools import (
+    backends,
+    benchmark,
+    compare,
+    evaluation,
+    extractors,
+    frames,
+    jobs,
+    models,
+    scoring,
+    tuning,
+    videos,
+    worst_frames,
+)
 from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.agents.tools.model_list import ModelList
+from longwire.product.catalog import Catalog
+from longwire.tasks.extension import Tasks
+from longwire.tasks.listen import Listen
 
 NAME: Final = "acuity"
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """The server object and its services."""
-
-    server: Server[Any]
-    services: Services
-    limits: CallLimits
-    metrics: Metrics
-    counters: RuntimeCounters
-    tools: Sequence[str] = ()  # their names; none where they are not known
 
 
 INSTRUCTIONS: Final = """\

@@ -6,12 +6,12 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from acuity.agents.compare_answers import TOOL as COMPARE
+from acuity.agents.schemas import outline
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
-from acuity.agents.compare_answers import TOOL as COMPARE
 from longwire.guard.limits import may_see
-from acuity.agents.schemas import outline
 
 if TYPE_CHECKING:
     from acuity.jobs.job import Job

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import mcp_types as types
 
-from acuity.jobs import job as spec
-from longwire.product.catalog import Call, Tool
-from longwire.guard.limits import may_see
-from longwire.product.results import failure
 from acuity.agents.tasks.documents import result_document
-from longwire.tasks.task import Listener, Status, Support, Task
 from acuity.agents.tool_answers import has_pictures, tool_answer
+from acuity.jobs import job as spec
+from longwire.guard.limits import may_see
+from longwire.product.catalog import Call, Tool
+from longwire.product.results import failure
+from longwire.tasks.task import Listener, Status, Support, Task
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -9,17 +9,17 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices import BACKENDS, describe_engine, look_for
-from acuity.errors import AcuityError, BackendError, JobError
-from acuity.jobs.job import JobSpec
-from longwire.product.catalog import Call, Tool
 from acuity.agents.schemas import outline, record, text
 from acuity.agents.tools import external
 from acuity.agents.tools.external_options import backend_options
 from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.devices import BACKENDS, describe_engine, look_for
+from acuity.errors import AcuityError, BackendError, JobError
+from acuity.jobs.job import JobSpec
+from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 _LIST: Final = """\
 The backends that the scoring engine was built with: true means compiled in, not that it works here: call \

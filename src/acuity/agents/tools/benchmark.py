@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.devices import BACKENDS
-from acuity.errors import BackendError
-from acuity.jobs.job import JobSpec
-from longwire.product.catalog import Tool
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools import external
 from acuity.agents.tools.external_options import backend_options
 from acuity.agents.tools.long_tool import long_tool
+from acuity.devices import BACKENDS
+from acuity.errors import BackendError
+from acuity.jobs.job import JobSpec
+from longwire.product.catalog import Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 NAME: Final = "run_benchmark"
 _SECONDS: Final = 1800.0

@@ -10,25 +10,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.comparison.encoder_names import AUTO as BY_ITSELF
-from acuity.comparison.encoder_names import SOURCES
-from acuity.comparison.request import ComparePair
-from acuity.errors import GEOMETRY
-from acuity.jobs.job import JobSpec
-from acuity.jobs.tasks.compare import TOOL, compare_payload
-from longwire.product.catalog import Arguments, Tool
 from acuity.agents.schemas import flag, outline, record, text
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.long_tool import is_short, long_tool
 from acuity.agents.tools.model_list import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
+from acuity.comparison.encoder_names import AUTO as BY_ITSELF
+from acuity.comparison.encoder_names import SOURCES
+from acuity.comparison.request import ComparePair
+from acuity.errors import GEOMETRY
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.compare import TOOL, compare_payload
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import MAX_TEXT, Request
+from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 MOST: Final = 24  # encodes of a call: an answer has room for their figures
 _WORD: Final = 120  # characters of a name

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import AcuityError
-from acuity.jobs.job import JobSpec
-from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
-from longwire.product.catalog import Arguments, Tool
 from acuity.agents.schemas import array, outline, record
 from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.model_list import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
+from acuity.errors import AcuityError
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.scoring.request import MAX_TEXT
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
 from acuity.tiny.evaluate.split import SPLITS, no_split
+from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 EVALUATE: Final = "eval_model_on_split"
 COMPARE: Final = "compare_models"

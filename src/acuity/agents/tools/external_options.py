@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from acuity.agents.tools.external import External
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY, BackendError
-from acuity.agents.tools.external import External
 from acuity.scoring.fronts import RAW, as_whole
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import DIFFERENT, FRAMES, PICTURES, SETTINGS

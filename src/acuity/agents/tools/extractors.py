@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.agents.schemas import flag, outline, record, text
 from acuity.features import EXTRACTORS, Extractor, get_extractor
 from acuity.features.describe import describe_extractor
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
-from acuity.agents.schemas import flag, outline, record, text
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 _LIST: Final = """\
 The feature extractors and what each measures; with a `name` that one's options (types, ranges, defaults) \

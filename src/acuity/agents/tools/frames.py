@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 
-from acuity.errors import FeatureError, NoReport
-from longwire.product.catalog import Answer, Call, Tool
 from acuity.agents.compare_answers import is_comparison
-from longwire.product.results import ordered_answer
 from acuity.agents.schemas import array, outline, record, text
 from acuity.agents.score_answers import score_columns
 from acuity.agents.tasks.documents import stored_report
+from acuity.errors import FeatureError, NoReport
+from longwire.product.catalog import Answer, Call, Tool
+from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
+    from acuity.agents.services import Services
     from acuity.jobs.service import Jobs
-    from longwire.product.catalog import Services
 
 _TEXT: Final = """\
 Figures of single frames of a finished score, a row a frame; `columns` names its entries. Without \

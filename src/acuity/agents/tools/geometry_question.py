@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.shared.exceptions import MCPError
 
 from acuity.errors import AcuityError, listed
-from longwire.errors import AskingError
-from longwire.product.asking import form_request
 from acuity.scoring.fronts import RAW
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.guess import RawFormat, other_geometry
+from longwire.errors import AskingError
+from longwire.product.asking import form_request
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths

@@ -6,22 +6,28 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import JobError
-from longwire.product.calls import check
-from longwire.product.catalog import Answer, Call, Tool
-from longwire.guard.limits import may_see, owner
-from longwire.product.results import ordered_answer
 from acuity.agents.schemas import array, flag, outline, record, text, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.score_images import as_before
-from acuity.agents.tasks.documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
+from acuity.agents.services import CARRIERS
+from acuity.agents.tasks.documents import (
+    JOB_ID,
+    STATUSES,
+    brief_job,
+    job_document,
+    job_schema,
+    result_document,
+)
 from acuity.agents.tool_answers import shown_document, with_pictures
+from acuity.errors import JobError
+from longwire.guard.limits import may_see, owner
+from longwire.product.calls import check
+from longwire.product.catalog import Answer, Call, Tool
+from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
+    from acuity.agents.services import Services
     from acuity.jobs.service import Job, Jobs
-    from longwire.product.catalog import Services
-
-CARRIERS: Final = {"submit_job": "tool"}  # tools that run others, and the argument that names those
 
 _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once: for clips longer than a minute, for 4K, for \

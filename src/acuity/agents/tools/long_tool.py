@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
-from acuity.jobs.job import JobSpec
-from longwire.product.catalog import Answer, Arguments, Call, Planner, Settle, Tool
 from acuity.agents.score_answers import ASKED
 from acuity.agents.tasks.documents import linked
 from acuity.agents.tool_answers import has_pictures, tool_answer
 from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.jobs.job import JobSpec
+from longwire.product.catalog import Answer, Arguments, Call, Planner, Settle, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 _MANY: Final = 50  # frames; writing more would block the event loop for milliseconds
 # What is probably scored in seconds, and otherwise leaves the place for short work after a while.

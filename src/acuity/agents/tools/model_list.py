@@ -12,7 +12,6 @@ import mcp_types as types
 
 from acuity.access.path_options import FindModel
 from acuity.access.path_roots import checkout_models
-from longwire.product.results import answer
 from acuity.models.describe import describe_model, intended_use, undescribed
 from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_model_file, list_model_files
 from acuity.models.sources import Overrides
@@ -20,6 +19,7 @@ from acuity.models.spec import ModelSpec
 from acuity.text import shortened
 from acuity.tiny.describe import TinyDescription, describe_tiny, seems_usable, tiny_use
 from acuity.tiny.files import OWN_FOLDER
+from longwire.product.results import answer
 
 # Parsing one huge list would block the event loop, even from another thread.
 _MOST_BYTES: Final = 8 << 20

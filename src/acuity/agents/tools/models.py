@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import mcp_types as types
 
-from acuity.errors import ModelError
-from longwire.product.catalog import Answer, Call, Tool
-from longwire.product.results import ordered_answer
 from acuity.agents.schemas import outline, record, text
-from acuity.agents.tools.model_list import ONNX, ModelList, describe_file, document, facts, path_argument, stem, tiny_document
+from acuity.agents.tools.model_list import (
+    ONNX,
+    ModelList,
+    describe_file,
+    document,
+    facts,
+    path_argument,
+    stem,
+    tiny_document,
+)
+from acuity.errors import ModelError
 from acuity.models.choose import VIEWINGS
 from acuity.models.files import FORMATS
 from acuity.tiny.describe import describe_tiny
 from acuity.tiny.sidecar import sidecar_path
+from longwire.product.catalog import Answer, Call, Tool
+from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths

@@ -9,11 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import BackendError, InputError, ModelError
-from acuity.jobs.job import JobSpec
-from acuity.jobs.tasks.external import ExternalPayload
-from acuity.jobs.tasks.score import score_payload
-from longwire.product.catalog import Arguments, Tool
 from acuity.agents.score_answers import IMAGES_ASKED
 from acuity.agents.score_images import WORST
 from acuity.agents.tools.external import External, examine
@@ -22,16 +17,27 @@ from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.agents.tools.long_tool import is_short, long_tool
 from acuity.agents.tools.model_list import ModelList
-from acuity.agents.tools.scoring_schema import ENCODED_INPUT, ENCODED_OUTPUT, RAW_INPUT, RAW_OUTPUT, asked_models
+from acuity.agents.tools.scoring_schema import (
+    ENCODED_INPUT,
+    ENCODED_OUTPUT,
+    RAW_INPUT,
+    RAW_OUTPUT,
+    asked_models,
+)
+from acuity.errors import BackendError, InputError, ModelError
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.external import ExternalPayload
+from acuity.jobs.tasks.score import score_payload
 from acuity.models.choose import AUTO
 from acuity.models.spec import parse_spec
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request, tiny_fault
 from acuity.tiny.files import shipped_models
+from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from acuity.errors import GEOMETRY, ModelError
 from acuity.agents.schemas import outline
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.score_images import IMAGES_SCHEMA
+from acuity.errors import GEOMETRY, ModelError
 from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW

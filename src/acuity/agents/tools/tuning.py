@@ -10,20 +10,20 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.errors import TuneError
-from acuity.jobs.job import JobSpec
-from acuity.jobs.tasks.tune import tune_payload
-from longwire.product.catalog import Arguments, Planner, Tool
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.model_list import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
+from acuity.errors import TuneError
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.tune import tune_payload
 from acuity.models.choose import AUTO
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.setting import Setting
+from longwire.product.catalog import Arguments, Planner, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 _ROWS: Final = 40  # of a comparison: what an answer has room for
 # What all four take is explained in few words, because every client reads the list of tools.

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.access.paths import KINDS
-from acuity.errors import PathError
-from longwire.product.catalog import Call, Tool
 from acuity.agents.schemas import outline
 from acuity.agents.tools.video_list import SUFFIXES, VideoProbe, find_videos
+from acuity.errors import PathError
+from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 NAME: Final = "list_videos"
 _VIDEO: Final = "video"

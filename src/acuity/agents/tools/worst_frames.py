@@ -6,12 +6,6 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.errors import GEOMETRY, ModelError
-from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
-from acuity.jobs.job import JobSpec
-from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
-from longwire.product.calls import shown
-from longwire.product.catalog import Arguments, Tool
 from acuity.agents.schemas import array, flag, number, outline, record, whole
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
@@ -19,12 +13,18 @@ from acuity.agents.tools.long_tool import is_short, long_tool
 from acuity.agents.tools.model_list import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
+from acuity.errors import GEOMETRY, ModelError
+from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
+from acuity.jobs.job import JobSpec
+from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
+from longwire.product.calls import shown
+from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:
-    from longwire.product.catalog import Services
+    from acuity.agents.services import Services
 
 _TEXT: Final = """\
 Show what is wrong with the worst frames: for each its score, what was measured (blocking, blur, ringing, \

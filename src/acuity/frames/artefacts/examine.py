@@ -13,7 +13,16 @@ from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smo
 from acuity.frames.artefacts.detail import Blur, Noise, Ringing
 from acuity.frames.artefacts.findings import Anchors, Examination, Finding
 from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Tone, strips
-from acuity.frames.artefacts.other_pictures import BLANK, FREEZE, FREEZE_ANCHORS, MISALIGNED, Combing, find_blank, find_freeze, find_misaligned
+from acuity.frames.artefacts.other_pictures import (
+    BLANK,
+    FREEZE,
+    FREEZE_ANCHORS,
+    MISALIGNED,
+    Combing,
+    find_blank,
+    find_freeze,
+    find_misaligned,
+)
 from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift, ContrastChange
 
 

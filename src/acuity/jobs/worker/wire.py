@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any, Final, cast
 
 from acuity.foreign_json import parse_json
-from acuity.length_prefix import LengthPrefix
+from longwire.length_prefix import LengthPrefix
 
 _HEADER: Final = struct.Struct(">BI")
 

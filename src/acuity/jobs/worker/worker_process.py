@@ -18,7 +18,7 @@ from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
 from acuity.jobs.worker import failures
 from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
-from acuity.supervised_process import SupervisedProcess
+from longwire.supervised_process import SupervisedProcess
 
 logger: Final = logging.getLogger(__name__)
 

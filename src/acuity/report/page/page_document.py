@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from acuity import __version__
 from acuity.report.document import plain
-from acuity.report.page.packing import DETAILS, Detail, Packed, decimals_for, pack, pack_ranges, packed_size, storable
+from acuity.report.page.packing import (
+    DETAILS,
+    Detail,
+    Packed,
+    decimals_for,
+    pack,
+    pack_ranges,
+    packed_size,
+    storable,
+)
 from acuity.report.tables import Table
 from acuity.text import one_line
 

@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.report.page.packing import storable
-from acuity.report.plots.axes import Axis, Floats, PlotSeries, Spans, column_spans, frame_axis, time_axis, value_axis
+from acuity.report.plots.axes import (
+    Axis,
+    Floats,
+    PlotSeries,
+    Spans,
+    column_spans,
+    frame_axis,
+    time_axis,
+    value_axis,
+)
 from acuity.text import note, shortened
 
 # Okabe and Ito's colours, told apart with the usual kinds of colour blindness; the lighter ones are darkened

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.detours import Detours
 from acuity.video.alignment.faults import Finding, Kind, most_first
-from acuity.video.alignment.path import FLOOR, Costs, best_path, errors, frame_costs, goes_straight, usual_motion
+from acuity.video.alignment.path import (
+    FLOOR,
+    Costs,
+    best_path,
+    errors,
+    frame_costs,
+    goes_straight,
+    usual_motion,
+)
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 

@@ -12,7 +12,13 @@ from acuity.video.buffers import Allocate, allocate
 from acuity.video.local_file import local_size, restricted
 from acuity.video.notes import info
 from acuity.video.picture import PixelFormat, split_format
-from acuity.video.readers.guess import CONTAINER_SUFFIXES, IMAGE_SUFFIXES, RawFormat, guess_geometry, is_raw_name
+from acuity.video.readers.guess import (
+    CONTAINER_SUFFIXES,
+    IMAGE_SUFFIXES,
+    RawFormat,
+    guess_geometry,
+    is_raw_name,
+)
 from acuity.video.readers.raw import RawReader
 from acuity.video.readers.reader import BaseReader
 from acuity.video.source import STDIN, Y4M_MAGIC, Place, Source, is_web_address, name_of, open_source

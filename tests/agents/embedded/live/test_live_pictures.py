@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acuity.features.extractor import Pair
 from acuity.agents.embedded.live.pictures import ACROSS, KEPT, NEAR, LivePictures, encoded, small
+from acuity.features.extractor import Pair
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
 

@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from acuity.errors import ScoreError
 from acuity.agents.embedded.live.running_scores import RunningScores
+from acuity.errors import ScoreError
 from acuity.measure import BoundarySnapshot, Measurement, Results
 from acuity.measure.pooling import POOLS
 from live_ground import MODEL, NEG

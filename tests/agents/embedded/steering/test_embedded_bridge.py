@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.errors import CommandQueueFull, EmbeddedError
 from acuity.agents.embedded.steering import commands
+from acuity.errors import CommandQueueFull, EmbeddedError
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Counting, Room, measuring, run
 from moving_pictures import measure, pair

@@ -21,13 +21,13 @@ from mcp_types import Implementation
 
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.steering.clients import Client as Owner
-from longwire.endpoints import Open
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import LineClient, connected, feeding, started
 from endpoint_bench import META
 from live_ground import MODEL, SECONDS, Ground, play
+from longwire.endpoints import Open
 from moving_pictures import pair
 from transport_bench import run as run_async
 from transport_bench import transport_to

@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 from acuity import EmbeddedConfig, EmbeddedServer
-from acuity.errors import EmbeddedError
 from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.steering import bridge
+from acuity.errors import EmbeddedError
 from bridge_room import PATIENCE, Room, measuring, run
 from embedded_client import connected
 from live_ground import MODEL, SECONDS, Ground, play

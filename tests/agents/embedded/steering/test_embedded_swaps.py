@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from acuity.access.paths import AllowedPaths
-from acuity.errors import EmbeddedError, ModelError, PathError
 from acuity.agents.embedded.steering.commands import ModelLoader
+from acuity.errors import EmbeddedError, ModelError, PathError
 from acuity.measure.feed import feed
 from bridge_room import Room, measuring, run
 from moving_pictures import pair

@@ -13,12 +13,12 @@ from mcp import Client
 
 from acuity.agents.embedded.live import report as reporting
 from acuity.agents.embedded.live.report import Excerpt
-from longwire.product.results import to_text
 from acuity.measure.pooling import POOLS, pool
 from acuity.report import render_report
 from acuity.report.document import report_rows
 from acuity.report.precision import Precision
 from live_ground import ERAS, MODEL, NEG, Ground, play
+from longwire.product.results import to_text
 from moving_pictures import measure
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from longwire.contract.check.bench import HANDSHAKE, METHOD_NOT_FOUND, STATELESS, Bench, Case, Skipped, require, texts
+from longwire.contract.check.bench import (
+    HANDSHAKE,
+    METHOD_NOT_FOUND,
+    STATELESS,
+    Bench,
+    Case,
+    Skipped,
+    require,
+    texts,
+)
 from longwire.contract.check.probe import Failed
 
 _REFUSALS: Final = frozenset({METHOD_NOT_FOUND, -32600, -32602, -32022, -32004})
@@ -114,7 +123,7 @@ async def _stateless(bench: Bench) -> None:
     connection = await bench.connect()
     meta = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientInfo": {"name": "acuity worker-check", "version": "1"},
+        "io.modelcontextprotocol/clientInfo": {"name": "longwire worker-check", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
     options = {"session": None, "version": STATELESS}

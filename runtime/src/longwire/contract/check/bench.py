@@ -21,7 +21,7 @@ _HEADERS: Final = {
     "host": "localhost",
 }
 _CLIENT: Final[dict[str, Any]] = {
-    "info": {"name": "acuity worker-check", "version": "1"},
+    "info": {"name": "longwire worker-check", "version": "1"},
     "capabilities": {"elicitation": {}, "sampling": {}, "roots": {}},
 }
 SESSION: Final[dict[str, Any]] = {"state": {}, "initialized": True}

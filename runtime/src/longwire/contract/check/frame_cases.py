@@ -16,7 +16,7 @@ _LARGE: Final = 1 << 20
 
 async def _pieces(bench: Bench) -> None:
     probe = await bench.open()
-    hello = writing.runtime_hello("acuity worker-check", "1", "check")
+    hello = writing.runtime_hello("longwire worker-check", "1", "check")
     for start in range(len(hello)):
         probe.send(hello[start : start + 1])
     await probe.wait_for("hello")

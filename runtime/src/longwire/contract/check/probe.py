@@ -83,7 +83,7 @@ class Probe(asyncio.Protocol):
 
     async def greet(self) -> dict[str, Any]:
         """Exchange hellos; the worker's."""
-        self.send(writing.runtime_hello("acuity worker-check", "1", "check"))
+        self.send(writing.runtime_hello("longwire worker-check", "1", "check"))
         self.hello = await self.wait_for("hello", seconds=HELLO_SECONDS)
         return self.hello
 

@@ -20,12 +20,13 @@ import pydantic_core
 from mcp.server.auth.provider import AccessToken
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
 from longwire.guard.grants import NO_SCOPES, Scopes
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_sources import checked_url, key_source
+from longwire.guard.principal import Principal
 from longwire.guard.tokens import digest
 from longwire.guard.verdicts import Rejected, Undecided
+from longwire.product.declared import declared
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import JSON, for_methods
 
@@ -207,7 +208,7 @@ class ResourceServer:
         """The WWW-Authenticate header of a refusal; the scopes are those to ask for, all if not given."""
         wanted = " ".join(self._supported if scopes is None else scopes)
         said = {
-            "realm": "acuity",
+            "realm": declared().name,
             "error": error,
             "error_description": description,
             "scope": wanted,
@@ -237,7 +238,7 @@ class ResourceServer:
             "resource": self._resource,
             "authorization_servers": [self._issuer],
             "bearer_methods_supported": ["header"],
-            "resource_name": "Acuity",
+            "resource_name": declared().title,
         }
         if self._supported:
             document["scopes_supported"] = list(self._supported)

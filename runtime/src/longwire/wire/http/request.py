@@ -19,7 +19,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
 _PROCESS: Final = token_hex(6)
 _NUMBERS: Final = count(1)
 # The id of the request that is being answered, for log lines; set for everything that it starts.
-CURRENT_ID: Final[ContextVar[str | None]] = ContextVar("acuity_request_id", default=None)
+CURRENT_ID: Final[ContextVar[str | None]] = ContextVar("longwire_request_id", default=None)
 
 
 def request_id(headers: Mapping[str, str]) -> str:

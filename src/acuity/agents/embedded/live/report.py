@@ -15,10 +15,10 @@ import mcp_types as types
 import numpy as np
 
 from acuity.errors import EmbeddedError
-from longwire.product.results import READABLE, answer, to_text, without_frames
 from acuity.measure.results import Results
 from acuity.report.document import as_document, report_rows
 from acuity.report.precision import parse_precision
+from longwire.product.results import READABLE, answer, to_text, without_frames
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.live.state import LiveState

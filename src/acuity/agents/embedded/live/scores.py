@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
 from acuity.agents.embedded.live.running_scores import RunningScores, lowest, lowest_places, pooled
+from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
 from acuity.measure.pooling import POOLS
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from acuity.errors import NotReady, ScoreError
 from acuity.agents.embedded.budget import Budget
 from acuity.agents.embedded.steering.clients import pause_documents, timestamp
+from acuity.errors import NotReady, ScoreError
 from acuity.measure.gate import Pause
 from acuity.measure.plan import ExtractorSet
 from acuity.scoring.watched import Watched
 
 if TYPE_CHECKING:
     from acuity._native import Bridge
-    from acuity.features.extractor import Extractor
     from acuity.agents.embedded.steering.bridge import BoundaryListener
+    from acuity.features.extractor import Extractor
     from acuity.measure import BoundarySnapshot, Measurement, Results
 
 Document: TypeAlias = dict[str, Any]

@@ -22,9 +22,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity._native import PAYLOAD_BYTES, Bridge
-from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
 from acuity.agents.embedded.steering.clients import Client
-from acuity.agents.embedded.steering.commands import COMMANDS, NAMES, Attachment, Document, Handoff, ModelLoader, ReplyKind, encode
+from acuity.agents.embedded.steering.commands import (
+    COMMANDS,
+    NAMES,
+    Attachment,
+    Document,
+    Handoff,
+    ModelLoader,
+    ReplyKind,
+    encode,
+)
+from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
 from acuity.text import one_line
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from longwire.wire.sdk_private import connection_of
 from acuity.measure.gate import Gate, Pause
 from acuity.text import one_line
+from longwire.wire.sdk_private import connection_of
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.access.path_text import shown
 from acuity.access.paths import AllowedPaths
-from acuity.errors import EmbeddedError, ModelError
 from acuity.agents.embedded.steering.clients import Client, pause_documents, timestamp
+from acuity.errors import EmbeddedError, ModelError
 from acuity.models.fit import unfilled_display
 from acuity.video.notes import info
 

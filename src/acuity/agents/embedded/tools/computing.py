@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import mcp_types as types
 
 from acuity.access.path_text import shown
-from acuity.errors import GEOMETRY, InputError, PathError
-from acuity.features import EXTRACTORS, get_extractor
-from acuity.features.describe import describe_extractor
-from acuity.jobs.job import JobSpec, ProgressListener
-from acuity.jobs.tasks.score import score_payload
-from longwire.product.catalog import Arguments, Call, Tool
-from longwire.product.results import answer, fit, ordered_answer
 from acuity.agents.schemas import flag, named, outline, record, text
 from acuity.agents.score_answers import in_order
 from acuity.agents.tools import models
 from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.progress_notifications import ProgressNotifications
 from acuity.agents.tools.scoring_schema import asked_models, model_argument
+from acuity.errors import GEOMETRY, InputError, PathError
+from acuity.features import EXTRACTORS, get_extractor
+from acuity.features.describe import describe_extractor
+from acuity.jobs.job import JobSpec, ProgressListener
+from acuity.jobs.tasks.score import score_payload
 from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
 from acuity.scoring.fronts import EMBEDDED
 from acuity.scoring.request import Request
+from longwire.product.catalog import Arguments, Call, Tool
+from longwire.product.results import answer, fit, ordered_answer
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import CommandQueueFull, InputError
-from longwire.product.catalog import Call, Tool
 from acuity.agents.embedded.steering.clients import Client, Leases, calling_client
 from acuity.agents.embedded.steering.commands import LARGEST, LEASE
-from longwire.guard.limits import BUSY
 from acuity.agents.schemas import flag, named, number, outline, record, whole
+from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
+from longwire.guard.limits import BUSY
+from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.steering.bridge import CommandSender

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 
-from acuity.errors import InputError
-from longwire.product.catalog import Call, Tool
 from acuity.agents.embedded.live.pictures import KINDS, WATCH
 from acuity.agents.embedded.live.report import MOST_FRAMES, SHORT, report_answer, report_document
 from acuity.agents.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
@@ -17,6 +15,8 @@ from acuity.agents.embedded.resources import picture_uri
 from acuity.agents.embedded.steering.commands import LARGEST
 from acuity.agents.schemas import array, flag, named, number, outline, record, text, whole
 from acuity.agents.tools.scoring_schema import PRECISIONS
+from acuity.errors import InputError
+from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.live.pictures import LivePictures

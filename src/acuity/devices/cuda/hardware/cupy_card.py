@@ -19,7 +19,14 @@ from acuity.devices.cuda.hardware.addresses import address_of
 from acuity.devices.cuda.hardware.bindings import Bindings
 from acuity.devices.cuda.hardware.card import Argument, Bytes, Event, Kernel, Properties, Shape, Stream
 from acuity.devices.cuda.hardware.card_context import CardContext
-from acuity.devices.cuda.hardware.cuda_errors import CODE_REFUSED, NOT_READY, OUT_OF_MEMORY, in_gib, memory_failure, status_of
+from acuity.devices.cuda.hardware.cuda_errors import (
+    CODE_REFUSED,
+    NOT_READY,
+    OUT_OF_MEMORY,
+    in_gib,
+    memory_failure,
+    status_of,
+)
 from acuity.devices.cuda.hardware.pinned_room import ROOM
 from acuity.errors import BackendError
 from acuity.video.card_picture import CardPlane

@@ -1,0 +1,1 @@
+"""The commands `longwire serve`, `check` and `worker-check`; products may offer them as their own."""

@@ -1,0 +1,44 @@
+"""The exception tree.
+
+    LongwireError                    anything a caller may want to catch at once
+    ├── UsageError                   options of a command that contradict each other
+    ├── SettingsError (ValueError)   a setting of a server that can't be used
+    ├── MissingExtra (ImportError)   a part of the runtime whose packages are not installed
+    ├── DescriptorError (RuntimeError)  a file descriptor that a client can't be served at
+    ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
+    └── ToolError (RuntimeError)     a tool's own sentence about why it failed
+
+A message is one sentence for people: it names the file, the value and the remedy.
+"""
+
+
+class LongwireError(Exception):
+    """Base of every error that the runtime raises on purpose."""
+
+
+class UsageError(LongwireError):
+    """The options of a command contradict each other."""
+
+
+class SettingsError(LongwireError, ValueError):
+    """A setting of a server is invalid; `problems` has a sentence for each, if there are several."""
+
+    def __init__(self, sentence: str, *others: str) -> None:
+        super().__init__(sentence)
+        self.problems = (sentence, *others)
+
+
+class MissingExtra(LongwireError, ImportError):
+    """The extra that this part of the runtime needs is not installed."""
+
+
+class DescriptorError(LongwireError, RuntimeError):
+    """A client can't be served at this file descriptor."""
+
+
+class AskingError(LongwireError, RuntimeError):
+    """A tool's question was not sent to the client, or the client's answer can't be used."""
+
+
+class ToolError(LongwireError, RuntimeError):
+    """A tool's own sentence about why it failed."""

@@ -1,0 +1,185 @@
+"""One server from its start to its end: its parts from the options, the product's catalog, every endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from longwire.admin.port import AdminPort
+from longwire.admin.sources import Sources
+from longwire.cluster.cluster_node import ClusterNode, joined
+from longwire.dispatch.http_runtime import HttpRuntime
+from longwire.endpoints import Endpoint, Open, Page
+from longwire.errors import SettingsError
+from longwire.operations.logs import Redactor, configure_logging
+from longwire.operations.loop_lag import LoopLag
+from longwire.operations.metrics import HEALTH, metrics_pages
+from longwire.operations.tracing import configure_tracing
+from longwire.product.declared import Served, Serving, declared
+from longwire.server.method_workers import front, workers_of
+from longwire.server.operating import admin_port
+from longwire.server.reload import Configuration, reloading, tell
+from longwire.server.serve import ServeOptions, serve
+from longwire.server.service_manager import ServiceManager
+from longwire.settings import Settings, WireLimits
+from longwire.wire.listeners import is_loopback
+from longwire.wire.tasks import collect_rarely, loop_factory
+from longwire.workers.pool import WorkerPool
+
+logger: Final = logging.getLogger(__name__)
+
+
+def run(options: ServeOptions) -> int:
+    """Serve until a signal or the end of stdin; raises LongwireError if an endpoint can't be started."""
+    check_serves(options.settings)
+    secrets = [*options.access.tokens, *(options.admin_tokens or ())]
+    redactor = configure_logging(options.log_level, options.log_format, secrets=secrets)
+    for sentence in options.warnings:
+        logger.warning("%s", sentence, extra={"event": "configuration"})
+    end_tracing = configure_tracing()
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(_run(options, redactor))
+        logger.info("stopped", extra={"event": "stopped"})
+    finally:
+        end_tracing()
+    return 0
+
+
+def tool_names(settings: Settings) -> list[str] | None:
+    """The tools of a server with these settings; None: foreign workers have them. Nothing is started."""
+    return None if settings.has_foreign_workers else declared().tool_names(settings)
+
+
+def check_serves(settings: Settings) -> None:
+    """Raise SettingsError where there is neither a catalog nor a worker that has one."""
+    product = declared()
+    if product.serving is None and not settings.has_foreign_workers:
+        raise SettingsError(
+            f"{product.title} has no tools of its own: name workers that have, by "
+            "--worker-command COMMAND or --worker-socket PATH"
+        )
+
+
+def _making(settings: Settings) -> Serving:
+    serving = declared().serving
+    return front if settings.has_workers or serving is None else serving
+
+
+async def _run(options: ServeOptions, redactor: Redactor) -> None:
+    named = options.named
+    tools: list[str] | None = None
+
+    def oversights() -> Iterable[str]:
+        return named.of_tokens(tools)
+
+    access, manager, configuration = options.access, ServiceManager(), Configuration(options)
+    with reloading(
+        access.tokens,
+        redactor,
+        options.certificate,
+        oversights,
+        operators=options.admin_tokens,
+        oauth=access.oauth,
+        always=bool(manager),
+        configuration=configuration if configuration else None,
+    ):
+        async with (
+            joined(options.settings) as cluster,
+            _making(options.settings)(options.settings, cluster) as made,
+            workers_of(options, made) as workers,
+        ):
+            if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
+                tools = list(made.tools) or await asyncio.to_thread(tool_names, options.settings)
+            tell(named.oversights(tools))
+            ready = Readiness(workers, made.metrics.loop_lag)
+            sources = Sources(options.settings, made.metrics, made.limits, made.jobs, ready)
+            configuration.on_change += [made.limits.become, sources.use]
+            async with admin_port(options, sources, redactor) as admin, made.metrics.loop_lag.watched():
+                with manager.watched():
+                    await _serve(options, made, ready, admin, cluster, manager, workers, configuration.wire)
+
+
+async def _serve(
+    options: ServeOptions,
+    made: Served,
+    ready: Readiness,
+    admin: AdminPort | None,
+    cluster: ClusterNode | None,
+    manager: ServiceManager,
+    workers: WorkerPool | None,
+    wire: WireLimits,
+) -> None:
+    endpoints: list[Endpoint] = list(options.endpoints)
+    if options.metrics is not None:
+        pages = metrics_pages(made.metrics.registry, ready.problem)
+        certificate = None if is_loopback(options.metrics.host) else options.certificate
+        tls = None if certificate is None else certificate.context
+        endpoints.append(
+            Page("metrics", options.metrics, pages, "/metrics", tls, open_paths=frozenset(HEALTH))
+        )
+    if admin is not None:
+        endpoints.append(admin.page)
+
+    def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
+        if admin is not None:
+            admin.sources.runtime = runtime
+            if runtime.peers is not None:
+                runtime.peers.operators = admin.peers
+        return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__, runtime.nodes)
+
+    def opened(found: Sequence[Open]) -> None:
+        ready.opened()
+        manager.ready(f"serving {', '.join(one.where for one in found)}")
+
+    def stopping() -> None:
+        ready.closed()
+        manager.stopping()
+
+    collect_rarely()
+    await serve(
+        made.server,
+        endpoints,
+        options.settings,
+        access=options.access,
+        limits=made.limits,
+        on_stop=made.jobs.stop if workers is None else workers.stop,
+        on_ready=opened,
+        on_stopping=stopping,
+        presence=made.metrics.connections,
+        counters=made.counters,
+        on_runtime=on_runtime,
+        cluster=cluster,
+        workers=workers,
+        on_tools=made.metrics.know,
+        wire=wire,
+    )
+
+
+class Readiness:
+    """Whether the server accepts work: from when all endpoints are open until it is asked to stop.
+
+    One whose methods are in workers needs one of those, too, and one whose loop is late should get no more.
+    """
+
+    def __init__(self, workers: WorkerPool | None, lag: LoopLag) -> None:
+        self._workers = workers
+        self._lag = lag
+        self._problem: str | None = "the server is starting"
+
+    def __call__(self) -> bool:
+        return self.problem() is None
+
+    def problem(self) -> str | None:
+        """Why it doesn't, in a sentence."""
+        if self._problem is None and self._workers is not None:
+            return self._workers.problem() or self._lag.problem()
+        return self._problem or self._lag.problem()
+
+    def opened(self) -> None:
+        self._problem = None
+
+    def closed(self) -> None:
+        self._problem = "the server is stopping"

@@ -1,0 +1,143 @@
+"""The server whose methods are in workers: what it has itself, and how its workers are started."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any, Final
+
+from mcp.server.lowlevel import Server
+
+from longwire.cluster.cluster_node import ClusterNode
+from longwire.config.foreign_environment import foreign_environment
+from longwire.contract.launch import command_words
+from longwire.dispatch.counters import RuntimeCounters
+from longwire.guard.limits import CallLimits
+from longwire.guard.rates import RateLimits
+from longwire.operations.metrics import Metrics
+from longwire.operations.observe import Observer
+from longwire.operations.tracing import trace_requests
+from longwire.product.allowlists import Allowlists
+from longwire.product.asking import AskingRules
+from longwire.product.calls import NamesBadParams
+from longwire.product.declared import Served, declared
+from longwire.product.work import NoJobs
+from longwire.server.serve import ServeOptions
+from longwire.settings import Settings
+from longwire.workers.pool import WorkerPlan, WorkerPool
+from longwire.workers.private_folder import PrivateFolder
+
+logger: Final = logging.getLogger(__name__)
+
+_LONGEST_LINE: Final = 2000  # characters of a line that a worker prints
+
+
+@asynccontextmanager
+async def front(settings: Settings, cluster: ClusterNode | None = None) -> AsyncIterator[Served]:
+    """The part of the server that is not in workers: middleware, and a view of the jobs."""
+    product = declared()
+    own = None if settings.has_foreign_workers else product.own_workers
+    async with nullcontext(NoJobs()) if own is None else own.jobs(settings) as jobs:
+        metrics, counters = Metrics(()), RuntimeCounters()
+        observer = Observer(metrics)
+        carriers = {} if own is None else own.carriers
+        limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
+        asking = AskingRules(
+            settings.capability_policy,
+            settings.client_timeout,
+            counters.count_request,
+            () if cluster is None else (cluster.keys.request_state,),
+        )
+        server: Server[Any] = Server(product.name, version=product.version)
+        server.middleware.extend(
+            [observer, limits, Allowlists(), asking.boundary(product.name), NamesBadParams()]
+        )
+        trace_requests(server)
+        try:
+            yield Served(server, jobs, limits, metrics, counters)
+        finally:
+            observer.flush()
+
+
+@asynccontextmanager
+async def workers_of(options: ServeOptions, made: Served) -> AsyncIterator[WorkerPool | None]:
+    """The workers that the settings ask for, not started yet; they end with the block."""
+    settings = options.settings
+    if not settings.has_workers:
+        yield None
+        return
+    folder = PrivateFolder()
+    product = declared()
+    own = product.own_workers if settings.worker_command is None else None
+    command = own.command if own is not None else command_words(settings.worker_command or "")
+    count = settings.method_workers or (1 if settings.worker_command else 0)
+    plan = WorkerPlan(
+        command=tuple(command),
+        count=count,
+        sockets=settings.worker_sockets,
+        queue=settings.worker_queue,
+        queue_seconds=settings.worker_queue_seconds,
+        call_seconds=settings.worker_call_seconds,
+        ping_seconds=settings.worker_ping_seconds,
+        silent_seconds=settings.worker_silent_seconds,
+        max_requests=settings.worker_max_requests,
+        affinity=settings.worker_affinity,
+        environment={} if own is None else own.environment(options, folder.path / "turns"),
+        inherited=None if own is not None else foreign_environment(os.environ, settings.worker_environment),
+    )
+    where = _places(
+        count,
+        f"{product.title}'s own" if own is not None else shlex.join(command),
+        len(settings.worker_sockets),
+    )
+    logger.info("methods run %s", where, extra={"event": "workers"})
+    pool = WorkerPool(
+        plan,
+        made.counters.worker_events,
+        on_output=_pass_on if own is not None else _LoggedLines(made.counters),
+    )
+    forget = made.metrics.watch_workers(pool, made.counters)
+    try:
+        yield pool
+    finally:
+        forget()
+        await pool.close()
+        folder.remove()
+
+
+def _places(count: int, program: str, sockets: int) -> str:
+    """Where methods run, in words."""
+    words = []
+    if count:
+        words.append(f"in {count} worker process{'' if count == 1 else 'es'} ({program})")
+    if sockets:
+        words.append(f"at {sockets} socket{'' if sockets == 1 else 's'} of workers that somebody else runs")
+    return " and ".join(words)
+
+
+def _pass_on(_: str, output: bytes) -> None:
+    """The product's own workers write log lines: they go where the server's own go."""
+    sys.stderr.buffer.write(output)
+    sys.stderr.buffer.flush()
+
+
+class _LoggedLines:
+    """What other workers print, as lines of the server's log."""
+
+    def __init__(self, counters: RuntimeCounters) -> None:
+        self._counters = counters
+        self._begun: dict[str, bytes] = {}
+
+    def __call__(self, label: str, output: bytes) -> None:
+        *lines, rest = (self._begun.pop(label, b"") + output).split(b"\n")
+        if rest:
+            self._begun[label] = rest[-_LONGEST_LINE:]
+        for line in lines:
+            text = line.decode("utf-8", "replace").strip()
+            if text:
+                fields = {"event": "worker_output", "worker": label}
+                logger.info("worker %s: %s", label, text[:_LONGEST_LINE], extra=fields)

@@ -1,0 +1,155 @@
+"""Acuity's own settings and keys of a server, beside those of the runtime."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from acuity.jobs.config import default_memory
+from longwire.config import kinds
+from longwire.config.key import Key
+from longwire.config.keys import ACCESS, LIMITS, LISTEN, WORK
+from longwire.settings import Settings
+
+DATA_VARIABLE: Final = "ACUITY_DATA"
+ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
+ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
+
+
+def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The folders of VMAF_MCP_ALLOW."""
+    return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
+
+
+def default_workers() -> int:
+    """Scores at once: each uses all cores, so a few are enough to keep them busy while files are opened."""
+    return max(2, min(8, (os.cpu_count() or 2) // 4))
+
+
+@dataclass(frozen=True, slots=True)
+class AcuitySettings(Settings):
+    """The settings of vmaf-mcp. Each field is a key, here or of the runtime."""
+
+    allow: tuple[str, ...] = ()  # further folders that videos may be read from
+    allow_write: tuple[str, ...] = ()  # and those that files may be written to
+    output_bytes: int = 16 << 30  # that each of those may hold
+    binary: str | None = None  # an external vmaf
+    bench_output: str | None = None  # a folder for the rows of benchmarks
+    vlm_model: str | None = None  # the folder of a model that describes pictures
+    vlm_seconds: float = 120.0  # that it may take for the pictures of one call
+    workers: int = field(default_factory=default_workers)  # scores at once
+    queue: int = 64  # jobs that may wait
+    queue_each: int | None = None  # of one client; None: three quarters of them
+    running_each: int | None = None  # jobs of one client at once; None: all workers but one
+    time_limit: float = 600.0  # seconds that a call may take
+    submitted_limit: float = 21_600.0  # seconds that a submitted job may run
+    memory: int = field(default_factory=default_memory)  # bytes of all workers together
+    kept: int = 500  # finished jobs that are stored
+
+
+_COUNT: Final = kinds.whole(most=1 << 24)
+_MANY_BYTES: Final = kinds.whole(1 << 20, 1 << 60, "BYTES")
+_SECONDS: Final = kinds.seconds()
+
+_limits: Final = partial(Key, section="limits", group=LIMITS)
+_listen: Final = partial(Key, section="server", group=LISTEN)
+_work: Final = partial(Key, section="server", group=WORK)
+
+KEYS: Final[tuple[Key, ...]] = (
+    _limits(
+        "max_waiting_jobs_per_client",
+        _COUNT,
+        "jobs of one client that may wait",
+        setting="queue_each",
+        default_text="three quarters of `queue`",
+    ),
+    _limits(
+        "max_running_jobs_per_client",
+        _COUNT,
+        "jobs of one client that may run at once, beside a short one",
+        setting="running_each",
+        default_text="all workers but one, at least 1; over stdio alone all",
+    ),
+    _limits(
+        "max_output_bytes",
+        _MANY_BYTES,
+        "bytes that each folder of allow_write may hold, what is there already included",
+        setting="output_bytes",
+    ),
+    _listen(
+        "allow",
+        kinds.FOLDERS,
+        "a folder with videos to read, beside those of VMAF_MCP_ALLOW",
+        setting="allow",
+        group=ACCESS,
+        variable=ALLOW_VARIABLE,
+        adds=True,
+    ),
+    _listen(
+        "allow_write",
+        kinds.FOLDERS,
+        "a folder that clients may also write new videos to",
+        setting="allow_write",
+        group=ACCESS,
+        variable=ALLOW_WRITE_VARIABLE,
+        adds=True,
+    ),
+    _work(
+        "workers",
+        _COUNT,
+        "scores at once, beside a short one",
+        setting="workers",
+        variable="VMAF_MCP_MAX_CONCURRENT",
+        default_text="a quarter of the cores, 2 to 8",
+    ),
+    _work("queue", _COUNT, "jobs that may wait", setting="queue"),
+    _work("kept_jobs", _COUNT, "finished jobs that are remembered", setting="kept"),
+    _work(
+        "time_limit",
+        _SECONDS,
+        "seconds that a call may take",
+        setting="time_limit",
+        variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S",
+    ),
+    _work("job_time_limit", _SECONDS, "seconds that a submitted job may run", setting="submitted_limit"),
+    _work(
+        "memory",
+        _MANY_BYTES,
+        "bytes of memory for all workers together",
+        setting="memory",
+        default_text="three quarters of the machine's",
+    ),
+    _work(
+        "vmaf_binary",
+        kinds.PROGRAM,
+        "an external vmaf that scores instead of Acuity's engine",
+        setting="binary",
+        variable="VMAF_BIN",
+    ),
+    _work(
+        "bench_output",
+        kinds.PATH,
+        "a folder for the rows of run_benchmark",
+        setting="bench_output",
+        variable="VMAF_BENCH_OUTDIR",
+        metavar="DIR",
+    ),
+    _work(
+        "vlm_model",
+        kinds.PATH,
+        "the folder of a model that describes pictures",
+        setting="vlm_model",
+        variable="VMAF_MCP_VLM_MODEL",
+        metavar="DIR",
+    ),
+    _work(
+        "vlm_timeout_seconds",
+        _SECONDS,
+        "seconds that it may take for the pictures of one call",
+        setting="vlm_seconds",
+        variable="VMAF_MCP_VLM_TIMEOUT_S",
+    ),
+)

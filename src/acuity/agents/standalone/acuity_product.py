@@ -1,0 +1,182 @@
+"""Acuity as a product of the runtime: its names, keys, checks and workers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from acuity import __version__
+from acuity.agents.services import CARRIERS
+from acuity.errors import AcuityError, SettingsError
+from longwire.config.effective import Effective, Source
+from longwire.config.key import Problems
+from longwire.errors import SettingsError as RuntimeSettingsError
+from longwire.product.declared import OwnWorkers, Product, Served, declare
+from longwire.product.work import Jobs
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from acuity.agents.settings import AcuitySettings
+    from longwire.cluster.cluster_node import ClusterNode
+    from longwire.config.key import Key
+    from longwire.endpoints import Endpoint
+    from longwire.server.serve import ServeOptions
+
+# The parts load much, and `acuity --help` declares the product: each is imported when it is needed.
+
+
+def _settings() -> type[AcuitySettings]:
+    from acuity.agents.settings import AcuitySettings
+
+    return AcuitySettings
+
+
+def _keys() -> tuple[Key, ...]:
+    from acuity.agents.settings import KEYS
+
+    return KEYS
+
+
+def _serving(
+    settings: AcuitySettings, cluster: ClusterNode | None = None
+) -> AbstractAsyncContextManager[Served]:
+    from acuity.agents.standalone.main import standalone_server
+
+    return standalone_server(settings, cluster)
+
+
+def _tool_names(settings: AcuitySettings) -> list[str]:
+    from acuity.agents.standalone.main import tool_names
+
+    return tool_names(settings)
+
+
+def _sentence(error: Exception, tool: str) -> str:
+    from acuity.scoring.fronts import sentence
+
+    return sentence(error, tool) if isinstance(error, AcuityError) else str(error)
+
+
+def _worker_environment(options: ServeOptions, turns: Path) -> Mapping[str, str]:
+    from acuity.agents.standalone.worker_settings import worker_environment
+
+    return worker_environment(options, turns)
+
+
+@asynccontextmanager
+async def _jobs_of_workers(settings: AcuitySettings) -> AsyncIterator[Jobs]:
+    """A view of the jobs that workers run."""
+    from acuity.jobs.service import Jobs, JobsConfig
+
+    config = JobsConfig(
+        workers=0,  # they are run elsewhere
+        queue=settings.queue,
+        time_limit=settings.time_limit,
+        kept=settings.kept,
+        data=settings.data,
+    )
+    async with Jobs(config) as jobs:
+        yield jobs
+
+
+def _check_folders(found: Effective, problems: Problems) -> None:
+    """The data folder, and the folders that clients may read."""
+    folder: Path | None = None
+    with _noting(found, problems, "server.data"):
+        folder = _root(found["server.data"], "the data folder")
+    for name, source, entry in _allowed(found):
+        with _noting(found, problems, name, source):
+            path = Path(os.path.expanduser(entry))
+            if not path.is_absolute():
+                raise RuntimeSettingsError(f"the folder '{entry}' is not absolute: write the whole path")
+            if _root(path, "the folder") == folder:
+                raise RuntimeSettingsError(
+                    f"'{entry}' is the data folder, which has the jobs of every client: "
+                    "name the folders that hold videos, or another data folder"
+                )
+
+
+def _noting(found: Effective, problems: Problems, path: str, source: Source | None = None) -> Any:
+    from longwire.server.start_checks import noting
+
+    return noting(problems, found, path, source)
+
+
+def _root(path: Path, label: str) -> Path:
+    from acuity.access.path_roots import resolve_root
+
+    try:
+        return resolve_root(path, label)
+    except SettingsError as error:
+        raise RuntimeSettingsError(*error.problems) from None
+
+
+def _allowed(found: Effective) -> Iterator[tuple[str, Source, str]]:
+    """The folders that clients may read or write, each with its key and where it is named."""
+    for name in ("server.allow", "server.allow_write"):
+        value = found.values[name]
+        for source, entries in zip(value.sources, value.parts or (value.value,), strict=True):
+            for entry in entries:
+                yield name, source, entry
+
+
+def _warnings(found: Effective) -> Iterable[str]:
+    """Settings that are allowed, but that have no effect."""
+    for name, source, entry in _allowed(found):
+        if not os.path.isdir(os.path.expanduser(entry)):
+            yield f"{found.named(name, source)}: '{entry}' is no folder: make it, or correct it"
+    if (binary := found["server.vmaf_binary"]) is not None and shutil.which(binary) is None:
+        where = found.named("server.vmaf_binary")
+        yield f"{where}: there is no program '{binary}': install it, or correct it"
+
+
+def _adjusted(settings: AcuitySettings, endpoints: Sequence[Endpoint]) -> AcuitySettings:
+    """Over stdio alone no other client can come, so one may have all workers."""
+    from longwire.endpoints import Stdio
+
+    if len(endpoints) == 1 and isinstance(endpoints[0], Stdio) and settings.running_each is None:
+        return replace(settings, running_each=settings.workers)
+    return settings
+
+
+def _limits(settings: AcuitySettings) -> Mapping[str, Any]:
+    return {"jobs_at_once": settings.workers, "jobs_queued": settings.queue}
+
+
+ACUITY: Final = Product(
+    name="acuity",
+    title="Acuity",
+    version=__version__,
+    package="acuity-vmaf",
+    prefix="ACUITY_",
+    other_prefixes=("VMAF_",),
+    token="VMAF_MCP_TOKEN",
+    settings=_settings,
+    keys=_keys,
+    errors=(AcuityError,),
+    sentence=_sentence,
+    serving=_serving,
+    own_workers=OwnWorkers(
+        command=(sys.executable, "-P", "-m", "acuity.agents.standalone.method_worker"),
+        environment=_worker_environment,
+        jobs=_jobs_of_workers,
+        carriers=CARRIERS,
+    ),
+    tool_names=_tool_names,
+    checks=(_check_folders,),
+    warnings=_warnings,
+    adjusted=_adjusted,
+    limits=_limits,
+)
+
+
+def declare_acuity() -> None:
+    """Let this process serve Acuity."""
+    declare(ACUITY)
