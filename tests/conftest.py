@@ -8,7 +8,17 @@ from collections.abc import Generator
 
 import pytest
 
+import prepared_programs
+
 pytest_plugins = ["shared_fixtures"]
+
+prepared_programs.PRELOADED += [
+    "acuity.cli.score",
+    "acuity.cli.serve",
+    "acuity.cli.vmaf",
+    "acuity.agents.embedded.server",
+    "acuity.agents.standalone.main",
+]
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
 # Cards are for the tests that are about them, in processes that a test starts too; make test-cuda shows them.

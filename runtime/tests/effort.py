@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import settings
 
-_USUAL: Final = 40  # examples of the profile "acuity"
+_USUAL: Final = 40  # examples of the profile "usual"
 
 
 def examples(usual: int) -> int:

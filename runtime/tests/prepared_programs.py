@@ -30,18 +30,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-PRELOADED = (
-    "acuity.cli.score",
-    "acuity.cli.serve",
-    "acuity.cli.vmaf",
-    "acuity.agents.embedded.server",
-    "acuity.agents.standalone.main",
+# What most programs import; the tests of a product add their own.
+PRELOADED = [
+    "longwire.server.main",
     "mcp.client.sse",
     "mcp.client.stdio",
     "mcp.client.streamable_http",
     "redis.asyncio",
     "uvloop",
-)
+]
 _LONGEST = 1 << 20  # bytes of a request
 _HIGHEST = 16  # more descriptors than a program is given
 _READY = b"ready"

@@ -163,7 +163,7 @@ class Ground:
 @asynccontextmanager
 async def ground(redis: Path) -> AsyncIterator[Ground]:
     """Nodes that end with the block."""
-    with tempfile.TemporaryDirectory(prefix="acuity-gates-") as folder:
+    with tempfile.TemporaryDirectory(prefix="longwire-gates-") as folder:
         async with AsyncExitStack() as stack:
             yield Ground(redis, Path(folder), stack)
 

@@ -25,7 +25,7 @@ from redis_server import RedisServer, redis_server
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed here")
-EXAMPLES = Path(__file__).parents[4] / "examples" / "cluster"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "cluster"
 SECRET = "secret-of-the-tests-0123456789abcdef"
 
 _PROGRAM = [sys.executable, str(Path(__file__).with_name("cluster_program.py"))]

@@ -96,7 +96,7 @@ class RedisServer:
 def redis_server(*, append_only: bool = False, **options: str) -> Iterator[RedisServer]:
     """A server while the block lasts. The path of a Unix socket is short, so pytest's folders don't serve."""
     place = _MEMORY if _MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="acuity-redis-", dir=place) as folder:
+    with tempfile.TemporaryDirectory(prefix="longwire-redis-", dir=place) as folder:
         server = RedisServer(Path(folder), append_only=append_only, **options)
         try:
             server.start()

@@ -56,7 +56,7 @@ def test_a_node_as_it_should_be(tmp_path: Path) -> None:
     assert start_warnings(values) == []
     settings = ClusterSettings.of(values.settings())
     assert settings is not None
-    assert (settings.node, settings.address, settings.prefix) == ("n1", "http://127.0.0.1:7001", "acuity")
+    assert (settings.node, settings.address, settings.prefix) == ("n1", "http://127.0.0.1:7001", "longwire")
     for shown in (as_toml(values), as_json(values), repr(settings), repr(values.settings())):
         assert "hush" not in shown
         assert "sssss" not in shown
@@ -123,5 +123,5 @@ def test_a_short_secret_is_refused_and_an_open_one_is_warned_of(tmp_path: Path) 
 @pytest.mark.parametrize("url", ["http://u:hush@h", "127.0.0.1:6379", "redis.example"])
 def test_addresses_that_are_not_of_redis_are_refused_without_their_password(url: str) -> None:
     with pytest.raises(SettingsError, match="is no address of Redis") as caught:
-        effective({}, {"ACUITY_CLUSTER_REDIS": url})
+        effective({}, {"LONGWIRE_CLUSTER_REDIS": url})
     assert "hush" not in str(caught.value)

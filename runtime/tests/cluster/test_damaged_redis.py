@@ -38,7 +38,7 @@ def test_a_lease_gives_way_to_its_node(server: RedisServer, key: str, value: str
     async def main() -> None:
         async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
             a, b = await nodes.node("a"), await nodes.node("b")
-            name = f"acuity:{key}"
+            name = f"longwire:{key}"
             await link.call("DEL", name)
             if value is None:
                 await link.call("LPUSH", name, "x")
@@ -62,7 +62,7 @@ def test_a_lease_gives_way_to_its_node(server: RedisServer, key: str, value: str
 
 
 def _hash(session_id: str) -> str:
-    return f"acuity:session:{session_id}"
+    return f"longwire:session:{session_id}"
 
 
 DAMAGE: dict[str, list[tuple[str, ...]]] = {
@@ -82,7 +82,7 @@ DAMAGE: dict[str, list[tuple[str, ...]]] = {
 
 
 async def _damage(link: RedisLink, session_id: str, damage: str) -> None:
-    names = {"hash": _hash(session_id), "events": f"acuity:events:{session_id}"}
+    names = {"hash": _hash(session_id), "events": f"longwire:events:{session_id}"}
     for command in DAMAGE[damage]:
         words = [names[word[1:-1]] if word in ("{hash}", "{events}") else word for word in command]
         await link.call(*(word.encode("utf-8", "surrogateescape") for word in words))
@@ -110,12 +110,12 @@ def test_a_damaged_session_of_a_dead_node_is_forgotten(
         asyncio.run(main())
     told = [record for record in caplog.records if getattr(record, "event", "") == "session_damaged"]
     assert len(told) == 1
-    assert "acuity:session:*" in told[0].getMessage()
+    assert "longwire:session:*" in told[0].getMessage()
 
 
 async def _dead(link: RedisLink, label: str) -> None:
     async with asyncio.timeout(10):
-        while await link.call("EXISTS", f"acuity:node:{label}"):
+        while await link.call("EXISTS", f"longwire:node:{label}"):
             await asyncio.sleep(0.01)
 
 
@@ -142,7 +142,7 @@ def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisServer,
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("prefix", ["", "a b", "acuity:session", ":", "ä", "x" * 65])
+@pytest.mark.parametrize("prefix", ["", "a b", "longwire:session", ":", "ä", "x" * 65])
 def test_a_prefix_that_can_t_begin_keys_is_refused(prefix: str) -> None:
     with pytest.raises(SettingsError, match="can't begin keys: write 1 to 64 of"):
         RedisLink("redis://localhost", "a", prefix=prefix)

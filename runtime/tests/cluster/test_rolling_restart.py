@@ -28,7 +28,7 @@ from raw_http import RawSession, call, events, http_client, open_session
 from redis_server import needs_redis, redis_server
 from restarts import Restarts, free_port
 
-EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "cluster" / "nginx.conf"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cluster" / "nginx.conf"
 NGINX = shutil.which("nginx")
 SOON = 60.0  # seconds, after which the test gives up
 EACH = 6  # messages of each client between two restarts
@@ -57,7 +57,7 @@ class Pair:
 @contextmanager
 def pair() -> Iterator[Pair]:
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="acuity-rolling-")))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longwire-rolling-")))
         redis = stack.enter_context(redis_server())
         (folder / "secret").write_text("0123456789abcdef" * 4)
         (folder / "secret").chmod(0o600)

@@ -32,7 +32,7 @@ def request(**changed: Any) -> Request:
         "authorization": "Bearer secret-of-the-client",
         "mcp-session-id": "a-1",
         "accept": "application/json",
-        "acuity-forwarded": "v1 believe me",
+        "longwire-forwarded": "v1 believe me",
     }
     made = Request(
         "POST", "/mcp", headers=headers, body=b"{}", address="10.0.0.9", peer="10.0.0.9:4", principal=CI

@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longwire.config.effective import effective
-from longwire.config.keys import KEYS, SECTIONS
+from longwire.config.keys import keys, sections
 from longwire.config.toml_file import parse_config, read_config
 from longwire.errors import SettingsError
 from longwire.guard.rates import Rate
 from longwire.wire.listeners import Address
 
-HERE = Path("/etc/acuity/acuity.toml")
+HERE = Path("/etc/longwire/longwire.toml")
 
 
 def test_a_file_with_every_section(tmp_path: Path) -> None:
-    (tmp_path / "clips").mkdir()
-    path = tmp_path / "acuity.toml"
+    path = tmp_path / "longwire.toml"
     path.write_text(
         """
         [mcp]
@@ -45,7 +44,6 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
         http = 8080
         sse = "[::1]:9090"
         stdio = true
-        allow = ["clips"]
         """
     )
     found = effective(environ={}, config=path)
@@ -60,7 +58,6 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
     assert settings.store == f"sqlite:{tmp_path}/state/sessions.db"
     assert (found["server.http"], found["server.sse"]) == (Address("127.0.0.1", 8080), Address("::1", 9090))
     assert found["server.stdio"] is True
-    assert settings.allow == (str(tmp_path / "clips"),)
     limits = settings.wire_limits()
     assert (limits.max_sessions, limits.idle_timeout, limits.max_message) == (1000, 60.0, 1_000_000)
 
@@ -113,10 +110,6 @@ def test_a_file_with_every_section(tmp_path: Path) -> None:
             "limits.rate: 600 is no rate: write a number and s, min, hour or day in quotes",
         ),
         ("[server]\ngrace = -1", "server.grace: -1 should be 0 or more seconds"),
-        (
-            "[server]\nallow = ['nowhere']",
-            "'nowhere' (/etc/acuity/nowhere) is no folder: make it, or name another",
-        ),
         ("[server]\nstdio = 1", "server.stdio: 1 should be true or false"),
         ("[mcp", "is no TOML: "),
         (
@@ -145,7 +138,7 @@ def test_refusals(text: str, sentence: str) -> None:
 
 
 def test_a_line_among_long_strings_is_not_named() -> None:
-    with pytest.raises(SettingsError, match=r"acuity.toml: \[mcp\] has no key 'max_session'"):
+    with pytest.raises(SettingsError, match=r"longwire.toml: \[mcp\] has no key 'max_session'"):
         parse_config('[server]\nuds = """\n[mcp]"""\n[mcp]\nmax_session = 1'.replace('\n[mcp]"', 'x"'), HERE)
 
 
@@ -172,8 +165,8 @@ _values = st.recursive(
     _scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner)),
 )
-_names = st.one_of(st.sampled_from([key.name for key in KEYS]), st.text(max_size=12))
-_sections = st.one_of(st.sampled_from(SECTIONS), st.text(max_size=8))
+_names = st.one_of(st.sampled_from([key.name for key in keys()]), st.text(max_size=12))
+_sections = st.one_of(st.sampled_from(sections()), st.text(max_size=8))
 
 
 def as_toml(value: Any) -> str:

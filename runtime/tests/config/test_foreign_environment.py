@@ -1,18 +1,18 @@
-"""What a program that isn't Acuity's sees of the server's environment."""
+"""What a program that isn't Longwire's sees of the server's environment."""
 
 from __future__ import annotations
 
 import pytest
 
 from longwire.config.foreign_environment import foreign_environment
-from longwire.config.keys import KEYS
+from longwire.config.keys import keys
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *(key.environment for key in KEYS),
-        "ACUITY_CONFIG",
+        *(key.environment for key in keys()),
+        "LONGWIRE_CONFIG",
         "OTEL_EXPORTER_OTLP_HEADERS",
         "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
         "GITHUB_TOKEN",

@@ -15,7 +15,7 @@ from longwire.contract.error_classes import ERROR_CLASSES
 from longwire.contract.reference import bundle_text, tables
 from longwire.worker import App
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "worker-contract.md").read_text()
 SCHEMAS = (DOCS / "worker-contract.schema.json").read_text()
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -35,7 +35,9 @@ def test_the_tables_are_those_of_the_code() -> None:
 
 
 def test_the_schemas_are_those_of_the_code() -> None:
-    assert bundle_text() == SCHEMAS, "acuity worker-check --schemas > docs/worker-contract.schema.json"
+    assert bundle_text() == SCHEMAS, (
+        "longwire worker-check --schemas > runtime/docs/worker-contract.schema.json"
+    )
     Draft202012Validator.check_schema(json.loads(SCHEMAS))
 
 

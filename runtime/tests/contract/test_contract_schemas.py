@@ -18,7 +18,7 @@ _MEMBERS = writing.circumstances(
     session_id=None, protocol_version="2026-07-28", headers={"a": "b"}, principal={"key": "address:a"}
 )
 _WRITTEN: list[tuple[Sender, bytes]] = [
-    ("runtime", writing.runtime_hello("acuity", "1", "w1")),
+    ("runtime", writing.runtime_hello("longwire", "1", "w1")),
     ("runtime", writing.message("1", _MEMBERS, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')),
     ("runtime", writing.response("1", _REPLY)),
     ("runtime", writing.cancel("1", "gone")),

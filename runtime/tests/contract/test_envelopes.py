@@ -37,8 +37,8 @@ def test_everything_of_the_runtime_is_read_as_written() -> None:
         client={"info": {"name": "c"}, "capabilities": {}},
         session={"state": {"a": 1}, "initialized": True},
     )
-    assert from_runtime(_text(writing.runtime_hello("acuity", "1", "w1"))) == envelopes.RuntimeHello(
-        1, {"name": "acuity", "version": "1"}, "w1"
+    assert from_runtime(_text(writing.runtime_hello("longwire", "1", "w1"))) == envelopes.RuntimeHello(
+        1, {"name": "longwire", "version": "1"}, "w1"
     )
     assert from_runtime(_text(writing.message("17", members, _json(REQUEST)))) == envelopes.Message(
         "17",

@@ -85,7 +85,7 @@ def retries(answer: FakeResponder) -> list[int]:
 
 
 def moved(answer: FakeResponder) -> bool:
-    return answer.status == 421 and answer.headers[b"acuity-refused"] == b"moved"
+    return answer.status == 421 and answer.headers[b"longwire-refused"] == b"moved"
 
 
 @pytest.mark.parametrize(

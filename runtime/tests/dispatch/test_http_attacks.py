@@ -308,7 +308,7 @@ def test_odd_credentials_are_refused_before_anything_is_read(value: str) -> None
         head = f"POST /mcp HTTP/1.1\nHost: localhost\nAuthorization: {value}\nContent-Length: 3\n\n"
         answer = await ground.raw(head, b"{{{")
         assert answer.startswith(b"HTTP/1.1 401 "), answer[:200]
-        assert b'www-authenticate: Bearer realm="acuity"' in answer.lower().replace(b"bearer", b"Bearer")
+        assert b'www-authenticate: Bearer realm="longwire"' in answer.lower().replace(b"bearer", b"Bearer")
         assert ALICE.encode() not in answer
 
     attack(scene)

@@ -81,7 +81,7 @@ _REQUESTS = st.tuples(
     st.sampled_from(["none", "session", "session", "session", "thief"]),
     st.sampled_from(["stays", "stays", "leaves", "stalls"]),
 )
-_EXAMPLES = int(os.environ.get("ACUITY_FUZZ_CASES", "60"))
+_EXAMPLES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "60"))
 
 
 @settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

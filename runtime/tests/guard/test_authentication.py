@@ -49,7 +49,7 @@ def test_a_token_proves_a_principal() -> None:
     refused = authentication.check(sent(None))
     assert isinstance(refused, Refusal)
     assert refused.status == 401
-    assert dict(refused.headers) == {b"www-authenticate": b'Bearer realm="acuity"'}
+    assert dict(refused.headers) == {b"www-authenticate": b'Bearer realm="longwire"'}
 
 
 def test_an_address_that_guesses_is_slowed_down() -> None:

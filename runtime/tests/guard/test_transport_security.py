@@ -226,8 +226,8 @@ def test_a_long_body_is_refused_before_it_is_sent(refused: str) -> None:
 def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n")
-    assert read_tokens(str(path), {"VMAF_MCP_TOKEN": "another-one-entirely"}) == TOKENS
-    assert read_tokens(None, {"VMAF_MCP_TOKEN": TOKEN}) == TOKENS
+    assert read_tokens(str(path), {"LONGWIRE_TOKEN": "another-one-entirely"}) == TOKENS
+    assert read_tokens(None, {"LONGWIRE_TOKEN": TOKEN}) == TOKENS
     assert not read_tokens(None, {})
     assert TOKEN not in repr(Access(TOKENS)) + repr(HttpSecurity(TOKENS))
 
@@ -238,8 +238,8 @@ def test_bad_tokens(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match="the token in"):
         read_tokens(str(path), {})
-    with pytest.raises(SettingsError, match="the token in 'VMAF_MCP_TOKEN'"):
-        read_tokens(None, {"VMAF_MCP_TOKEN": text})
+    with pytest.raises(SettingsError, match="the token in 'LONGWIRE_TOKEN'"):
+        read_tokens(None, {"LONGWIRE_TOKEN": text})
 
 
 def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:

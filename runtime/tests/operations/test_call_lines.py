@@ -60,8 +60,11 @@ def test_lines_are_in_the_order_of_their_times() -> None:
     async def main(lines: LogLines) -> None:
         kept = CallLines()
         kept.add(GOOD)
-        logging.getLogger("acuity.other").warning("something else")
-        assert [record["logger"] for record in lines.records()] == ["longwire.product.calls", "acuity.other"]
+        logging.getLogger("longwire.other").warning("something else")
+        assert [record["logger"] for record in lines.records()] == [
+            "longwire.product.calls",
+            "longwire.other",
+        ]
 
     with logging_to_lines() as lines:
         asyncio.run(main(lines))

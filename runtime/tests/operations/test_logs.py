@@ -21,7 +21,7 @@ from log_lines import logging_to_lines
 from longwire.errors import SettingsError
 from longwire.operations.logs import LineHandler, configure_logging
 
-log = logging.getLogger("acuity.test")
+log = logging.getLogger("longwire.test")
 
 
 def test_a_record_is_one_json_object() -> None:
@@ -31,7 +31,7 @@ def test_a_record_is_one_json_object() -> None:
     assert datetime.fromisoformat(record.pop("time")).tzinfo is not None
     assert record == {
         "level": "info",
-        "logger": "acuity.test",
+        "logger": "longwire.test",
         "message": "scored 48 frames",
         "tool": "vmaf_score",
         "seconds": 1.5,
@@ -43,7 +43,7 @@ def test_text_is_a_line_for_people() -> None:
     with logging_to_lines(format="text") as lines:
         log.warning("the disk is\nfull", extra={"path": "/data/\x1b[2Ja"})
         (line,) = lines.text().splitlines()
-    assert line.endswith(r"WARNING acuity.test: the disk is\nfull path=/data/\x1b[2Ja")
+    assert line.endswith(r"WARNING longwire.test: the disk is\nfull path=/data/\x1b[2Ja")
 
 
 @pytest.mark.parametrize("format", ["json", "text"])
@@ -84,7 +84,7 @@ def test_exceptions_stay_on_their_record() -> None:
         "authorization='s3cret-value'",
         "{'Authorization': 'Bearer s3cret-value'}",
         "GET /mcp?token=s3cret-value&x=1",
-        "VMAF_MCP_TOKEN=s3cret-value",
+        "LONGWIRE_TOKEN=s3cret-value",
         '"access_token": "s3cret-value"',
         "bearer s3cret-value",
     ],
@@ -189,7 +189,7 @@ def test_a_record_that_cannot_be_shown_is_named() -> None:
         log.info("%d frames", "many")
         (record,) = lines.records()
     assert record["level"] == "error"
-    assert "acuity.test, line" in record["message"]
+    assert "longwire.test, line" in record["message"]
     assert "TypeError" in record["message"]
 
 
@@ -282,7 +282,7 @@ import logging, sys
 from longwire.operations.logs import configure_logging
 configure_logging()
 for number in range(3):
-    logging.getLogger("acuity").info("line %d", number)
+    logging.getLogger("longwire").info("line %d", number)
 print("protocol")
 """
 

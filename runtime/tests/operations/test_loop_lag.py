@@ -62,7 +62,7 @@ def test_it_is_a_metric_while_it_is_watched() -> None:
         async with metrics.loop_lag.watched():
             await asyncio.sleep(0)
             clock.now += 5.25
-            assert metrics.registry.get_sample_value("acuity_mcp_loop_lag_seconds") == 5.0
-        assert metrics.registry.get_sample_value("acuity_mcp_loop_lag_seconds") == 0.0
+            assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
+        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0
 
     run(main)

@@ -38,11 +38,11 @@ def test_calls_are_counted_by_tool_and_outcome(metrics: Metrics) -> None:
     metrics.called("list_models", "ok", 0.002)
     metrics.called("list_models", "ok", 0.004)
     metrics.called("vmaf_score", "cancelled", 20.0)
-    assert series(metrics, "acuity_mcp_calls_total", tool="list_models", outcome="ok") == 2
-    assert series(metrics, "acuity_mcp_calls_total", tool="vmaf_score", outcome="cancelled") == 1
-    assert series(metrics, "acuity_mcp_call_seconds_count", tool="list_models") == 2
-    assert series(metrics, "acuity_mcp_call_seconds_sum", tool="vmaf_score") == 20.0
-    assert series(metrics, "acuity_mcp_call_seconds_bucket", tool="list_models", le="0.0025") == 1
+    assert series(metrics, "longwire_mcp_calls_total", tool="list_models", outcome="ok") == 2
+    assert series(metrics, "longwire_mcp_calls_total", tool="vmaf_score", outcome="cancelled") == 1
+    assert series(metrics, "longwire_mcp_call_seconds_count", tool="list_models") == 2
+    assert series(metrics, "longwire_mcp_call_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "longwire_mcp_call_seconds_bucket", tool="list_models", le="0.0025") == 1
 
 
 def test_what_clients_write_makes_no_series(metrics: Metrics) -> None:
@@ -53,13 +53,13 @@ def test_what_clients_write_makes_no_series(metrics: Metrics) -> None:
     for name in [*(f"tool{number}" for number in range(1000)), None, 5, ["list_models"], 'a"}\nb 1']:
         metrics.called(metrics.tool(name), "error", 0.1)
     assert count() == before
-    assert series(metrics, "acuity_mcp_calls_total", tool=UNKNOWN, outcome="error") == 1004
+    assert series(metrics, "longwire_mcp_calls_total", tool=UNKNOWN, outcome="error") == 1004
 
 
 def test_every_series_is_there_from_the_start(metrics: Metrics) -> None:
     for tool in ("vmaf_score", "list_models", UNKNOWN):
         for outcome in OUTCOMES:
-            assert series(metrics, "acuity_mcp_calls_total", tool=tool, outcome=outcome) == 0
+            assert series(metrics, "longwire_mcp_calls_total", tool=tool, outcome=outcome) == 0
 
 
 def test_jobs_are_asked_at_each_scrape(metrics: Metrics) -> None:
@@ -68,16 +68,16 @@ def test_jobs_are_asked_at_each_scrape(metrics: Metrics) -> None:
     jobs.figures = JobsStats(
         queued=3, running=2, workers=4, submitted=40, completed=30, failed=4, cancelled=1, workers_lost=2
     )
-    assert series(metrics, "acuity_jobs_queued") == 3
-    assert series(metrics, "acuity_jobs_running") == 2
-    assert series(metrics, "acuity_jobs_workers") == 4
-    assert series(metrics, "acuity_jobs_submitted_total") == 40
-    assert series(metrics, "acuity_jobs_workers_lost_total") == 2
-    assert series(metrics, "acuity_jobs_finished_total", status="completed") == 30
-    assert series(metrics, "acuity_jobs_finished_total", status="failed") == 4
-    assert series(metrics, "acuity_jobs_finished_total", status="interrupted") == 0
+    assert series(metrics, "longwire_jobs_queued") == 3
+    assert series(metrics, "longwire_jobs_running") == 2
+    assert series(metrics, "longwire_jobs_workers") == 4
+    assert series(metrics, "longwire_jobs_submitted_total") == 40
+    assert series(metrics, "longwire_jobs_workers_lost_total") == 2
+    assert series(metrics, "longwire_jobs_finished_total", status="completed") == 30
+    assert series(metrics, "longwire_jobs_finished_total", status="failed") == 4
+    assert series(metrics, "longwire_jobs_finished_total", status="interrupted") == 0
     jobs.figures = replace(jobs.figures, queued=0)
-    assert series(metrics, "acuity_jobs_queued") == 0
+    assert series(metrics, "longwire_jobs_queued") == 0
 
 
 def test_waiting_and_running_are_timed(metrics: Metrics) -> None:
@@ -87,24 +87,24 @@ def test_waiting_and_running_are_timed(metrics: Metrics) -> None:
     jobs.tell(replace(JOB, status="running", started=104.0))
     jobs.tell(replace(JOB, status="completed", started=104.0, finished=124.0))
     jobs.tell(replace(JOB, id="2", status="cancelled", finished=130.0))  # never ran
-    assert series(metrics, "acuity_jobs_queue_wait_seconds_count") == 1
-    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 4.0
-    assert series(metrics, "acuity_jobs_run_seconds_sum", tool="vmaf_score") == 20.0
-    assert series(metrics, "acuity_jobs_run_seconds_count", tool="vmaf_score") == 1
+    assert series(metrics, "longwire_jobs_queue_wait_seconds_count") == 1
+    assert series(metrics, "longwire_jobs_queue_wait_seconds_sum") == 4.0
+    assert series(metrics, "longwire_jobs_run_seconds_sum", tool="vmaf_score") == 20.0
+    assert series(metrics, "longwire_jobs_run_seconds_count", tool="vmaf_score") == 1
 
 
 def test_a_clock_set_back_makes_no_negative_time(metrics: Metrics) -> None:
     jobs = PretendJobs()
     metrics.watch(jobs)
     jobs.tell(replace(JOB, status="running", started=90.0))
-    assert series(metrics, "acuity_jobs_queue_wait_seconds_sum") == 0.0
+    assert series(metrics, "longwire_jobs_queue_wait_seconds_sum") == 0.0
 
 
 def test_watching_ends(metrics: Metrics) -> None:
     jobs = PretendJobs()
     metrics.watch(jobs)()
     assert jobs.listeners == []
-    assert series(metrics, "acuity_jobs_queued") is None
+    assert series(metrics, "longwire_jobs_queued") is None
     metrics.watch(jobs)  # a second service in the same process
 
 
@@ -124,16 +124,16 @@ def test_the_page_is_what_prometheus_reads(metrics: Metrics) -> None:
     assert answer.headers[b"cache-control"] == b"no-store"
     names = {family.name for family in text_string_to_metric_families(answer.body.decode())}
     assert {
-        "acuity_build_info",
-        "acuity_mcp_calls",
-        "acuity_mcp_call_seconds",
-        "acuity_mcp_calls_in_flight",
-        "acuity_jobs_queued",
-        "acuity_jobs_running",
-        "acuity_jobs_workers",
-        "acuity_jobs_workers_lost",
-        "acuity_jobs_finished",
-        "acuity_jobs_queue_wait_seconds",
+        "longwire_build_info",
+        "longwire_mcp_calls",
+        "longwire_mcp_call_seconds",
+        "longwire_mcp_calls_in_flight",
+        "longwire_jobs_queued",
+        "longwire_jobs_running",
+        "longwire_jobs_workers",
+        "longwire_jobs_workers_lost",
+        "longwire_jobs_finished",
+        "longwire_jobs_queue_wait_seconds",
         "process_cpu_seconds",
     } <= names
     assert not any(name.endswith("_created") for name in names)
@@ -168,15 +168,15 @@ def test_requests_are_timed_by_method(metrics: Metrics) -> None:
     metrics.answered("tools/list", 0.3)
     for method in ("tools/delist", "", "notifications/cancelled"):
         metrics.answered(method, 1.0)
-    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/list") == 2
-    assert series(metrics, "acuity_mcp_request_seconds_sum", method="tools/list") == 0.302
-    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.0025") == 1
-    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="0.5") == 2
-    assert series(metrics, "acuity_mcp_request_seconds_bucket", method="tools/list", le="+Inf") == 2
-    assert series(metrics, "acuity_mcp_request_seconds_count", method=UNKNOWN) == 3
-    assert series(metrics, "acuity_mcp_request_seconds_count", method="tools/delist") is None
+    assert series(metrics, "longwire_mcp_request_seconds_count", method="tools/list") == 2
+    assert series(metrics, "longwire_mcp_request_seconds_sum", method="tools/list") == 0.302
+    assert series(metrics, "longwire_mcp_request_seconds_bucket", method="tools/list", le="0.0025") == 1
+    assert series(metrics, "longwire_mcp_request_seconds_bucket", method="tools/list", le="0.5") == 2
+    assert series(metrics, "longwire_mcp_request_seconds_bucket", method="tools/list", le="+Inf") == 2
+    assert series(metrics, "longwire_mcp_request_seconds_count", method=UNKNOWN) == 3
+    assert series(metrics, "longwire_mcp_request_seconds_count", method="tools/delist") is None
     for method in METHODS:
-        assert series(metrics, "acuity_mcp_request_seconds_count", method=method) is not None
+        assert series(metrics, "longwire_mcp_request_seconds_count", method=method) is not None
 
 
 @given(st.lists(st.floats(0, 2000), max_size=30))
@@ -199,11 +199,11 @@ def test_connections_are_counted_while_they_are_open(metrics: Metrics) -> None:
     for connection in (first, second):
         metrics.connections.came(connection)
         metrics.connections.heard(connection)
-    assert series(metrics, "acuity_mcp_connections") == 2
+    assert series(metrics, "longwire_mcp_connections") == 2
     metrics.connections.left(first)
     metrics.connections.left(first)
     metrics.connections.left(object())
-    assert series(metrics, "acuity_mcp_connections") == 1
+    assert series(metrics, "longwire_mcp_connections") == 1
 
 
 def test_a_token_for_some_tools_reads_no_metrics(metrics: Metrics) -> None:

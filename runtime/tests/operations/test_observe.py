@@ -44,12 +44,12 @@ class Server:
 
     def counted(self, tool: str, outcome: str) -> float | None:
         return self.metrics.registry.get_sample_value(
-            "acuity_mcp_calls_total", {"tool": tool, "outcome": outcome}
+            "longwire_mcp_calls_total", {"tool": tool, "outcome": outcome}
         )
 
     @property
     def in_flight(self) -> float | None:
-        return self.metrics.registry.get_sample_value("acuity_mcp_calls_in_flight")
+        return self.metrics.registry.get_sample_value("longwire_mcp_calls_in_flight")
 
     async def _good(self, _: Call) -> Answer:
         return {"value": 1}
@@ -112,7 +112,7 @@ def test_every_request_is_timed_by_its_method(era: str) -> None:
             sample.labels["method"]: sample.value
             for family in server.metrics.registry.collect()
             for sample in family.samples
-            if sample.name == "acuity_mcp_request_seconds_count" and sample.value
+            if sample.name == "longwire_mcp_request_seconds_count" and sample.value
         }
 
     async def main() -> None:
@@ -187,7 +187,7 @@ def test_polling_is_logged_at_debug_only() -> None:
     assert anyio.run(main, "info") == []
     heard = anyio.run(main, "debug")
     assert "longwire.product.calls" in heard
-    assert "acuity.agents.requests" in heard
+    assert "longwire.requests" in heard
 
 
 def context(**changes: Any) -> Any:

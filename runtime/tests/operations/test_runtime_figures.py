@@ -15,22 +15,22 @@ WORKERS = ["worker_events", "worker_failures"]  # which WorkerFigures has
 
 # By the names of the plan for streamable HTTP where it has one.
 NAMES = {
-    "sessions_created": "acuity_mcp_sessions_created_total",
-    "sessions_deleted": "acuity_mcp_sessions_deleted_total",
-    "sessions_revoked": "acuity_mcp_sessions_revoked_total",
-    "sessions_kicked": "acuity_mcp_sessions_kicked_total",
-    "sessions_taken_over": "acuity_mcp_sessions_taken_over_total",
-    "sessions_moved": "acuity_mcp_sessions_moved_total",
-    "sessions_expired": "acuity_mcp_sessions_expired_total",
-    "sessions_evicted": "acuity_mcp_sessions_evicted_total",
-    "sessions_resumed": "acuity_mcp_sessions_resumed_total",
-    "messages_delivered": "acuity_mcp_messages_delivered_total",
-    "messages_resumed": "acuity_mcp_messages_resumed_total",
-    "messages_dropped": "acuity_mcp_pending_dropped_total",
-    "streams_opened": "acuity_mcp_get_streams_opened_total",
-    "calls_lost": "acuity_mcp_calls_lost_total",
-    "journal_failures": "acuity_mcp_store_failures_total",
-    "requests_forwarded": "acuity_mcp_requests_forwarded_total",
+    "sessions_created": "longwire_mcp_sessions_created_total",
+    "sessions_deleted": "longwire_mcp_sessions_deleted_total",
+    "sessions_revoked": "longwire_mcp_sessions_revoked_total",
+    "sessions_kicked": "longwire_mcp_sessions_kicked_total",
+    "sessions_taken_over": "longwire_mcp_sessions_taken_over_total",
+    "sessions_moved": "longwire_mcp_sessions_moved_total",
+    "sessions_expired": "longwire_mcp_sessions_expired_total",
+    "sessions_evicted": "longwire_mcp_sessions_evicted_total",
+    "sessions_resumed": "longwire_mcp_sessions_resumed_total",
+    "messages_delivered": "longwire_mcp_messages_delivered_total",
+    "messages_resumed": "longwire_mcp_messages_resumed_total",
+    "messages_dropped": "longwire_mcp_pending_dropped_total",
+    "streams_opened": "longwire_mcp_get_streams_opened_total",
+    "calls_lost": "longwire_mcp_calls_lost_total",
+    "journal_failures": "longwire_mcp_store_failures_total",
+    "requests_forwarded": "longwire_mcp_requests_forwarded_total",
 }
 
 
@@ -81,12 +81,12 @@ def test_a_node_says_how_its_cluster_is(metrics: Metrics) -> None:
     cluster = Cluster()
     metrics.watch_runtime(RuntimeCounters(), cluster=cluster)
     value = metrics.registry.get_sample_value
-    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (1, 1)
-    assert value("acuity_cluster_nodes") == 2
+    assert (value("longwire_cluster_redis_up"), value("longwire_cluster_lease_held")) == (1, 1)
+    assert value("longwire_cluster_nodes") == 2
     cluster.link.healthy, cluster.link.failures, cluster.holds_lease = False, 7, False
-    assert (value("acuity_cluster_redis_up"), value("acuity_cluster_lease_held")) == (0, 0)
-    assert value("acuity_cluster_nodes") is None  # nobody knows
-    assert value("acuity_cluster_redis_failures_total") == 7
+    assert (value("longwire_cluster_redis_up"), value("longwire_cluster_lease_held")) == (0, 0)
+    assert value("longwire_cluster_nodes") is None  # nobody knows
+    assert value("longwire_cluster_redis_failures_total") == 7
 
 
 def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
@@ -98,9 +98,9 @@ def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
     counters.client_requests = Counter({("sampling", "timeout"): 3})
     counters.forwards_failed = Counter({"lost": 4})
     value = metrics.registry.get_sample_value
-    assert value("acuity_mcp_requests_refused_total", {"reason": "sessions"}) == 2
-    assert value("acuity_mcp_client_requests_total", {"kind": "sampling", "outcome": "timeout"}) == 3
-    assert value("acuity_mcp_forwards_failed_total", {"outcome": "lost"}) == 4
+    assert value("longwire_mcp_requests_refused_total", {"reason": "sessions"}) == 2
+    assert value("longwire_mcp_client_requests_total", {"kind": "sampling", "outcome": "timeout"}) == 3
+    assert value("longwire_mcp_forwards_failed_total", {"outcome": "lost"}) == 4
 
 
 def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> None:
@@ -115,8 +115,8 @@ def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> N
         "sessions_at_risk",
         "messages_at_risk",
     )
-    assert [value(f"acuity_mcp_{name}") for name in names] == [3, 3, 4, 320, 1, 1]
+    assert [value(f"longwire_mcp_{name}") for name in names] == [3, 3, 4, 320, 1, 1]
     sessions.clear()
-    assert [value(f"acuity_mcp_{name}") for name in names] == [0] * 6
+    assert [value(f"longwire_mcp_{name}") for name in names] == [0] * 6
     stop()
-    assert value("acuity_mcp_sessions") is None
+    assert value("longwire_mcp_sessions") is None

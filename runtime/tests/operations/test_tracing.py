@@ -78,7 +78,7 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
             Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
         )
         trace_requests(server)
-        JobTracer(trace.get_tracer_provider().get_tracer("acuity")).watch(jobs)
+        JobTracer(trace.get_tracer_provider().get_tracer("longwire")).watch(jobs)
         async with Client(server, mode="legacy") as client:
             await client.call_tool("vmaf_score", {})
 
@@ -86,8 +86,8 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
     found = spans(exporter)
     call, job = found["tools/call vmaf_score"], found["job vmaf_score"]
     assert call.attributes is not None
-    assert call.attributes["acuity.outcome"] == "ok"
-    assert call.attributes["acuity.client"] == "local"
+    assert call.attributes["longwire.outcome"] == "ok"
+    assert call.attributes["longwire.client"] == "local"
     assert job.parent is not None
     assert call.context is not None
     assert job.parent.span_id == call.context.span_id
@@ -99,11 +99,11 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
         assert (part.start_time, part.end_time) == (begin * 10**9, end * 10**9)
     assert (job.start_time, job.end_time) == (100 * 10**9, 105 * 10**9)
     assert job.attributes == {
-        "acuity.tool": "vmaf_score",
-        "acuity.job": "7",
-        "acuity.status": "completed",
-        "acuity.frames": 48,
-        "acuity.fps": 12.0,
+        "longwire.tool": "vmaf_score",
+        "longwire.job": "7",
+        "longwire.status": "completed",
+        "longwire.frames": 48,
+        "longwire.fps": 12.0,
     }
     assert job.status.status_code is StatusCode.UNSET
 
@@ -140,7 +140,9 @@ def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpa
     own = f"00-{TRACE}-{by_header.context.span_id:016x}-01"
     assert {name: frame["headers"][name] for name in SENT} == {**SENT, "traceparent": own}
     assert by_header.attributes is not None
-    told = {name: by_header.attributes.get(f"acuity.{name}") for name in ("request_id", "worker", "outcome")}
+    told = {
+        name: by_header.attributes.get(f"longwire.{name}") for name in ("request_id", "worker", "outcome")
+    }
     assert told == {"request_id": "proxy-7", "worker": "s1", "outcome": "ok"}
     assert by_meta.context is not None
     assert by_meta.context.trace_id == int("1" * 32, 16)
@@ -162,7 +164,7 @@ def test_a_refused_request_is_a_span_of_its_clients_trace(exporter: InMemorySpan
 
 @pytest.mark.parametrize("status", ["failed", "cancelled", "interrupted"])
 def test_a_job_that_did_not_complete_is_an_error(exporter: InMemorySpanExporter, status: str) -> None:
-    tracer = JobTracer(trace.get_tracer_provider().get_tracer("acuity"))
+    tracer = JobTracer(trace.get_tracer_provider().get_tracer("longwire"))
     tracer.changed(JOB)
     tracer.changed(finished(status=status, started=None, error="it took too long"))
     found = spans(exporter)
@@ -171,11 +173,11 @@ def test_a_job_that_did_not_complete_is_an_error(exporter: InMemorySpanExporter,
     assert job.status.status_code is StatusCode.ERROR
     assert job.status.description == "it took too long"
     assert job.attributes is not None
-    assert job.attributes["acuity.status"] == status
+    assert job.attributes["longwire.status"] == status
 
 
 def test_jobs_from_before_and_jobs_told_twice_make_no_spans(exporter: InMemorySpanExporter) -> None:
-    tracer = JobTracer(trace.get_tracer_provider().get_tracer("acuity"))
+    tracer = JobTracer(trace.get_tracer_provider().get_tracer("longwire"))
     tracer.changed(finished())
     assert spans(exporter) == {}
     tracer.changed(JOB)
@@ -242,7 +244,7 @@ def test_a_missing_package_is_one_clear_line(
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "OTEL_EXPORTER_OTLP_ENDPOINT is set" in record.getMessage()
-    assert "pip install 'acuity[otel]'" in record.getMessage()
+    assert "pip install 'longwire[otel]'" in record.getMessage()
 
 
 class _Collector(BaseHTTPRequestHandler):
@@ -302,7 +304,7 @@ def test_spans_reach_a_collector(collector: tuple[str, list[bytes]]) -> None:
     assert [record["message"] for record in records] == [f"traces are sent to {endpoint}"]
     sent = b"".join(bodies)
     assert b"job vmaf_score" in sent
-    assert b"acuity-mcp" in sent
+    assert b"longwire-mcp" in sent
 
 
 def test_a_collector_that_is_not_there_holds_nothing_up() -> None:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longwire.wire.sdk_private import MEMBERS, Private
+from private_names import private_names
 
-SOURCE = Path(__file__).resolve().parents[3] / "src" / "acuity"
-TABLE = SOURCE / "mcp" / "wire" / "sdk_private.py"
-NAMES = {member.name for member in MEMBERS}
-# Classes of other packages that classes of ours are derived from, by the name they are imported as.
-BASES = {
-    "Server": "mcp.server.lowlevel",
-}
-PRIVATE = re.compile(r"_[a-z]\w*")
-# What a file has that uses a private name; most have none of it, and needn't be parsed.
-SIGN = re.compile(rf"(?<!\bself)(?<!\bcls)\._[a-z]|\bfrom \S*\b_[a-z]|\b({'|'.join(BASES)})\b")
-DOCUMENTED = {"_asdict", "_replace", "_exit", "_native"}  # Python's own, and the package's kernels
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "longwire"
+PRODUCT = SOURCE.parents[2] / "src" / "acuity"
 
 
 def owner_of(member: Private) -> Any:
@@ -48,61 +38,8 @@ def test_each_exists_with_its_parameters(member: Private) -> None:
 def test_each_has_its_reason_and_is_used(member: Private) -> None:
     assert len(member.reason.split()) > 3
     used = re.compile(rf"(\.|import .*\b){member.name}\b|def {member.name}\(")
-    assert any(used.search(path.read_text()) for path in SOURCE.rglob("mcp/**/*.py"))
-
-
-def uses(path: Path) -> Iterator[str]:
-    """Private names of other packages that a file uses."""
-    text = path.read_text()
-    if SIGN.search(text) is None:
-        return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.module.startswith(("acuity", "_")):
-            if any(PRIVATE.fullmatch(part) for part in node.module.split(".")):
-                yield node.module
-        elif isinstance(node, ast.ClassDef):
-            yield from inherited(node, text)
-        elif isinstance(node, ast.Attribute) and PRIVATE.fullmatch(node.attr) and not is_own(node, text):
-            yield node.attr
-
-
-def inherited(node: ast.ClassDef, text: str) -> Iterator[str]:
-    """Private members of a class of another package that a class derived from it uses."""
-    source = "".join(map(base_source, node.bases))
-    if not source:
-        return
-    for inner in ast.walk(node):
-        if not isinstance(inner, ast.Attribute) or not PRIVATE.fullmatch(inner.attr):
-            continue
-        if re.search(rf"\b(self\.|def ){inner.attr}\b", source) and not sets(text, inner.attr):
-            yield inner.attr
-
-
-def sets(text: str, name: str) -> bool:
-    return re.search(rf"self\.{name}\b.* = ", text) is not None
-
-
-def base_source(base: ast.expr) -> str:
-    name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
-    if name not in BASES:
-        return ""
-    return inspect.getsource(getattr(importlib.import_module(BASES[name]), name))
-
-
-def is_own(node: ast.Attribute, text: str) -> bool:
-    """Whether it is a member of a class in the same file, or no secret."""
-    if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-        return True
-    defined = re.search(rf"self\.{node.attr}\b.*=|def {node.attr}\(|^ +{node.attr}:", text, re.MULTILINE)
-    return defined is not None or node.attr in DOCUMENTED
+    assert any(used.search(path.read_text()) for path in [*SOURCE.rglob("*.py"), *PRODUCT.rglob("*.py")])
 
 
 def test_no_other_file_uses_one() -> None:
-    found = {
-        f"{path.relative_to(SOURCE)}: {name}"
-        for path in SOURCE.rglob("*.py")
-        if path != TABLE
-        for name in uses(path)
-        if name not in NAMES
-    }
-    assert found == set()
+    assert private_names(SOURCE) == set()

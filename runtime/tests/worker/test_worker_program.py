@@ -68,7 +68,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     socket = tmp_path / "w"
     code = (
         "import os, subprocess, sys, time\n"
-        "environ = {**os.environ, 'ACUITY_PARENT_PID': str(os.getpid())}\n"
+        "environ = {**os.environ, 'LONGWIRE_PARENT_PID': str(os.getpid())}\n"
         f"command = [sys.executable, {str(EXAMPLE)!r}, '--socket', {str(socket)!r}]\n"
         "child = subprocess.Popen(command, env=environ)\n"
         "print(child.pid, flush=True)\n"
@@ -120,10 +120,10 @@ def test_a_name_that_is_no_app(arguments: list[str], sentence: str) -> None:
 def test_a_worker_without_a_socket_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("ACUITY_WORKER_SOCKET", raising=False)
+    monkeypatch.delenv("LONGWIRE_WORKER_SOCKET", raising=False)
     with pytest.raises(SystemExit) as ended:
         example().app.run([])
     assert ended.value.code == 2
     assert (
-        "a worker needs a socket: use --socket PATH, or set ACUITY_WORKER_SOCKET" in capsys.readouterr().err
+        "a worker needs a socket: use --socket PATH, or set LONGWIRE_WORKER_SOCKET" in capsys.readouterr().err
     )

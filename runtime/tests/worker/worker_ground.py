@@ -176,7 +176,7 @@ async def ground(
     made: CatalogServer | None = None, **introduction: Any
 ) -> AsyncIterator[tuple[Client, Listening]]:
     """A worker, and a runtime that has greeted it; no frame of the worker breaks its schema."""
-    with tempfile.TemporaryDirectory(prefix="acuity-worker-") as folder:
+    with tempfile.TemporaryDirectory(prefix="longwire-worker-") as folder:
         path = Path(folder) / "w.sock"
         about = Introduction("ground", "1", **introduction)
         serving = Serving(made or server(), WireLimits(), {})

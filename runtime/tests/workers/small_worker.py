@@ -1,4 +1,4 @@
-"""A worker of a few lines, without Acuity: `python small_worker.py --socket PATH [HOW]`.
+"""A worker of a few lines, without Longwire: `python small_worker.py --socket PATH [HOW]`.
 
 HOW: plain; slow (answers no call); stubborn (ignores SIGTERM, and has a child of its own); brief (ends at its
 second call, with a few words); hanging (a call of the tool `hang` stops it for good).
@@ -54,7 +54,7 @@ class Worker:
         if self._how == "brief" and self._calls == 2:
             os.write(2, b"my last words")
             os._exit(3)
-        said = {"pid": os.getpid(), "label": os.environ["ACUITY_WORKER_LABEL"]}
+        said = {"pid": os.getpid(), "label": os.environ["LONGWIRE_WORKER_LABEL"]}
         result = {"content": [], "structuredContent": said}
         reply = {"jsonrpc": "2.0", "id": frame["jsonrpc"].get("id"), "result": result}
         return [{"event": "result", "id": frame["id"], "handled": True, "jsonrpc": reply}]

@@ -208,7 +208,7 @@ def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path) -> N
 
     run(main)
     names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
-    own = {"ACUITY_WORKER_SOCKET", "ACUITY_WORKER_LABEL", "ACUITY_PARENT_PID"}
+    own = {"LONGWIRE_WORKER_SOCKET", "LONGWIRE_WORKER_LABEL", "LONGWIRE_PARENT_PID"}
     assert names - {"PWD", "_", "SHLVL", "OLDPWD"} == {"PATH", "LANG", "A", *own}
 
 

@@ -174,7 +174,9 @@ def test_without_a_table_of_scopes_a_token_opens_everything() -> None:
 def test_clients_without_a_token_learn_where_to_get_one() -> None:
     answer = Ground().ask()
     assert answer.status == 401
-    assert answer.challenge == (f'Bearer realm="acuity", scope="read score", resource_metadata="{METADATA}"')
+    assert answer.challenge == (
+        f'Bearer realm="longwire", scope="read score", resource_metadata="{METADATA}"'
+    )
     assert 'scope="' not in Ground(scopes=Scopes()).ask().challenge
 
 
@@ -361,7 +363,7 @@ def test_the_metadata_is_open(suffix: str, origin: str | None) -> None:
         "resource": RESOURCE,
         "authorization_servers": [ISSUER],
         "bearer_methods_supported": ["header"],
-        "resource_name": "Acuity",
+        "resource_name": "Longwire",
         "scopes_supported": ["read", "score"],
     }
 

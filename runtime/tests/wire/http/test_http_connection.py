@@ -16,7 +16,7 @@ from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
 
-CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "200"))
+CASES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "200"))
 
 
 def test_a_request_comes_to_the_handler_and_its_answer_goes_out() -> None:

@@ -1,6 +1,6 @@
 """The parser of requests and h11 read the same bytes alike, but for a list of intended differences.
 
-ACUITY_FUZZ_CASES sets the number of cases: 20000 take about a minute.
+LONGWIRE_FUZZ_CASES sets the number of cases: 20000 take about a minute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from longwire.wire.http.head import Head
 from longwire.wire.http.parser import Bad, RequestParser
 from longwire.wire.http.request import Request
 
-CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "300"))
+CASES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "300"))
 LIMITS = WireLimits(max_message=400, max_headers=12, max_header_line=120, max_head=400)
 
 
@@ -46,7 +46,7 @@ class Outcome:
     offset: int = 0  # where the last request begins, that was not read whole
 
 
-def by_acuity(data: bytes) -> Outcome:
+def by_longwire(data: bytes) -> Outcome:
     parser = RequestParser(LIMITS)
     parser.receive(data)
     seen: list[Seen] = []
@@ -122,7 +122,7 @@ def declared_length(data: bytes) -> int:
 
 
 TWO_LENGTHS = rb"(?s)\ncontent-length:.*\n%b:|\n%b:.*\ncontent-length:"
-# What Acuity refuses and h11 takes: the status, and what the bytes of the request then have in them.
+# What Longwire refuses and h11 takes: the status, and what the bytes of the request then have in them.
 STRICTER: dict[str, tuple[int, Callable[[bytes], bool]]] = {
     "a line ends in LF alone": (400, has(rb"(?<!\r)\n")),
     "control characters": (400, has(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")),
@@ -149,11 +149,11 @@ STRICTER: dict[str, tuple[int, Callable[[bytes], bool]]] = {
     ),
     "a long body": (413, lambda data: declared_length(data) > 400),
 }
-# What Acuity takes and h11 refuses.
+# What Longwire takes and h11 refuses.
 MORE_LENIENT: dict[str, Callable[[bytes], bool]] = {
     "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n"),
 }
-# What h11 answers and Acuity waits for the end of.
+# What h11 answers and Longwire waits for the end of.
 MORE_PATIENT: dict[str, Callable[[bytes], bool]] = {
     "a head ends in LF alone": has(rb"(?<!\r)\n"),
     "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n"),
@@ -162,7 +162,7 @@ MORE_PATIENT: dict[str, Callable[[bytes], bool]] = {
 
 def check_alike(data: bytes) -> str:
     """Compare both parsers; returns the name of an intended difference, or an empty string."""
-    ours, theirs = by_acuity(data), by_h11(data)
+    ours, theirs = by_longwire(data), by_h11(data)
     common = min(len(ours.requests), len(theirs.requests))
     for mine, other in zip(ours.requests, theirs.requests, strict=False):
         assert_same(mine, other)
@@ -175,7 +175,7 @@ def check_alike(data: bytes) -> str:
         if theirs.end == "refuses" and len(theirs.requests) == common == len(ours.requests):
             return ""
         ended = by_h11(data + b"\r\n\r\n")
-        if ended.end == "refuses" and len(ended.requests) == common:  # Acuity knew it earlier
+        if ended.end == "refuses" and len(ended.requests) == common:  # Longwire knew it earlier
             return ""
         known = {name: applies for name, (status, applies) in STRICTER.items() if status == ours.status}
         return explain(known, rest, data)
@@ -213,7 +213,7 @@ def explain(known: dict[str, Callable[[bytes], bool]], rest: bytes, data: bytes)
     for name, applies in known.items():
         if applies(rest):
             return name
-    ours, theirs = by_acuity(data), by_h11(data)
+    ours, theirs = by_longwire(data), by_h11(data)
     pytest.fail(f"a difference that nobody intended: {data!r}\nAcuity: {ours}\nh11: {theirs}")
 
 

@@ -16,7 +16,7 @@ from longwire.wire.http.request import Request
 from parsed_http import events_of
 
 LIMITS = WireLimits(max_message=200, max_headers=8, max_header_line=60, max_head=200)
-CASES = int(os.environ.get("ACUITY_FUZZ_CASES", "200"))
+CASES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "200"))
 
 
 def read(data: bytes, limits: WireLimits = LIMITS) -> list[Head | Request | Bad]:

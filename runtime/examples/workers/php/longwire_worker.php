@@ -1,6 +1,6 @@
 <?php
 /**
- * A worker of Acuity's runtime in plain PHP: frames over a Unix socket, many calls at once.
+ * A worker of Longwire in plain PHP: frames over a Unix socket, many calls at once.
  *
  * Every call runs in a fiber, so a handler reads like ordinary code. While it sleeps or waits for the client's
  * answer, the other calls go on. What a worker has to do is in docs/worker-contract.md. Needs PHP 8.1, no packages.
@@ -8,7 +8,7 @@
 
 declare(strict_types=1);
 
-namespace Acuity;
+namespace Longwire;
 
 const CONTRACT = 1;
 const MAX_FRAME = 16 << 20; // bytes
@@ -292,7 +292,7 @@ final class Worker
             fwrite(STDERR, "$this->name: can't listen on '$path' ($message): name another path\n");
             exit(1);
         }
-        $parent = (int) getenv('ACUITY_PARENT_PID');
+        $parent = (int) getenv('LONGWIRE_PARENT_PID');
         while (!$parent || @posix_kill($parent, 0)) {
             $this->turn($listener);
         }

@@ -1,17 +1,17 @@
 <?php
 /**
- * An example worker: tools, a resource and a prompt behind Acuity's runtime.
+ * An example worker: tools, a resource and a prompt behind Longwire.
  *
- *     acuity serve --http 8080 --worker-command 'php examples/workers/php/worker.php --socket {socket}'
- *     acuity worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
+ *     longwire serve --http 8080 --worker-command 'php examples/workers/php/worker.php --socket {socket}'
+ *     longwire worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
  */
 
 declare(strict_types=1);
 
-require __DIR__ . '/acuity_worker.php';
+require __DIR__ . '/longwire_worker.php';
 
-use Acuity\Call;
-use Acuity\Worker;
+use Longwire\Call;
+use Longwire\Worker;
 
 if (ini_get('memory_limit') === '-1') { // as it is on most command lines: one call could take all of the machine's
     ini_set('memory_limit', '512M');
@@ -100,4 +100,4 @@ $worker->prompt(
 );
 
 $options = getopt('', ['socket:']);
-$worker->run($options['socket'] ?? getenv('ACUITY_WORKER_SOCKET') ?: exit("usage: worker.php --socket PATH\n"));
+$worker->run($options['socket'] ?? getenv('LONGWIRE_WORKER_SOCKET') ?: exit("usage: worker.php --socket PATH\n"));

@@ -1,5 +1,5 @@
 /**
- * A worker of Acuity's runtime in TypeScript: frames over a Unix socket, many calls at once.
+ * A worker of Longwire in TypeScript: frames over a Unix socket, many calls at once.
  *
  * A handler is an async function; an AbortSignal tells it that its client has cancelled. What a worker has to do is in
  * docs/worker-contract.md. Needs Node 22.18 or later, which runs TypeScript as it is, and no packages.
@@ -271,7 +271,7 @@ export class Worker {
     });
     const before = process.umask(0o077);
     server.listen(path, () => process.umask(before));
-    const parent = Number(process.env.ACUITY_PARENT_PID ?? 0);
+    const parent = Number(process.env.LONGWIRE_PARENT_PID ?? 0);
     if (parent) {
       setInterval(() => {
         try {

@@ -1,8 +1,8 @@
 /**
- * An example worker: tools, a resource and a prompt behind Acuity's runtime.
+ * An example worker: tools, a resource and a prompt behind Longwire.
  *
- *     acuity serve --http 8080 --worker-command 'node examples/workers/typescript/worker.ts --socket {socket}'
- *     acuity worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
+ *     longwire serve --http 8080 --worker-command 'node examples/workers/typescript/worker.ts --socket {socket}'
+ *     longwire worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
  *
  * Node 22.18 and later run it as it is. With an older Node: npx --yes tsx worker.ts.
  */
@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-import { Worker, type Json } from "./acuity_worker.ts";
+import { Worker, type Json } from "./longwire_worker.ts";
 
 const worker = new Worker("example-typescript", "1.0");
 
@@ -74,7 +74,7 @@ worker.prompt(
 );
 
 const { values } = parseArgs({ options: { socket: { type: "string" } } });
-const path = values.socket ?? process.env.ACUITY_WORKER_SOCKET;
+const path = values.socket ?? process.env.LONGWIRE_WORKER_SOCKET;
 if (!path) {
   console.error("usage: node worker.ts --socket PATH");
   process.exit(2);

@@ -12,7 +12,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import AcuityError
+from longwire.errors import LongwireError
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import answer, failure
 from longwire.tasks.task import Listener, Support, Task
@@ -100,7 +100,7 @@ class LocalTasks:
             found = await work(call, ask)
         except MCPError as error:
             self._change(task_id, status="failed", error=error.error)
-        except AcuityError as error:
+        except LongwireError as error:
             self._change(task_id, status="completed", result=failure(str(error)))
         else:
             result = answer(found) if isinstance(found, dict) else found

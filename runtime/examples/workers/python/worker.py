@@ -1,7 +1,7 @@
-"""An example worker: tools, a resource and a prompt behind Acuity's runtime.
+"""An example worker: tools, a resource and a prompt behind Longwire.
 
-acuity serve --http 8080 --worker-command 'python examples/workers/python/worker.py --socket {socket}'
-acuity worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
+longwire serve --http 8080 --worker-command 'python examples/workers/python/worker.py --socket {socket}'
+longwire worker-check /tmp/worker.sock      # while it runs with --socket /tmp/worker.sock
 """
 
 import asyncio
