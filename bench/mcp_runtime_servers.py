@@ -47,6 +47,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
     import uvloop
     from mcp.server.lowlevel import Server
 
+    from acuity.agents.settings import AcuitySettings
     from longwire.dispatch.counters import RuntimeCounters
     from longwire.endpoints import Http
     from longwire.guard.limits import CallLimits
@@ -58,13 +59,12 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from longwire.product.calls import NamesBadParams
     from longwire.product.catalog import Catalog
     from longwire.server.serve import serve
-    from longwire.settings import Settings
     from longwire.wire.listeners import LOOPBACK, Address
     from longwire.workers.pool import WorkerPlan, WorkerPool
 
     tools = echo_tools(args)
     settings = replace(
-        Settings(),
+        AcuitySettings(),
         max_sessions=args.sessions,
         max_sessions_each=args.sessions,
         idle_timeout=args.ttl,

@@ -14,6 +14,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from acuity.agents.prompts import PROMPTS
 from acuity.agents.prompts.completions import completer
 from acuity.agents.resources import resources
+from acuity.agents.tasks.changes import publish_changes
 from acuity.agents.tools import frames
 from acuity.agents.tools.jobs import tools
 from acuity.agents.tools.kept_pictures import KeptPictures
@@ -21,7 +22,6 @@ from acuity.agents.tools.model_list import ModelList
 from acuity.jobs.job import Job, JobSpec, Progress, Status
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.tasks.listen import publish_changes
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 

@@ -16,12 +16,12 @@ import mcp_types as types
 from mcp import Client
 
 from acuity.access.paths import AllowedPaths
+from acuity.agents.settings import AcuitySettings
 from acuity.errors import AcuityError, JobFailed
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
-from longwire.settings import Settings
 from tool_results import conforming
 
 Family = Callable[[Any], Sequence[Tool]]
@@ -92,7 +92,7 @@ class Asked:
 
     def _server(self) -> Any:
         services: Any = SimpleNamespace(
-            settings=Settings(binary=self.binary, bench_output=self.bench_output),
+            settings=AcuitySettings(binary=self.binary, bench_output=self.bench_output),
             paths=AllowedPaths(self.roots),
             jobs=self.jobs,
         )

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from acuity.agents.standalone.main import product
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from longwire.endpoints import Http, Open
 from longwire.guard.access import Access
 from longwire.server.serve import Stop, serve
-from longwire.settings import Settings
 from moving_pictures import HEIGHT, WIDTH, luma
 from prepared_programs import Program, starter
-from transport_bench import LOCAL, transport_to
+from served_program import ServedProgram, left_clean
+from transport_bench import LOCAL
 
 COMMAND = [sys.executable, "-m", "acuity.cli.serve"]
 NETWORK = ["uds", "sse", "http"]
 TRANSPORTS = ["stdio", *NETWORK]
-SECONDS = 60.0
 LONG = 200_000  # frames: more than any test waits for
 _WRITTEN = 1000
 
@@ -70,56 +65,12 @@ def raw_pair(folder: Path, frames: int) -> dict[str, Any]:
     }
 
 
-class ProductServer:
+class ProductServer(ServedProgram):
     """A running server: where it listens, and the processes that belong to it."""
 
     def __init__(self, folder: Path, *arguments: str, by: Callable[..., Program] = Program) -> None:
         self.folder = folder
-        self.lines: list[dict[str, Any]] = []
-        self._heard = threading.Condition()
-        self.process = by(
-            [*COMMAND, *arguments],
-            env=environment(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self._heard:
-                self.lines.append(json.loads(line))
-                self._heard.notify_all()
-        with self._heard:
-            self.lines.append({"event": "ended"})
-            self._heard.notify_all()
-
-    def line(self, matches: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first line of the log that does, once it is there."""
-        with self._heard:
-            found = self._heard.wait_for(
-                lambda: next((line for line in self.lines if matches(line)), None), SECONDS
-            )
-        assert found is not None, self.lines
-        return found
-
-    def where(self, transport: str) -> Open:
-        line = self.line(lambda line: line.get("transport") == transport)
-        return Open(transport, line["address"], lambda: None)
-
-    def client(self, transport: str, era: str) -> Client:
-        return Client(transport_to(self.where(transport)), mode=era)
-
-    def workers(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
-
-    def terminate(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(SECONDS)
+        super().__init__([*COMMAND, *arguments], environment(folder), by)
 
 
 @contextmanager
@@ -127,17 +78,8 @@ def product_server(
     folder: Path, *arguments: str, by: Callable[..., Program] = Program
 ) -> Iterator[ProductServer]:
     """Start it with these arguments, and see that it leaves nothing behind."""
-    server = ProductServer(folder, *arguments, by=by)
-    try:
+    with left_clean(ProductServer(folder, *arguments, by=by)) as server:
         yield server
-    finally:
-        workers = server.workers() if server.process.poll() is None else []
-        if server.process.poll() is None:
-            server.terminate()
-        _, left = psutil.wait_procs(workers, SECONDS)
-        assert not left
-        assert server.process.stdout is not None
-        assert server.process.stdout.read() == ""  # it belongs to the protocol
 
 
 @contextmanager
@@ -162,8 +104,8 @@ def stdio(folder: Path, era: str, *arguments: str) -> Client:
 @asynccontextmanager
 async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
     """The same server in this process, at the address that is given."""
-    settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-    async with product(settings) as made, anyio.create_task_group() as tasks:
+    settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+    async with standalone_server(settings) as made, anyio.create_task_group() as tasks:
         stop, ready, where = Stop(), anyio.Event(), []
 
         def on_ready(opened: Any) -> None:
@@ -177,7 +119,7 @@ async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIt
                 settings,
                 access=access,
                 limits=made.limits,
-                on_stop=made.services.jobs.stop,
+                on_stop=made.jobs.stop,
                 on_ready=on_ready,
                 stop=stop,
             )

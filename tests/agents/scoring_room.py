@@ -16,12 +16,13 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 
 from acuity.access.paths import AllowedPaths
+from acuity.agents.services import Services
+from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools.scoring import tools
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
-from longwire.product.catalog import Catalog, Services
-from longwire.settings import Settings
+from longwire.product.catalog import Catalog
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
@@ -58,10 +59,10 @@ def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Service
     return Services(settings, paths, jobs)
 
 
-def settings_for(folder: Path, binary: Path | None = None) -> Settings:
+def settings_for(folder: Path, binary: Path | None = None) -> AcuitySettings:
     """Clients may read and write in the folder."""
     data, allow, name = folder / "data", (str(folder),), None if binary is None else str(binary)
-    return Settings(data=data, allow=allow, allow_write=allow, binary=name)
+    return AcuitySettings(data=data, allow=allow, allow_write=allow, binary=name)
 
 
 def serve(services: Services) -> Server[Any]:

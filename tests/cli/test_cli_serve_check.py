@@ -10,14 +10,14 @@ import pytest
 
 from acuity.cli import main as acuity
 from acuity.cli import serve
-from longwire.config.keys import KEYS
+from longwire.config.keys import keys
 
 TOKEN = "correct-horse-battery"
 
 
 @pytest.fixture(autouse=True)
 def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ACUITY_CONFIG", *(key.environment for key in KEYS)):
+    for name in ("ACUITY_CONFIG", *(key.environment for key in keys())):
         monkeypatch.delenv(name, raising=False)
 
 

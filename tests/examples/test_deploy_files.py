@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from acuity.cli.serve import GROUPS
+from longwire.command.serve import option_groups
 from longwire.config.toml_file import parse_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "deploy"
 UNIT = (FOLDER / "acuity.service").read_text()
 CONFIG = (FOLDER / "acuity.toml").read_text()
-OPTIONS = {name for group in GROUPS.values() for name in group}
+OPTIONS = {name for group in option_groups().values() for name in group}
 
 
 def section(name: str) -> dict[str, str]:

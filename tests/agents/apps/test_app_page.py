@@ -13,10 +13,10 @@ import pytest
 from mcp import Client
 
 from acuity.agents.apps.app_resources import app_page
-from acuity.agents.standalone.main import product
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from app_host import AppHost, app_host, apps_client, as_sent
 from devtools import BROWSER, Chromium
-from longwire.settings import Settings
 from product_server import raw_pair
 
 pytestmark = pytest.mark.skipif(
@@ -43,8 +43,8 @@ GROUND = "window.getComputedStyle(document.body).backgroundColor"
 @asynccontextmanager
 async def scoring_server(folder: Path) -> AsyncIterator[Client]:
     """The standalone server with one worker, and a client that has the extension."""
-    settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-    async with product(settings) as made, apps_client(made.server) as client:
+    settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+    async with standalone_server(settings) as made, apps_client(made.server) as client:
         yield client
 
 

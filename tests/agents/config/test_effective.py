@@ -11,40 +11,41 @@ from typing import Any
 
 import pytest
 
+from acuity.agents.settings import AcuitySettings
 from longwire.config import check_report
 from longwire.config.effective import Source, effective
-from longwire.config.keys import KEYS, SECTIONS
+from longwire.config.keys import keys, sections
 from longwire.errors import SettingsError
 from longwire.guard.rates import Rate
-from longwire.settings import Settings, WireLimits
+from longwire.settings import WireLimits
 
 TOKEN = "correct-horse-battery"
 
 
 def test_every_setting_has_a_key_and_no_two_share_a_name() -> None:
-    assert sorted(key.setting for key in KEYS if key.setting) == sorted(
-        field.name for field in dataclasses.fields(Settings)
+    assert sorted(key.setting for key in keys() if key.setting) == sorted(
+        field.name for field in dataclasses.fields(AcuitySettings)
     )
     for names in (
-        [key.option for key in KEYS if key.option],
-        [key.environment for key in KEYS],
-        [key.path for key in KEYS],
+        [key.option for key in keys() if key.option],
+        [key.environment for key in keys()],
+        [key.path for key in keys()],
     ):
         assert len(set(names)) == len(names)
 
 
 def test_what_transports_limit_by_the_same_name_is_handed_to_them() -> None:
-    shared = {field.name for field in dataclasses.fields(Settings)} & {
+    shared = {field.name for field in dataclasses.fields(AcuitySettings)} & {
         field.name for field in dataclasses.fields(WireLimits)
     }
     changed: dict[str, Any] = {name: number for number, name in enumerate(sorted(shared), start=1)}
-    limits = Settings(**changed).wire_limits()
+    limits = AcuitySettings(**changed).wire_limits()
     assert {name: getattr(limits, name) for name in shared} == changed
 
 
 def test_without_anything_they_are_the_defaults(tmp_path: Path) -> None:
     found = effective(environ={"XDG_DATA_HOME": str(tmp_path)})
-    assert found.settings() == Settings(data=tmp_path / "acuity")
+    assert found.settings() == AcuitySettings(data=tmp_path / "acuity")
     assert {value.sources for value in found.values.values()} == {(Source("default"),)}
 
 
@@ -151,7 +152,7 @@ def test_a_check_is_a_file_that_gives_the_same(varied: Path, tmp_path: Path) -> 
     again = tmp_path / "again.toml"
     again.write_text(text)
     assert effective(environ={}, config=again).settings() == found.settings()
-    assert set(tomllib.loads(text)) == set(SECTIONS)
+    assert set(tomllib.loads(text)) == set(sections())
 
 
 def test_a_check_says_whence(varied: Path) -> None:
@@ -166,14 +167,14 @@ def test_a_check_says_whence(varied: Path) -> None:
     assert any(line.startswith("# sse is not set ") for line in lines)
     assert lines[-1].startswith("# not checked: whether a port")
     named = [line.removeprefix("# ").split()[0] for line in lines[:-1] if line and not line.startswith("[")]
-    assert named == [key.name for key in KEYS]
+    assert named == [key.name for key in keys()]
 
 
 def test_a_check_as_json(varied: Path) -> None:
     document = json.loads(check_report.as_json(effective({"mcp.max_sessions": 7}, {}, varied)))
     assert (document["schema"], document["config"]) == ("acuity.serve.check/1", str(varied))
     rows = {row.pop("key"): row for row in document["keys"]}
-    assert list(rows) == [key.path for key in KEYS]
+    assert list(rows) == [key.path for key in keys()]
     page = (Path(__file__).resolve().parents[3] / "docs" / "output.md").read_text()
     names = {"key", *document, *rows["mcp.max_sessions"]}
     assert all(f"`{name}`" in page or f'"{name}"' in page for name in names)

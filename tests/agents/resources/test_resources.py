@@ -18,6 +18,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from acuity.agents.resources.report_forms import report_csv
+from acuity.agents.tasks.changes import publish_changes
 from acuity.errors import JobError
 from acuity.features import EXTRACTORS
 from acuity.frames.request import WorstRequest
@@ -27,7 +28,6 @@ from acuity.report.precision import parse_precision
 from acuity.report.writers import write_csv, write_json
 from acuity.scoring.request import Request
 from fake_jobs import REPORT, FakeJobs, serve
-from longwire.tasks.listen import publish_changes
 from numbered_clips import pair
 
 Scenario = Callable[[FakeJobs, Client], Awaitable[None]]

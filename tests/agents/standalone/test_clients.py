@@ -14,12 +14,12 @@ from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
+from acuity.agents.settings import AcuitySettings
 from longwire.endpoints import Http
 from longwire.guard.access import Access
 from longwire.guard.limits import BUSY
 from longwire.guard.tokens import Tokens
 from longwire.product.catalog import Catalog
-from longwire.settings import Settings
 from longwire.tasks.listen import Listen
 from product_server import LONG, product_on_http, raw_pair
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
@@ -161,7 +161,7 @@ def test_subscriptions_take_no_place_from_calls(access: Access | None) -> None:
 
 def test_sessions_of_one_address_cannot_take_every_place() -> None:
     async def main() -> None:
-        settings = Settings(calls=16, calls_each=8, grace=0.2)
+        settings = AcuitySettings(calls=16, calls_each=8, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -211,7 +211,7 @@ def test_one_client_cannot_fill_the_queue(tmp_path: Path, access: Access | None)
 
 def test_an_address_that_opens_many_sessions_ends_its_own() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
+        settings = AcuitySettings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -228,7 +228,7 @@ def test_an_address_that_opens_many_sessions_ends_its_own() -> None:
 
 def test_open_streams_of_one_address_keep_no_newcomers_out() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
+        settings = AcuitySettings(max_sessions=8, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -263,7 +263,7 @@ def test_open_streams_of_one_address_keep_no_newcomers_out() -> None:
 
 def test_who_has_the_most_sessions_makes_room_when_all_are_taken() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=6, max_sessions_each=4, safe_idle=0, grace=0.2)
+        settings = AcuitySettings(max_sessions=6, max_sessions_each=4, safe_idle=0, grace=0.2)
         async with (
             serving(AT, settings=settings) as server,
             http_client() as http,
@@ -281,7 +281,7 @@ def test_who_has_the_most_sessions_makes_room_when_all_are_taken() -> None:
 
 def test_a_request_that_begins_no_session_ends_none() -> None:
     async def main() -> None:
-        settings = Settings(max_sessions=2, max_sessions_each=2, safe_idle=0, grace=0.2)
+        settings = AcuitySettings(max_sessions=2, max_sessions_each=2, safe_idle=0, grace=0.2)
         async with serving(AT, settings=settings) as server, http_client() as http:
             sessions = [await open_session(server.where, http) for _ in range(2)]
             for method, body in (("POST", call(1)), ("GET", None), ("DELETE", None)):
@@ -298,7 +298,9 @@ def test_a_request_that_begins_no_session_ends_none() -> None:
 
 def test_silent_connections_of_one_address_keep_nobody_out() -> None:
     async def main() -> None:
-        settings = Settings(connections=4, connections_each=4, grace=0.2)  # 16 connections, 8 of one address
+        settings = AcuitySettings(
+            connections=4, connections_each=4, grace=0.2
+        )  # 16 connections, 8 of one address
         async with serving(AT, settings=settings) as server, http_client("127.0.0.2") as other:
             host, _, port = server.where.removeprefix("http://").removesuffix("/mcp").rpartition(":")
             silent = [await anyio.connect_tcp(host, int(port)) for _ in range(20)]

@@ -14,9 +14,10 @@ from mcp import Client
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
-from acuity.agents.standalone.main import Product, product
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from longwire.cluster.cluster_node import joined
-from longwire.settings import Settings
+from longwire.product.declared import Served
 from product_server import raw_pair
 from redis_server import needs_redis, redis_server
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin
@@ -25,12 +26,12 @@ pytestmark = needs_redis
 
 
 @asynccontextmanager
-async def _node(url: str, label: str, folder: Path) -> AsyncIterator[Product]:
+async def _node(url: str, label: str, folder: Path) -> AsyncIterator[Served]:
     secret = folder / "secret"
     if not secret.exists():
         secret.write_text("s" * 40)
         secret.chmod(0o600)
-    settings = Settings(
+    settings = AcuitySettings(
         data=folder / label,
         allow=(str(folder),),
         workers=1,
@@ -39,7 +40,7 @@ async def _node(url: str, label: str, folder: Path) -> AsyncIterator[Product]:
         cluster_address="http://127.0.0.1:1",
         cluster_secret_file=secret,
     )
-    async with joined(settings) as cluster, product(settings, cluster) as made:
+    async with joined(settings) as cluster, standalone_server(settings, cluster) as made:
         yield made
 
 
@@ -64,7 +65,7 @@ def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path) -> No
             task = await begin(a, "vmaf_score", pair)
             assert task.task_id.startswith("a-")
             assert (await ask(b, "tasks/get", task.task_id))["taskId"] == task.task_id  # known at once
-            await nodes[1].services.jobs.wait(task.task_id)
+            await nodes[1].jobs.wait(task.task_id)
             found = await ask(b, "tasks/get", task.task_id)
             assert not found["result"]["isError"]
             job = await _ask(b, "get_job", job_id=task.task_id)

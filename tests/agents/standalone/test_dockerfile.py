@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.cli.serve import GROUPS
+from longwire.command.serve import option_groups
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -133,7 +133,7 @@ def test_what_is_installed_exists() -> None:
 def test_it_starts_the_server() -> None:
     (command,) = json.loads(last("ENTRYPOINT"))
     assert command in PROJECT["project"]["scripts"]
-    options = {name for group in GROUPS.values() for name in group}
+    options = {name for group in option_groups().values() for name in group}
     assert set(json.loads(last("CMD"))) <= options
 
 

@@ -13,19 +13,21 @@ import anyio
 import pytest
 from mcp import Client
 
-from acuity.agents.standalone.main import product
-from acuity.cli.serve import GROUPS
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from acuity.jobs.job import Status
 from acuity.models.fit import first_mismatch
 from acuity.scoring.request import SETTINGS
+from longwire.command.serve import option_groups
 from longwire.config.effective import effective
 from longwire.operations.metrics import OUTCOMES
 from longwire.operations.tracing import ENDPOINTS
-from longwire.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "mcp.md").read_text()
-REFERENCE = (ROOT / "docs" / "runtime.md").read_text()
+REFERENCE = "".join(
+    page.read_text() for page in (ROOT / "docs" / "server.md", ROOT / "runtime" / "docs" / "runtime.md")
+)
 SCORING = {"vmaf_score", "vmaf_score_encoded"}
 TUNING = {"run_search", "run_compare", "run_ladder", "run_tune_per_shot"}
 
@@ -43,8 +45,8 @@ class Offered:
 @pytest.fixture(scope="module")
 def offered(tmp_path_factory: pytest.TempPathFactory) -> Offered:
     async def ask() -> Offered:
-        settings = Settings(data=tmp_path_factory.mktemp("data"))
-        async with product(settings) as made, Client(made.server) as client:
+        settings = AcuitySettings(data=tmp_path_factory.mktemp("data"))
+        async with standalone_server(settings) as made, Client(made.server) as client:
             resources = {str(entry.uri) for entry in (await client.list_resources()).resources}
             templates = (await client.list_resource_templates()).resource_templates
             return Offered(
@@ -147,16 +149,16 @@ def test_every_option_is_there() -> None:
     told = {name.split()[0] for name in named(section("Transports and options").split("### ")[0])}
     referred = set(re.findall(r"`(--[a-z-]+)", REFERENCE))  # most are listed there alone
     referred -= {"--socket"}  # an option of workers
-    assert told <= {name for group in GROUPS.values() for name in group} | {"--version"}
-    assert told | referred == {name for group in GROUPS.values() for name in group} | {"--version"}
-    for group in GROUPS.values():
+    assert told <= {name for group in option_groups().values() for name in group} | {"--version"}
+    assert told | referred == {name for group in option_groups().values() for name in group} | {"--version"}
+    for group in option_groups().values():
         for name, settings in group.items():
             for choice in settings.get("choices", ()) if name in told else ():
                 assert f"`{choice}`" in section("Transports and options"), (name, choice)
 
 
 def test_options_named_elsewhere_exist() -> None:
-    known = {name for group in GROUPS.values() for name in group} | {"--version"}
+    known = {name for group in option_groups().values() for name in group} | {"--version"}
     others = {"--init", "--rm", "--env", "--transport", "--header", "--model", "--help", "--fail", "--json"}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) <= known | others
 
@@ -165,7 +167,7 @@ def test_every_variable_is_there() -> None:
     told = set(named(section("Environment variables")))
     package = ROOT / "src" / "acuity"
     rooms = [
-        path for room in ("mcp", "jobs", "models", "cli", "tune") for path in (package / room).rglob("*.py")
+        path for room in ("agents", "jobs", "models", "cli", "tune") for path in (package / room).rglob("*.py")
     ]
     source = "\n".join(path.read_text() for path in (package / "cache_file.py", *rooms))
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
@@ -196,7 +198,7 @@ def test_the_remedy_for_a_mismatched_model_does_not_warn_itself() -> None:
 
 
 def test_limits_are_true() -> None:
-    settings = Settings()
+    settings = AcuitySettings()
     text = section("Transports and options") + section("Security") + section("Long work")
     for words in (
         f"jobs that may wait (default {settings.queue})",
@@ -243,7 +245,7 @@ def test_client_configurations_are_what_clients_read(text: str) -> None:
         arguments = [argument for argument in server["args"] if argument.startswith("--")]
         assert server["command"] in ("vmaf-mcp", "docker")
         if server["command"] == "vmaf-mcp":
-            assert set(arguments) <= {name for group in GROUPS.values() for name in group}
+            assert set(arguments) <= {name for group in option_groups().values() for name in group}
         assert set(server.get("env", {})) <= set(named(section("Environment variables")))
     if "servers" in document:  # VS Code's own shape
         assert all(server["type"] in ("stdio", "http") for server in servers.values())

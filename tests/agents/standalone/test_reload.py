@@ -13,7 +13,7 @@ from typing import cast
 import anyio
 import pytest
 
-from acuity.cli.serve import options
+from longwire.command.serve import options
 from longwire.config.effective import Effective, effective
 from longwire.errors import SettingsError
 from longwire.guard.grants import granted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from acuity.cli import main as acuity
 from acuity.cli import serve as command
+from longwire.command.serve import option_groups
 from longwire.endpoints import Http, Stdio, Uds
 from longwire.server.serve import ServeOptions
 from longwire.wire.listeners import Address
@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ServeOptions]:
         found.append(options)
         return 0
 
-    monkeypatch.setitem(__import__("sys").modules, "acuity.agents.standalone.main", SimpleNamespace(run=run))
+    monkeypatch.setattr("longwire.server.main.run", run)
     return found
 
 
@@ -184,13 +184,14 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
         assert run() == 0
         text = capsys.readouterr().out
         assert f"    {name} --http 8080\n" in text
-        assert all(option in text for options in command.GROUPS.values() for option in options)
+        assert all(option in text for options in option_groups().values() for option in options)
     assert command.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("vmaf-mcp (Acuity) ")
 
 
-@pytest.mark.parametrize("option", [option for options in command.GROUPS.values() for option in options])
+@pytest.mark.parametrize("option", [option for options in option_groups().values() for option in options])
 def test_every_option_is_in_the_documentation(option: str) -> None:
     part = (DOCS / "cli.md").read_text().partition("## `acuity serve`")[2].partition("\n## ")[0]
-    reference = (DOCS / "runtime.md").read_text()
+    runtime = DOCS.parent / "runtime" / "docs" / "runtime.md"
+    reference = (DOCS / "server.md").read_text() + runtime.read_text()
     assert re.search(rf"`{option}\b", part) or re.search(rf"`{option}\b", reference)

@@ -19,12 +19,12 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from acuity.access.paths import AllowedPaths
 from acuity.agents.score_answers import score_answer
+from acuity.agents.services import Services
+from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import scoring
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from fake_jobs import serve
-from longwire.product.catalog import Services
-from longwire.settings import Settings
 from tool_results import sentence_of
 
 WIDTH, HEIGHT, FRAMES = 48, 32, 6
@@ -70,7 +70,7 @@ class Bench:
 async def bench(clips: Path, data: Path) -> AsyncIterator[Bench]:
     config = JobsConfig(workers=1, queue=8, time_limit=60, kept=10, data=data)
     async with Jobs(config) as jobs:
-        services = Services(Settings(data=data), AllowedPaths([clips]), jobs)
+        services = Services(AcuitySettings(data=data), AllowedPaths([clips]), jobs)
         tools = scoring.tools(services)
         async with Client(serve(jobs, tools), mode="2026-07-28") as client:
             listed = (await client.list_tools()).tools

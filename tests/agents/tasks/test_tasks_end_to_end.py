@@ -9,9 +9,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from acuity.agents.standalone.main import product
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from acuity.agents.tasks.jobs import JobTasks
-from longwire.settings import Settings
 from scoring_clips import GEOMETRY, raw
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of
@@ -29,11 +29,11 @@ def score(tmp_path: Path) -> dict[str, Any]:
 
 def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) -> None:
     async def main() -> None:
-        settings = Settings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
-        async with product(settings) as made:
+        settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
+        async with standalone_server(settings) as made:
             app = streamable_app(made.server, settings.wire_limits())
             async with served(app) as endpoint:
-                await compare(f"http://{endpoint.address}/mcp", JobTasks(made.services.jobs))
+                await compare(f"http://{endpoint.address}/mcp", JobTasks(made.jobs))
 
     async def compare(url: str, tasks: JobTasks) -> None:
         async with (
@@ -59,20 +59,20 @@ def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) ->
 
 
 def test_a_task_outlives_the_server(tmp_path: Path, score: dict[str, Any]) -> None:
-    settings = Settings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
+    settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
 
     async def before() -> str:
         async with (
-            product(settings) as made,
+            standalone_server(settings) as made,
             Client(made.server, mode=MODERN, extensions=[TaskClient()]) as client,
         ):
             created = await begin(client, "vmaf_score", score)
-            await until(JobTasks(made.services.jobs), created.task_id, "completed")
+            await until(JobTasks(made.jobs), created.task_id, "completed")
             return created.task_id
 
     async def after(task_id: str) -> dict[str, Any]:
         async with (
-            product(settings) as made,
+            standalone_server(settings) as made,
             Client(made.server, mode=MODERN, extensions=[TaskClient()]) as client,
         ):
             return await ask(client, "tasks/get", task_id)

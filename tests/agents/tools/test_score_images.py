@@ -13,8 +13,8 @@ import anyio
 from mcp import Client
 
 from acuity.agents.score_images import PLOT, WORST, with_images
-from acuity.agents.standalone.main import product
-from longwire.settings import Settings
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from product_server import clip, raw_pair
 
 MOST = 1 << 20  # bytes of a message that the official client takes
@@ -22,8 +22,8 @@ MOST = 1 << 20  # bytes of a message that the official client takes
 
 def with_server(folder: Path, question: Callable[[Client], Awaitable[None]]) -> None:
     async def main() -> None:
-        settings = Settings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-        async with product(settings) as made, Client(made.server) as client:
+        settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+        async with standalone_server(settings) as made, Client(made.server) as client:
             await question(client)
 
     anyio.run(main)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
 from info_server import Ask, Asked, InlineJobs, check_tools
 from longwire.config.effective import effective
-from longwire.settings import Settings
 from vmaf_binary import make_binary
 
 SMALL = (
@@ -38,7 +38,7 @@ def test_the_tool_introduces_itself() -> None:
 
 def test_it_can_be_submitted_and_has_time_of_its_own() -> None:
     jobs = InlineJobs()
-    services: Any = SimpleNamespace(jobs=jobs, settings=Settings())
+    services: Any = SimpleNamespace(jobs=jobs, settings=AcuitySettings())
     assert benchmark.tools(services)[0].plan is not None
     Asked(benchmark.tools, jobs).ask("run_benchmark")
     (spec,) = jobs.specs

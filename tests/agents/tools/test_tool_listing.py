@@ -10,8 +10,8 @@ import anyio
 import jsonschema
 from mcp import Client
 
-from acuity.agents.standalone.main import product
-from longwire.settings import Settings
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from tool_results import sentence_of
 
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
@@ -21,7 +21,7 @@ CHARACTERS_A_TOKEN = 4
 
 def with_client(data: Path, question: Any) -> Any:
     async def main() -> Any:
-        async with product(Settings(data=data)) as made, Client(made.server) as client:
+        async with standalone_server(AcuitySettings(data=data)) as made, Client(made.server) as client:
             return await question(client)
 
     return anyio.run(main)

@@ -157,11 +157,11 @@ def test_nested_roots_are_told_once(folder: Path) -> None:
 
 def test_folders_for_videos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from acuity.access.paths import AllowedPaths
-    from longwire.settings import Settings
+    from acuity.agents.settings import AcuitySettings
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "testdata").mkdir()
-    settings = Settings(data=tmp_path / "data", allow=(str(tmp_path / "clips"),))
+    settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path / "clips"),))
     paths = AllowedPaths.configured(settings.data, settings.allow)
     here = {root.relative_to(tmp_path) for root in paths.video_roots if root.is_relative_to(tmp_path)}
     assert here == {Path("clips"), Path("testdata"), Path("data/outputs")}

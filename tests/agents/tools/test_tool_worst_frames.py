@@ -23,8 +23,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import acuity
-from acuity.agents.standalone.main import product
-from longwire.settings import Settings
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import standalone_server
 from misaligned_clips import encode_luma, frames_of
 from small_vlm import write_small_vlm
 from spoiled_clip import HEIGHT, WIDTH, WORST, luma, write_pair
@@ -41,10 +41,10 @@ def with_server(folder: Path, scenario: Scenario, *, tasks: bool = False, **sett
     """Let a scenario ask a server of its own, which stores its jobs in the folder."""
 
     async def main() -> Any:
-        asked = Settings(data=folder / "data", allow=(str(folder),), rate=None, **settings)
+        asked = AcuitySettings(data=folder / "data", allow=(str(folder),), rate=None, **settings)
         options: dict[str, Any] = {"extensions": [TaskClient()], "mode": MODERN} if tasks else {}
         with anyio.fail_after(PATIENCE):
-            async with product(asked) as made, Client(made.server, **options) as client:
+            async with standalone_server(asked) as made, Client(made.server, **options) as client:
                 return await scenario(client)
 
     return anyio.run(main)

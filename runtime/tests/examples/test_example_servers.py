@@ -14,21 +14,21 @@ from mcp import Client
 
 from asking_client import Person
 from example_workers import PATIENCE, SERVED
-from product_server import ProductServer, product_server
+from served_program import ServedProgram, longwire_server
 from transport_bench import ERAS, transport_to
 
 
 @pytest.fixture(scope="module", params=SERVED)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ProductServer]:
+) -> Iterator[ServedProgram]:
     command = shlex.join([*SERVED[request.param](), "--socket", "{socket}"])
     folder: Path = tmp_path_factory.mktemp("server")
-    with product_server(folder, "--http", "0", "--worker-command", command) as running:
+    with longwire_server(folder, "--http", "0", "--worker-command", command) as running:
         yield running
 
 
-def _client(server: ProductServer, era: str, **callbacks: Any) -> Client:
+def _client(server: ServedProgram, era: str, **callbacks: Any) -> Client:
     return Client(transport_to(server.where("http")), mode=era, **callbacks)
 
 
@@ -39,7 +39,7 @@ def _text(result: types.CallToolResult) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_all_that_a_worker_offers(server: ProductServer, era: str) -> None:
+def test_all_that_a_worker_offers(server: ServedProgram, era: str) -> None:
     async def main() -> None:
         person = Person(colour="green")
         told: list[float] = []
@@ -66,7 +66,7 @@ def test_all_that_a_worker_offers(server: ProductServer, era: str) -> None:
     anyio.run(main)
 
 
-def test_an_announcement_reaches_every_session(server: ProductServer) -> None:
+def test_an_announcement_reaches_every_session(server: ServedProgram) -> None:
     async def main() -> None:
         lines, heard = [], anyio.Event()
 
@@ -88,7 +88,7 @@ def test_an_announcement_reaches_every_session(server: ProductServer) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_call_that_nobody_waits_for_ends(server: ProductServer, era: str) -> None:
+def test_a_call_that_nobody_waits_for_ends(server: ServedProgram, era: str) -> None:
     async def main() -> None:
         begun = anyio.Event()
 

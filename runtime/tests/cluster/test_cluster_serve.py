@@ -1,4 +1,4 @@
-"""`acuity serve` with the files of examples/cluster: two nodes behind nginx, and the official client."""
+"""`longwire serve` with the files of examples/cluster: two nodes behind nginx, and the official client."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mcp import Client
 from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
 from longwire.guard.oauth.resource_server import METADATA
 from oauth_ground import ISSUER, key_set, private_key, public_jwk
-from product_server import ProductServer, product_server
 from raw_http import ACCEPT, HELLO, http_client
 from redis_server import needs_redis, redis_server
+from served_program import LONGWIRE, ServedProgram, environment, longwire_server
 
 pytestmark = [needs_nginx, needs_redis]
 RESOURCE = "http://127.0.0.1:8080/mcp"
 SOON = 60.0  # seconds, after which the test gives up
 
 
-def node(label: str, folder: Path, redis: str) -> tuple[ProductServer, int]:
+def node(label: str, folder: Path, redis: str) -> tuple[ServedProgram, int]:
     """A server with the example's file, but for the ports and Redis; and its port."""
     http, peers = free_port(), free_port()
     text = (EXAMPLES / f"node-{label}.toml").read_text()
@@ -37,11 +37,11 @@ def node(label: str, folder: Path, redis: str) -> tuple[ProductServer, int]:
         text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{used}")
     path = folder / f"node-{label}.toml"
     path.write_text(text.replace("redis://127.0.0.1:6379/0", redis))
-    return ProductServer(folder, "--config", str(path)), http
+    return ServedProgram([*LONGWIRE, "--config", str(path)], environment(folder)), http
 
 
 @contextmanager
-def two_nodes() -> Iterator[tuple[dict[str, ProductServer], str]]:
+def two_nodes() -> Iterator[tuple[dict[str, ServedProgram], str]]:
     """The nodes by their labels, and the URL of nginx."""
     with redis_server() as redis, tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -65,7 +65,7 @@ def models(result: Any) -> Any:
 
 
 def test_clients_of_both_eras_outlive_a_node() -> None:
-    async def scenario(nodes: dict[str, ProductServer], url: str) -> None:
+    async def scenario(nodes: dict[str, ServedProgram], url: str) -> None:
         async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
             before = models(await older.call_tool("list_models", {}))
             assert before
@@ -75,7 +75,7 @@ def test_clients_of_both_eras_outlive_a_node() -> None:
             for client in (older, newer, older, newer):
                 assert models(await client.call_tool("list_models", {})) == before
 
-    async def main(nodes: dict[str, ProductServer], url: str) -> None:
+    async def main(nodes: dict[str, ServedProgram], url: str) -> None:
         with anyio.fail_after(SOON):
             await scenario(nodes, url)
 
@@ -103,7 +103,7 @@ def test_clients_find_the_authorization_server_behind_nginx() -> None:
         keys = folder / "keys.json"
         keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
         oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", RESOURCE)
-        server = stack.enter_context(product_server(folder, "--http", "0", *oauth))
+        server = stack.enter_context(longwire_server(folder, "--http", "0", *oauth))
         port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
         nginx, url = start_nginx(folder, port, port)
         stack.callback(nginx.wait)
@@ -138,7 +138,7 @@ def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
         tokens.write_text(f"alice {alice}\n")
         tokens.chmod(0o600)
         trust = ("--trusted-proxy", "127.0.0.1", "--token-file", str(tokens))
-        server = stack.enter_context(product_server(folder, "--http", "0", *trust))
+        server = stack.enter_context(longwire_server(folder, "--http", "0", *trust))
         port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
         nginx, url = start_nginx(folder, port, port)
         stack.callback(nginx.wait)

@@ -207,7 +207,7 @@ def test_every_case_of_the_contract(command: list[str]) -> None:
 def test_the_worker_ends_with_its_parent(command: list[str]) -> None:
     parent = subprocess.Popen(["sleep", "60"])
     try:
-        with started(command, ACUITY_PARENT_PID=str(parent.pid)) as (worker, path):
+        with started(command, LONGWIRE_PARENT_PID=str(parent.pid)) as (worker, path):
             asyncio.run(listening(path))
             parent.kill()
             parent.wait()

@@ -17,7 +17,7 @@ _SECRET = "/srv/keys/secret-of-the-tests"
 _PHP = r"""<?php
 declare(strict_types=1);
 require 'HELPER';
-$worker = new Acuity\Worker('broken', '1.0');
+$worker = new Longwire\Worker('broken', '1.0');
 $none = ['type' => 'object', 'properties' => new stdClass()];
 $loop = new stdClass();
 $loop->self = $loop;
@@ -28,7 +28,7 @@ $tools = [
     'unwritable' => fn () => ['content' => [['type' => 'text', 'text' => NAN]]],
     'throws' => fn () => throw new RuntimeException('SECRET'),
     'mistyped' => fn (): string => null,
-    'says' => fn () => throw new Acuity\ToolError('no such film'),
+    'says' => fn () => throw new Longwire\ToolError('no such film'),
     'document' => fn () => ['a' => 1, 'list' => []],
     'whole' => fn () => ['content' => [], 'isError' => false],
     'state' => fn ($arguments, $call) => $call->setState($loop) ?? 'kept',
@@ -76,7 +76,7 @@ def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     name, source = _SOURCES[request.param]
     *words, _ = COMMANDS[request.param]()
     path: Path = tmp_path_factory.mktemp(request.param) / name
-    helper = WORKERS / request.param / f"acuity_{name}"
+    helper = WORKERS / request.param / f"longwire_{name}"
     path.write_text(source.replace("HELPER", str(helper)).replace("SECRET", _SECRET))
     return [*words, str(path)]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,10 +16,11 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from doc_programs import Programs
-from product_server import SECONDS, product_server
+from served_program import SECONDS, longwire_server
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "runtime.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+WORKER = ROOT / "examples" / "workers" / "python" / "worker.py"
+PAGE = (ROOT / "docs" / "runtime.md").read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 NEXT = "printf '\\n--next--\\n'\n"
 
@@ -38,24 +42,28 @@ def answers(printed: str) -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed here")
 def test_the_commands_do_what_the_page_says(tmp_path: Path) -> None:
-    with product_server(tmp_path, "--http", "0", "--metrics", "0") as server:
+    command = shlex.join([sys.executable, "-P", str(WORKER)])
+    with longwire_server(tmp_path, "--http", "0", "--metrics", "0", "--worker-command", command) as server:
         metrics = server.where("metrics").where
         there = urlsplit(server.where("http").where).netloc
         script = NEXT.join(block.replace("127.0.0.1:8080", there) for block in BLOCKS)
-        single, session, resumed, ended = Programs(tmp_path).run(script)[1].split("--next--\n")
+        done = subprocess.run(
+            ["sh", "-euc", script], capture_output=True, text=True, timeout=SECONDS, check=True
+        )
+        single, session, resumed, ended = done.stdout.split("--next--\n")
         counted = figures(metrics)
     (answer,) = answers(single)
-    assert answer["result"]["structuredContent"]["engine"]["name"] == "acuity"
+    assert answer["result"]["content"][0]["text"] == "hello"
     (answer,) = answers(session)
     assert answer["id"] == 2
     (answer,) = answers(resumed)
     assert answer["id"] == 3
     assert ended == ""
-    assert counted["acuity_mcp_connections"] >= 1  # the one that asked
+    assert counted["longwire_mcp_connections"] >= 1  # the one that asked
     expected = {
         "sessions": 0,
         "sessions_created_total": 1,
         "sessions_deleted_total": 1,
         "messages_resumed_total": 1,
     }
-    assert {name: counted[f"acuity_mcp_{name}"] for name in expected} == expected
+    assert {name: counted[f"longwire_mcp_{name}"] for name in expected} == expected

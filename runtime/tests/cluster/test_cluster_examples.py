@@ -19,7 +19,7 @@ from longwire.config.toml_file import parse_config
 from longwire.guard.oauth.resource_server import METADATA
 from longwire.server.start_checks import check_start
 
-FOLDER = Path(__file__).parents[3] / "examples" / "cluster"
+FOLDER = Path(__file__).parents[2] / "examples" / "cluster"
 LABELS = ("n1", "n2")
 
 
@@ -110,7 +110,7 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
         assert {"apiVersion", "kind", "metadata"} <= set(document)
     by_name = {(document["kind"], document["metadata"]["name"]): document for document in documents}
     assert len(by_name) == len(documents)
-    nodes = by_name["StatefulSet", "acuity"]["spec"]
+    nodes = by_name["StatefulSet", "longwire"]["spec"]
     pod = nodes["template"]["spec"]["containers"][0]
     services = {name: found["spec"] for (kind, name), found in by_name.items() if kind == "Service"}
     peers = services[nodes["serviceName"]]
@@ -128,19 +128,19 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
         for port in service["ports"]:
             assert named[port["targetPort"]] == port["port"], name
     # The settings are those of a node, together with the variables that the container sets.
-    text = by_name["ConfigMap", "acuity"]["data"]["acuity.toml"]
+    text = by_name["ConfigMap", "longwire"]["data"]["longwire.toml"]
     values = parse_config(text, tmp_path).values
     containers = {port["name"]: port["containerPort"] for port in pod["ports"]}
     assert values["server.http"].port == containers["http"]
     assert values["cluster.peers"].port == containers["peers"]
-    assert tomllib.loads(text)["cluster"]["redis"] == "redis://acuity-redis:6379/0"
-    assert services["acuity-redis"]["ports"][0]["port"] == 6379
+    assert tomllib.loads(text)["cluster"]["redis"] == "redis://longwire-redis:6379/0"
+    assert services["longwire-redis"]["ports"][0]["port"] == 6379
     exported = dict(re.findall(r'export (\w+)="(.*)"', pod["args"][0]))
-    node = exported["ACUITY_CLUSTER_NODE"].replace("${POD_NAME##*-}", "0")
+    node = exported["LONGWIRE_CLUSTER_NODE"].replace("${POD_NAME##*-}", "0")
     assert LABEL.fullmatch(node)
-    address = exported["ACUITY_CLUSTER_ADDRESS"].replace("${POD_NAME}", "acuity-0")
+    address = exported["LONGWIRE_CLUSTER_ADDRESS"].replace("${POD_NAME}", "longwire-0")
     check_address(address)
-    assert address == f"http://acuity-0.{nodes['serviceName']}:{containers['peers']}"
+    assert address == f"http://longwire-0.{nodes['serviceName']}:{containers['peers']}"
     mounts = {mount["name"]: mount["mountPath"] for mount in pod["volumeMounts"]}
     assert values["cluster.secret_file"] == Path(mounts["secret"]) / "cluster.secret"
     assert nodes["template"]["spec"]["terminationGracePeriodSeconds"] > values["server.grace"]
@@ -149,7 +149,7 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
     for probe, page in (("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
         asked = pod[probe]["httpGet"]
         assert (asked["path"], asked["port"]) == (page, "metrics")
-    open_to = by_name["NetworkPolicy", "acuity"]["spec"]["ingress"]
+    open_to = by_name["NetworkPolicy", "longwire"]["spec"]["ingress"]
     assert {port["port"] for rule in open_to for port in rule["ports"]} == set(containers.values())
     assert [port["port"] for rule in open_to if "from" in rule for port in rule["ports"]] == [
         containers["peers"]
@@ -164,23 +164,26 @@ def test_alerts_are_about_counters_that_there_are() -> None:
     known = (docs / "runtime.md").read_text()
     for rule in rules:
         assert {"alert", "expr"} <= set(rule)
-        for name in re.findall(r"\bacuity_\w+", rule["expr"]):
+        for name in re.findall(r"\blongwire_\w+", rule["expr"]):
             assert f"| `{name}` |" in known, name
 
 
 def test_kubernetes_settings_can_start(tmp_path: Path) -> None:
     documents = _yaml("kubernetes.yaml")
-    text = next(found for found in documents if found["kind"] == "ConfigMap")["data"]["acuity.toml"]
+    text = next(found for found in documents if found["kind"] == "ConfigMap")["data"]["longwire.toml"]
     made = re.findall(r"--from-literal=([\w.-]+)=", (FOLDER / "kubernetes.yaml").read_text())
-    named = re.findall(r'"/etc/acuity/secret/([\w.-]+)"', text)
+    named = re.findall(r'"/etc/longwire/secret/([\w.-]+)"', text)
     assert set(made) == set(named)
     for name in named:
         (tmp_path / name).write_text(f"{name}-".ljust(64, "0"))
         (tmp_path / name).chmod(0o440)
-    path = tmp_path / "acuity.toml"
-    text = text.replace("/etc/acuity/secret", str(tmp_path)).replace(
-        "/var/lib/acuity", str(tmp_path / "data")
+    path = tmp_path / "longwire.toml"
+    text = text.replace("/etc/longwire/secret", str(tmp_path)).replace(
+        "/var/lib/longwire", str(tmp_path / "data")
     )
     path.write_text(text)
-    variables = {"ACUITY_CLUSTER_NODE": "n0", "ACUITY_CLUSTER_ADDRESS": "http://acuity-0.acuity-peers:7080"}
+    variables = {
+        "LONGWIRE_CLUSTER_NODE": "n0",
+        "LONGWIRE_CLUSTER_ADDRESS": "http://longwire-0.longwire-peers:7080",
+    }
     check_start(effective({}, variables, path))

@@ -12,7 +12,7 @@ from longwire.admin.actions import ACTIONS
 from longwire.config.toml_file import parse_config
 from transport_bench import run
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "admin.md").read_text()
 
 
