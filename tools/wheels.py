@@ -129,7 +129,7 @@ def try_wheel(python: str, wheel: Path) -> None:
         _run(installed, "-m", "pip", "install", "--quiet", "--only-binary=:all:", wheel, env=bare)
         compare(wheel, [installed], bare, "installed without a compiler")
         server = subprocess.run([folder / "bin" / "vmaf-mcp"], env=bare, capture_output=True, text=True)
-        if server.returncode != 1 or "pip install 'acuity[mcp]'" not in server.stderr:
+        if server.returncode != 1 or "pip install 'acuity-vmaf[mcp]'" not in server.stderr:
             raise SystemExit(f"{wheel.name}: vmaf-mcp doesn't say what to install: {server.stderr}")
 
 

@@ -125,7 +125,7 @@ def score(
     further extractor, as in 'vif=debug=true', or several.
 
     Tiny models: `tiny_model` scores beside them with an ONNX model, a name from 'acuity models' or a file
-    (needs acuity[tiny]). `tiny_device` is what runs it, on `tiny_threads`; `tiny_fp16` refuses it
+    (needs acuity-vmaf[tiny]). `tiny_device` is what runs it, on `tiny_threads`; `tiny_fp16` refuses it
     unless it takes half precision, `tiny_model_verify` unless it is signed. `tiny_codec`,
     `tiny_preset` and `tiny_crf` say how the distorted video was encoded, for models that ask for it.
     `tiny_resize` scales pictures to the size that it takes. `no_reference` scores `dis` alone, by a tiny

@@ -89,7 +89,7 @@ def from_claude(words: list[str]) -> Started:
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--transport", choices=["http", "sse", "stdio"], default="stdio")
     parser.add_argument("--header", action="append", default=[])
-    parser.add_argument("name", choices=["longwire"])
+    parser.add_argument("name", choices=["acuity"])
     parser.add_argument("url", nargs="?")
     found = parser.parse_args(words[: len(words) - len(rest) - bool(rest)])
     assert (found.url is None) == (found.transport == "stdio") == bool(rest)
@@ -107,8 +107,8 @@ def from_docker(words: list[str]) -> Started:
         parser.add_argument(switch, action="store_true")
     for option in ("-v", "-p", "-e"):
         parser.add_argument(option, action="append", default=[])
-    parser.add_argument("image", choices=["longwire"])
-    image = words.index("longwire")
+    parser.add_argument("image", choices=["acuity"])
+    image = words.index("acuity")
     found = parser.parse_args(words[: image + 1])
     assert found.i != found.d  # one that speaks over stdin and stdout stays in the foreground
     mounted = [volume.split(":")[1] for volume in found.v]

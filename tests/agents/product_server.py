@@ -20,6 +20,7 @@ from longwire.guard.access import Access
 from longwire.server.serve import Stop, serve
 from moving_pictures import HEIGHT, WIDTH, luma
 from prepared_programs import Program, starter
+from served_program import SECONDS as SECONDS
 from served_program import ServedProgram, left_clean
 from transport_bench import LOCAL
 

@@ -266,7 +266,7 @@ def test_without_the_extra(
     dis, tiny = str(clips / "dis.y4m"), ["--tiny-model", str(models / "nr.onnx"), "--no-reference"]
     ran = run_vmaf(capsys, "-d", dis, *tiny) if command == "vmaf" else run_acuity(capsys, "score", dis, *tiny)
     assert ran.code == 1
-    assert ran.err == f"{command}: tiny models need the extra 'tiny': pip install 'acuity[tiny]'\n"
+    assert ran.err == f"{command}: tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'\n"
 
 
 def test_an_interrupted_run_without_a_reference(

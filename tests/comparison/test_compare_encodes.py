@@ -219,7 +219,7 @@ def test_a_yaml_that_can_not_be_used(tmp_path: Path, text: str, said: str) -> No
 
 def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(MissingExtra, match=r"acuity\[yaml\].* or write the list as CSV"):
+    with pytest.raises(MissingExtra, match=r"acuity-vmaf\[yaml\].* or write the list as CSV"):
         read_list(written(tmp_path, "list.yaml", "- a"))
 
 

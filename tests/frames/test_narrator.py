@@ -267,10 +267,10 @@ def test_without_the_package_the_sentence_has_the_install_line(
     tmp_path: Path, model: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime(source="raise ImportError('No module named onnxruntime_genai')")
-    with Narrator(model) as narrator, pytest.raises(NarratorError, match=r"pip install 'acuity\[vlm\]'"):
+    with Narrator(model) as narrator, pytest.raises(NarratorError, match=r"pip install 'acuity-vmaf\[vlm\]'"):
         narrator.narrate(picture(tmp_path, 10), "")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'acuity\[vlm\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'acuity-vmaf\[vlm\]'"):
         check_narrator(model)
 
 

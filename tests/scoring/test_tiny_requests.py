@@ -233,7 +233,7 @@ def test_a_model_that_is_none(room: Path) -> None:
 
 def test_without_the_extra(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'acuity\[tiny\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'acuity-vmaf\[tiny\]'"):
         alone(room)
     assert acuity.score(*pair(room), frames=1).score > 0
 

@@ -308,7 +308,7 @@ def test_without_the_package(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return known(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"needs the extra 'verify': pip install 'acuity\[verify\]'"):
+    with pytest.raises(MissingExtra, match=r"needs the extra 'verify': pip install 'acuity-vmaf\[verify\]'"):
         verify_signature(model)
 
 

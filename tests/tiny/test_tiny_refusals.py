@@ -395,7 +395,7 @@ def test_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packag
     path = save(ConvNet().model(), tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, package, None)
     assert refusal(path, kind=MissingExtra) == (
-        "tiny models need the extra 'tiny': pip install 'acuity[tiny]'"
+        "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from acuity.cli.exits import told
 from acuity.cli.getopt import UsageError
 from acuity.text import one_line
 
@@ -252,8 +253,9 @@ def _claimed() -> Iterator[tuple[int, int]]:
     """
     from longwire.wire.descriptors import check_descriptor
 
-    check_descriptor(FD_IN, "in", "start the command with it, as in 3< and 4>")
-    check_descriptor(FD_OUT, "out", "start the command with it, as in 3< and 4>")
+    with told():
+        check_descriptor(FD_IN, "in", "start the command with it, as in 3< and 4>")
+        check_descriptor(FD_OUT, "out", "start the command with it, as in 3< and 4>")
     pair = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in (FD_IN, FD_OUT)]
     try:
         for number in (FD_IN, FD_OUT):

@@ -120,6 +120,8 @@ def told() -> Iterator[None]:
         raise UsageError(str(error)) from None
     except runtime.SettingsError as error:
         raise SettingsError(*(error.problems or (str(error),))) from None
+    except runtime.DescriptorError as error:
+        raise EmbeddedError(str(error)) from None
     except runtime.MissingExtra as error:
         raise MissingExtra(str(error)) from None
     except runtime.LongwireError as error:

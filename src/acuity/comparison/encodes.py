@@ -132,7 +132,7 @@ def _yaml_rows(path: str, text: str) -> Iterator[tuple[str, dict[str, str]]]:
         import yaml
     except ImportError:
         raise MissingExtra(
-            f"reading '{path}' needs PyYAML: pip install 'acuity[yaml]', or write the list as CSV"
+            f"reading '{path}' needs PyYAML: pip install 'acuity-vmaf[yaml]', or write the list as CSV"
         ) from None
     try:
         found: Any = yaml.load(text, Loader=yaml.BaseLoader)  # makes texts, lists and dicts only

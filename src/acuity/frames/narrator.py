@@ -94,7 +94,7 @@ def _files(model: Mapping[str, Any]) -> Iterator[str]:
 
 _MODULE: Final = "acuity.frames.narrator_process"
 _STARTS: Final = 2  # of the process in one call: once more after a crash
-INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity[vlm]'"
+INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity-vmaf[vlm]'"
 
 
 @dataclass(frozen=True, slots=True)

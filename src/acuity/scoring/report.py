@@ -214,7 +214,7 @@ class ScoreReport:
         try:
             from pandas import DataFrame
         except ImportError:
-            raise MissingExtra("to_pandas() needs pandas: pip install 'acuity[pandas]'") from None
+            raise MissingExtra("to_pandas() needs pandas: pip install 'acuity-vmaf[pandas]'") from None
         return DataFrame(self.to_numpy()).set_index("frame")
 
     @property

@@ -38,7 +38,7 @@ Way = Literal["option", "getopt", "tool", "embedded", "tune"]
 
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
-TINY: Final = "tiny models, from ONNX files (needs acuity[tiny])"
+TINY: Final = "tiny models, from ONNX files (needs acuity-vmaf[tiny])"
 FILES: Final = "the files"
 FRAMES: Final = "which frames"
 PICTURES: Final = "the pictures that are compared"

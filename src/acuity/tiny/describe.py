@@ -87,7 +87,7 @@ def extra_problem() -> str | None:
     """The sentence where ONNX Runtime isn't installed."""
     if all(importlib.util.find_spec(name) is not None for name in _NEEDED):
         return None
-    return "tiny models need the extra 'tiny': pip install 'acuity[tiny]'"
+    return "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
 
 
 def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:

@@ -94,7 +94,7 @@ def import_onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity[tiny]'") from None
+        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'") from None
     return onnx
 
 

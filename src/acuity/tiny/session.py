@@ -110,7 +110,7 @@ def import_runtime() -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity[tiny]'") from None
+        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'") from None
     return onnxruntime
 
 

@@ -233,7 +233,7 @@ def _import_sigstore() -> None:
         import sigstore.verify  # noqa: F401
     except ImportError:
         raise MissingExtra(
-            "checking the signature of a model needs the extra 'verify': pip install 'acuity[verify]'"
+            "checking the signature of a model needs the extra 'verify': pip install 'acuity-vmaf[verify]'"
         ) from None
 
 

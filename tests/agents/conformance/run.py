@@ -1,7 +1,7 @@
 """Conformance: the official suite at both eras and the tasks extension, in the server's process and behind a
 worker; the inspector and TypeScript clients.
 
-    python tests/mcp/conformance/run.py          # what `make conformance` runs
+    python tests/agents/conformance/run.py          # what `make conformance` runs
 
 Node and the programs are fetched into build/conformance when they aren't there.
 """

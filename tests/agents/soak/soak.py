@@ -1,7 +1,7 @@
 """A soak of two nodes with workers, Redis and nginx under mixed load, while parts of them are ended.
 
-    export PYTHONPATH=tests:tests/mcp:tests/mcp/runtime/cluster
-    python tests/mcp/soak/soak.py [--minutes 15] [--json FILE]
+    export PYTHONPATH=tests:tests/agents:runtime/tests:runtime/tests/cluster
+    python tests/agents/soak/soak.py [--minutes 15] [--json FILE]
 
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;

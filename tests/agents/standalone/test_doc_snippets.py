@@ -172,7 +172,7 @@ def check_docker(_: Programs, folder: Path, words: list[str]) -> None:
 
 
 def check_pip(_: Programs, __: Path, words: list[str]) -> None:
-    assert words == ["pip", "install", "acuity[mcp]"]
+    assert words == ["pip", "install", "acuity-vmaf[mcp]"]
 
 
 CHECKS = {"claude": check_claude, "docker": check_docker, "pip": check_pip}

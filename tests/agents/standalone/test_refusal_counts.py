@@ -177,7 +177,7 @@ def test_neither_figures_nor_logs_tell_a_secret(asker: Asker) -> None:
     assert asker.post("tools/call", Mcp_Session_Id=session_id)[0] == 200
     asker.post(Mcp_Session_Id=f"{session_id}0")
     asker.post(Authorization=f"Bearer {TOKEN}0")
-    asker.server.line(lambda line: line.get("logger") == "acuity.agents.requests")
+    asker.server.line(lambda line: line.get("logger") == "longwire.requests")
     told = asker.metrics() + json.dumps(asker.server.lines)
     assert TOKEN not in told
     assert session_id not in told

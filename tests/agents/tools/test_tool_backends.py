@@ -79,7 +79,7 @@ def test_the_cpu_scores_a_grey_pair() -> None:
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_a_backend_that_was_not_built_in_is_an_answer_without_work(backend: str) -> None:
     jobs = InlineJobs()
-    without = "CuPy is not installed: pip install 'acuity[cuda]', or pass backend='cpu'"
+    without = "CuPy is not installed: pip install 'acuity-vmaf[cuda]', or pass backend='cpu'"
     found = Asked(backends.tools, jobs).ask("probe_backend", backend=backend)
     assert found == {
         "backend": backend,

@@ -22,7 +22,7 @@ SMALL = (
 )
 
 
-WITHOUT_CUPY = "CuPy is not installed: pip install 'acuity[cuda]'"
+WITHOUT_CUPY = "CuPy is not installed: pip install 'acuity-vmaf[cuda]'"
 
 
 @pytest.fixture(autouse=True)

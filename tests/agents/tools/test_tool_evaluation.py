@@ -184,10 +184,10 @@ def test_a_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, package:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else known(name))
     given = {"features": "{folder}/rated.parquet"}
     assert ask(folder, "eval_model_on_split", model="{folder}/good.onnx", **given) == {
-        "error": "eval_model_on_split requires the 'eval' extra: pip install 'acuity[eval]'"
+        "error": "eval_model_on_split requires the 'eval' extra: pip install 'acuity-vmaf[eval]'"
     }
     assert ask(folder, "compare_models", models=["{folder}/good.onnx"], **given) == {
-        "error": "compare_models requires the 'eval' extra: pip install 'acuity[eval]'"
+        "error": "compare_models requires the 'eval' extra: pip install 'acuity-vmaf[eval]'"
     }
 
 

@@ -240,7 +240,7 @@ def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path:
 @pytest.mark.usefixtures("without_cuda")
 def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, backend: str) -> None:
     make = raw_arguments if tool == "vmaf_score" else encoded_arguments
-    why = ": CuPy is not installed: pip install 'acuity[cuda]'" if backend == "cuda" else ""
+    why = ": CuPy is not installed: pip install 'acuity-vmaf[cuda]'" if backend == "cuda" else ""
 
     async def scenario(ask: Ask) -> None:
         assert (await ask(tool, **make(folder, backend=backend)))["error"] == (

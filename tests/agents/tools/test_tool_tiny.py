@@ -281,7 +281,7 @@ def test_workers_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     dis = raw(tmp_path / "dis.yuv", worse=True)
     given = {"dis": str(dis), **GEOMETRY, **ALONE, "tiny_model": "acuity_nr_v1"}
     answer = _ask(tmp_path, lambda client: client.call_tool("vmaf_score", given))
-    assert sentence_of(answer) == "tiny models need the extra 'tiny': pip install 'acuity[tiny]'"
+    assert sentence_of(answer) == "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
 
 
 def _ask(folder: Path, question: Any) -> Any:

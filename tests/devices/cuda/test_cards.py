@@ -82,8 +82,8 @@ def test_traces_of_a_driver(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("installed", "traces", "expected", "problem"),
     [
-        (False, False, False, "CuPy is not installed: pip install 'acuity[cuda]'"),
-        (False, True, True, "there is a card, and CuPy is not installed: pip install 'acuity[cuda]'"),
+        (False, False, False, "CuPy is not installed: pip install 'acuity-vmaf[cuda]'"),
+        (False, True, True, "there is a card, and CuPy is not installed: pip install 'acuity-vmaf[cuda]'"),
         (True, False, True, "there is no NVIDIA driver on this machine: install one"),
         (True, True, True, None),
     ],
@@ -102,7 +102,7 @@ def test_looking_starts_nothing(
 def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bindings, "find_spec", lambda _: None)
     assert not bindings.is_installed()
-    assert refusal(load_bindings) == "CuPy is not installed: pip install 'acuity[cuda]'"
+    assert refusal(load_bindings) == "CuPy is not installed: pip install 'acuity-vmaf[cuda]'"
 
 
 def test_a_cupy_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from acuity.access.paths import AllowedPaths
 from acuity.agents.settings import allowed_folders
 from acuity.agents.standalone.acuity_product import ACUITY
-from acuity.errors import EmbeddedError
-from longwire.errors import SettingsError
+from acuity.errors import EmbeddedError, SettingsError
+from longwire.errors import LongwireError
 from longwire.guard.tokens import Tokens, parse_tokens
 from longwire.settings import Settings, WireLimits
 
@@ -82,7 +82,7 @@ class EmbeddedConfig:
         if isinstance(self.token, str):
             try:
                 object.__setattr__(self, "token", parse_tokens(self.token, "the configuration"))
-            except SettingsError as error:
+            except LongwireError as error:
                 raise EmbeddedError(str(error)) from None
         elif not isinstance(self.token, Tokens | None):
             raise EmbeddedError("the token must be text: pass a string of 16 characters or more")
@@ -157,9 +157,8 @@ def given_paths(paths: Any) -> AllowedPaths | None:
         if not isinstance(folder, str | os.PathLike) or not os.path.isdir(folder):
             raise EmbeddedError(f"paths has {folder!r}, which is no folder: name those that hold videos")
     try:
-        private = [
-            Path(os.path.realpath(ACUITY.data_folder()))
-        ]  # it has the jobs of another server's clients
+        # The data folder has the jobs of another server's clients.
+        private = [Path(os.path.realpath(ACUITY.data_folder()))]
         return AllowedPaths([Path(folder) for folder in paths], private=private, extend_by=_EXTEND)
     except SettingsError as error:
         raise EmbeddedError(f"paths: {error}") from None

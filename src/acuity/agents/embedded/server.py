@@ -39,7 +39,7 @@ from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
 from acuity.errors import EmbeddedError
 from acuity.scoring.watched import Watched
 from acuity.text import quoted
-from longwire.errors import SettingsError
+from longwire.errors import LongwireError
 from longwire.wire.descriptors import check_descriptor, copied
 from longwire.wire.framing import FRAMINGS, FramingName
 from longwire.wire.listeners import LOOPBACK, Address, bind, bound, listening
@@ -160,8 +160,11 @@ class EmbeddedServer:
         """
         if not isinstance(framing, str) or framing not in FRAMINGS:
             raise EmbeddedError(f"the framing '{framing}' is unknown: use {' or '.join(FRAMINGS)}")
-        check_descriptor(fd_in, "in")
-        check_descriptor(fd_out, "out")
+        try:
+            check_descriptor(fd_in, "in")
+            check_descriptor(fd_out, "out")
+        except LongwireError as error:
+            raise EmbeddedError(str(error)) from None
 
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             read, write = stack.enter_context(copied(fd_in, fd_out))
@@ -302,7 +305,7 @@ class EmbeddedServer:
                     endpoint, place = binding(stack)
                     endpoints.thread.call(endpoints.add(endpoint))
                     self._bound.push(stack.pop_all())
-            except SettingsError as error:
+            except LongwireError as error:
                 raise EmbeddedError(str(error)) from None
             self._started[name] = place
             logger.info(

@@ -92,7 +92,7 @@ def _choice(name: str) -> Callable[[str], str]:
 
 
 _VIDEO, _MODEL, _OUT, _WORK, _MORE = "Videos", "Models and features", "Report", "Work", "Help"
-_TINY = "Tiny models, from ONNX files (needs acuity[tiny])"
+_TINY = "Tiny models, from ONNX files (needs acuity-vmaf[tiny])"
 
 _help = VMAF.help
 # What is done where the videos differ, which libvmaf has no options for.

@@ -23,4 +23,4 @@ def check_pooling(pooling: object) -> str:
 def require_extra(what: str) -> None:
     """Raise MissingExtra if a package of the extra 'eval' isn't installed."""
     if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
-        raise MissingExtra(f"{what} requires the 'eval' extra: pip install 'acuity[eval]'")
+        raise MissingExtra(f"{what} requires the 'eval' extra: pip install 'acuity-vmaf[eval]'")

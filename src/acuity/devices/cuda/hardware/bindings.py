@@ -18,7 +18,7 @@ from acuity.errors import BackendError, to_set
 
 PACKAGE: Final = "cupy_backends"
 _CUPY_FOLDER: Final = "CUPY_CACHE_DIR"
-INSTALL: Final = "pip install 'acuity[cuda]'"
+INSTALL: Final = "pip install 'acuity-vmaf[cuda]'"
 
 
 class PointerAttributes(Protocol):
