@@ -48,12 +48,12 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from mcp.server.lowlevel import Server
 
     from acuity.agents.settings import AcuitySettings
-    from longwire.dispatch.counters import RuntimeCounters
+    from longwire.counters import RuntimeCounters
     from longwire.endpoints import Http
-    from longwire.guard.limits import CallLimits
     from longwire.operations.metrics import Metrics
     from longwire.operations.observe import Observer
     from longwire.operations.tracing import trace_requests
+    from longwire.principals.limits import CallLimits
     from longwire.product.app import build_server
     from longwire.product.asking import AskingRules
     from longwire.product.calls import NamesBadParams

@@ -1,4 +1,4 @@
-"""Every package that is imported is declared in pyproject.toml; those that src imports, with bounds."""
+"""Every package that is imported is declared in a pyproject.toml; those that src imports, with bounds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,18 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OPTIONAL: list[str] = [
     entry for extra in ("pandas", "yaml", "tiny", "verify", "eval", "vlm", "cuda") for entry in EXTRAS[extra]
 ]
-SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *EXTRAS["otel"], *EXTRAS["cluster"]]
+LONGWIRE = ROOT / "runtime" / "src" / "longwire"
+_LONGWIRE = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text())["project"]
+RUNTIME = [
+    *_LONGWIRE["dependencies"],
+    *(entry for entries in _LONGWIRE["optional-dependencies"].values() for entry in entries),
+]
+SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *RUNTIME]
+FOLDERS = ("tests", "bench", "runtime/tests")
 DATA = {"ffmpeg-quality-metrics", "nvidia-cuda-nvrtc"}  # whose files are read and whose code is not imported
 # Packages that are not among those of dev, because few machines have a use for them.
 ELSEWHERE = {"cupy_backends": ["cupy-cuda13x"]}
+OWN = {"acuity-vmaf", "longwire"}
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -45,8 +53,8 @@ def _declared(requirements: Iterable[str]) -> dict[str, str]:
 
 def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     """Packages of others that files import, lazily too."""
-    helpers = {path.stem for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")}
-    own = {"acuity", *helpers}
+    helpers = {path.stem for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    own = {"acuity", "longwire", *helpers}
     for path in paths:
         for node, _ in import_statements(path):
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
@@ -74,7 +82,7 @@ def _undeclared(paths: Iterable[Path], requirements: Iterable[str]) -> set[tuple
 
 
 def test_the_engine_imports_what_a_plain_install_brings() -> None:
-    servers = {SOURCE / "mcp", SOURCE / "worker"}
+    servers = {SOURCE / "agents", SOURCE / "jobs"}
     rooms = [path for path in SOURCE.rglob("*.py") if not servers & {*path.parents}]
     assert _undeclared(rooms, [*ENGINE, *OPTIONAL]) == set()
 
@@ -83,21 +91,24 @@ def test_the_servers_import_what_their_extras_bring() -> None:
     assert _undeclared(SOURCE.rglob("*.py"), SERVER) == set()
 
 
+def test_the_runtime_imports_what_it_brings() -> None:
+    assert _undeclared(LONGWIRE.rglob("*.py"), RUNTIME) == set()
+
+
 def test_tests_and_benchmarks_import_what_dev_brings() -> None:
-    paths = [path for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")]
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     assert _undeclared(paths, [*SERVER, *EXTRAS["dev"]]) == set()
 
 
 def test_what_is_imported_has_a_lower_and_an_upper_bound() -> None:
     for name, versions in _declared(SERVER).items():
-        if name != "acuity":
+        if name not in OWN:
             assert re.search(r">=\d", versions), name
             assert re.search(r"<\d", versions), name
 
 
 def test_what_is_declared_is_imported() -> None:
     known = _distributions()
-    used = {
-        _normal(name) for package, _ in _imported(SOURCE.rglob("*.py")) for name in known.get(package, [])
-    }
-    assert _declared(SERVER).keys() - used - DATA == {"acuity"}
+    paths = [*SOURCE.rglob("*.py"), *LONGWIRE.rglob("*.py")]
+    used = {_normal(name) for package, _ in _imported(paths) for name in known.get(package, [])}
+    assert _declared(SERVER).keys() - used - DATA == OWN

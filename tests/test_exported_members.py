@@ -28,7 +28,9 @@ def test_nothing_public_besides_all() -> None:
 
 
 def test_the_lazy_table_matches_all() -> None:
-    assert {*acuity._HOME_OF, "__version__"} == set(acuity.__all__)
+    of_an_extra = {"EmbeddedConfig", "EmbeddedServer"}
+    assert {*acuity._HOME_OF, "__version__"} == {*acuity.__all__, *of_an_extra}
+    assert all(getattr(acuity, name) is not None for name in of_an_extra)
 
 
 def test_unknown_name() -> None:
@@ -43,7 +45,7 @@ def test_every_error_is_an_acuity_error() -> None:
 
 
 def test_version_is_the_packages() -> None:
-    assert acuity.__version__ == version("acuity")
+    assert acuity.__version__ == version("acuity-vmaf")
 
 
 def test_importing_loads_nothing_heavy() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from longwire.product.work import Job, JobsStats
+from longwire.work import Job, JobsStats
 
 
 class PretendJobs:

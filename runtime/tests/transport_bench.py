@@ -17,10 +17,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.endpoints import Endpoint, Http, Open, Uds, open_endpoint
 from longwire.guard.access import Access
-from longwire.guard.limits import CallLimits
+from longwire.principals.limits import CallLimits
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool

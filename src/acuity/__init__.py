@@ -95,6 +95,7 @@ _HOMES: _typing.Final = {
 }
 _HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names}
 
+# EmbeddedConfig and EmbeddedServer need an extra, and `from acuity import *` does not.
 __all__ = [
     "AcuityError",
     "BackendError",
@@ -103,9 +104,7 @@ __all__ = [
     "ColourTags",
     "CompareReport",
     "CompareRow",
-    "EmbeddedConfig",
     "EmbeddedError",
-    "EmbeddedServer",
     "FeatureError",
     "FeedingError",
     "FormatError",

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 
 from asking_client import Person
-from longwire.dispatch.client_requests import MOST
 from longwire.product.app import build_server
 from longwire.product.catalog import Call, Catalog, Tool
+from longwire.sessions.client_requests import MOST
 from longwire.settings import CapabilityPolicy, WireLimits
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text()

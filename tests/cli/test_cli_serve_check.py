@@ -174,10 +174,10 @@ def test_what_has_no_effect_is_a_warning(
     expected = [
         "the variable ACUITY_LIMIT_RATE means nothing: did you mean ACUITY_LIMITS_RATE?",
         f"VMAF_MCP_ALLOW: '{tmp_path}/nowhere' is no folder: make it, or correct it",
+        f"VMAF_BIN: there is no program '{tmp_path}/vmaf': install it, or correct it",
         f"{config}, line 3: mcp.max_sessions_per_principal: 6 is more than max_sessions, 5: "
         "lower it, or raise max_sessions",
         f"{config}, line 5: store.sessions: sessions are of Streamable HTTP only: set http too",
-        f"VMAF_BIN: there is no program '{tmp_path}/vmaf': install it, or correct it",
     ]
     code, out, _ = check("--config", str(config))
     assert code == 0

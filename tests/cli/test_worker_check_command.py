@@ -28,7 +28,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = Path(__file__).parents[1] / "mcp" / "contract"
+    folder = Path(__file__).parents[2] / "runtime" / "tests" / "contract"
     program = tmp_path_factory.mktemp("worker") / "worker.py"
     program.write_text(_WORKER.format(folder=str(folder)))
     return shlex.join([sys.executable, str(program)])

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 import anyio
 from mcp_types import INVALID_REQUEST
 
-from longwire.dispatch.http_runtime import HttpRuntime, http_runtime
 from longwire.errors import SettingsError
 from longwire.guard.access import Access, Guarded
-from longwire.guard.limits import BUSY
+from longwire.http_runtime import HttpRuntime, http_runtime
+from longwire.principals.limits import BUSY
 from longwire.wire.descriptors import DescriptorPair, claimed_stdio
 from longwire.wire.framing import FRAMINGS, FramingName
 from longwire.wire.http.request import Handler, Request

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from longwire.guard.rates import DEFAULT_RATE, Rate
-from longwire.product.declared import declared
+from longwire.declared import declared
+from longwire.principals.rates import DEFAULT_RATE, Rate
 
 MEMORY: Final = "memory"  # the store of sessions that end with the process
 

@@ -16,19 +16,19 @@ from longwire.admin.sources import Sources
 from longwire.cluster.forwarding import Outcome
 from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place
-from longwire.dispatch.http_runtime import HttpRuntime
 from longwire.endpoints import Http, Open
-from longwire.guard.limits import CallLimits
 from longwire.guard.tokens import Tokens
+from longwire.http_runtime import HttpRuntime
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer
+from longwire.principals.limits import CallLimits
 from longwire.product.app import build_server
-from longwire.product.work import Job, JobsStats, Progress, Status
 from longwire.server.serve import Stop, serve
 from longwire.sessions.session import Session
 from longwire.settings import Settings
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.listeners import Address
+from longwire.work import Job, JobsStats, Progress, Status
 from longwire.workers.status import WorkerStatus
 from raw_http import http_client
 from transport_bench import LOCAL, Bench

@@ -9,7 +9,7 @@ import anyio
 
 from fake_responder import FakeResponder
 from longwire.admin.live import MOST, LiveFeed
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.principal import Holders, Principal
 from longwire.wire.http.request import Request
 from transport_bench import run
 

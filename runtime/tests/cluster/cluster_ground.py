@@ -14,7 +14,7 @@ from longwire.cluster.cluster_state import ClusterSessions, ClusterState, cluste
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream

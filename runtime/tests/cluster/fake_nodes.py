@@ -17,7 +17,7 @@ from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.peers_port import PeersHandler
 from longwire.cluster.places import Place
 from longwire.cluster.signatures import Signer, Verifier
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler, Request, Responder

@@ -19,7 +19,7 @@ from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.signatures import FORWARDED, Signer
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.principal import Holders, Principal
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Request, Responder
 

@@ -10,7 +10,7 @@ import pytest
 from fake_nodes import KEY, SESSION, Node, ask, hello, pair, play, post
 from fake_responder import FakeResponder
 from longwire.cluster.signatures import FORWARDED, Signer
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
 
 

@@ -16,7 +16,7 @@ from journal_records import event, record, stored
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.cluster.session_store import RedisSessions
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges, SessionRow

@@ -10,7 +10,7 @@ import pytest
 from cluster_ground import ground, until
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.dispatch.dispatcher import continued
-from longwire.guard.rates import Rate, RateLimits
+from longwire.principals.rates import Rate, RateLimits
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

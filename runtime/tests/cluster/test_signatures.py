@@ -10,8 +10,8 @@ import pytest
 from longwire.cluster.shared_secret import ClusterKeys, hkdf, read_secret
 from longwire.cluster.signatures import FORWARDED, WINDOW, BadSignature, Signer, Verifier
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
-from longwire.guard.rates import Rate
+from longwire.principals.principal import Principal
+from longwire.principals.rates import Rate
 from longwire.wire.http.request import Request
 
 KEY = bytes(range(32))

@@ -13,7 +13,7 @@ from longwire.config.effective import effective
 from longwire.config.keys import keys, sections
 from longwire.config.toml_file import parse_config, read_config
 from longwire.errors import SettingsError
-from longwire.guard.rates import Rate
+from longwire.principals.rates import Rate
 from longwire.wire.listeners import Address
 
 HERE = Path("/etc/longwire/longwire.toml")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from longwire.config.toml_file import parse_config
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.guard.grants import Scopes
 from longwire.guard.tokens import parse_tokens
 from longwire.operations.runtime_figures import RuntimeFigures

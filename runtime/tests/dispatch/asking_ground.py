@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from fake_responder import FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
+from longwire.guard.access import Access
 from longwire.journal.journal import Journal, NoJournal
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
@@ -43,7 +44,7 @@ class Ground:
         )
         catalog = Catalog(tools=[Tool(name, name, "Asks.", NOTHING, run) for name, run in tools.items()])
         server = build_server(catalog, name="t", version="1", asking=rules)
-        self.runtime = Streamable(Serving(server, self.limits, {}), self.sessions, self.counters)
+        self.runtime = Streamable(Serving(server, self.limits, {}, Access()), self.sessions, self.counters)
 
     @property
     def counted(self) -> dict[tuple[str, str], int]:

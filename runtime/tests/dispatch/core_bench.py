@@ -12,14 +12,15 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from fake_responder import FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Later
 from longwire.dispatch.streamable import Streamable
 from longwire.errors import LongwireError
-from longwire.guard.limits import CallLimits
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.guard.access import Access
 from longwire.journal.journal import NoJournal
+from longwire.principals.limits import CallLimits
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Tool
 from longwire.sessions.registry import Sessions
@@ -272,7 +273,7 @@ class Running:
         self.server: CatalogServer = build_server(
             bench.catalog(), name="bench", version="1", middleware=[self.limits]
         )
-        self.serving = Serving(self.server, limits, {}, **options)
+        self.serving = Serving(self.server, limits, {}, Access(), **options)
         self.now = 1000.0
         self.sessions = Sessions(limits, NoJournal(), self.counters, clock=lambda: self.now)
         self.dispatcher = Dispatcher(self.serving)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
 from longwire.journal.journal_file import JournalFile
 from longwire.journal.open_journal import open_journal

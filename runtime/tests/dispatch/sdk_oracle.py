@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from fake_responder import FakeResponder, parse_events
-from longwire.guard.limits import CONNECTION
+from longwire.principals.limits import CONNECTION
 
 
 @dataclass

@@ -22,9 +22,9 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from longwire.dispatch.client_requests import MOST, ClientRequests
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import BUSY
+from longwire.counters import RuntimeCounters
+from longwire.principals.limits import BUSY
+from longwire.sessions.client_requests import MOST, ClientRequests
 from longwire.settings import WireLimits
 
 FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}

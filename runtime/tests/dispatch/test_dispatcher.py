@@ -11,7 +11,7 @@ import pytest
 
 from core_bench import ALICE, call, reply_of, result_of, run, running, until
 from longwire.dispatch.dispatcher import TurnsEnd
-from longwire.guard.principal import PRINCIPAL
+from longwire.principals.principal import PRINCIPAL
 
 WORD: ContextVar[str] = ContextVar("word", default="")
 

@@ -11,7 +11,7 @@ import pytest
 
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.draining import Drain
 from longwire.journal.journal import NoJournal
 from longwire.sessions.registry import Sessions

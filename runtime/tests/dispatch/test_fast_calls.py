@@ -20,11 +20,11 @@ from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.fast_calls import FastCalls
 from longwire.dispatch.heartbeats import Heartbeats
-from longwire.dispatch.replies import error_of, error_payload, result_payload
 from longwire.dispatch.single_exchange import SingleExchange
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import error_of, error_payload, result_payload
 
 _ENVELOPE = modern({"method": "tools/call", "params": {}})[0]["params"]["_meta"]
 _JSON = st.recursive(

@@ -407,6 +407,6 @@ def test_calls_over_the_rate_are_told_when_to_come_again() -> None:
         assert answer.status_code == 429  # another session or era has no allowance of its own
         assert answer.headers["retry-after"] == str(answer.json()["error"]["data"]["retryAfter"])
 
-    from longwire.guard.rates import parse_rate
+    from longwire.principals.rates import parse_rate
 
     attack(scene, settings=Settings(grace=0.2, rate=parse_rate("4/min")))

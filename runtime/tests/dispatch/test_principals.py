@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from fake_responder import FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
-from longwire.guard.limits import CallLimits
-from longwire.guard.principal import PRINCIPAL, Holders, Principal
-from longwire.guard.rates import parse_rate
+from longwire.guard.access import Access
 from longwire.journal.journal import NoJournal
+from longwire.principals.limits import CallLimits
+from longwire.principals.principal import PRINCIPAL, Holders, Principal
+from longwire.principals.rates import parse_rate
 from longwire.product.app import build_server
 from longwire.sessions.registry import Sessions
 from longwire.settings import Settings
@@ -39,7 +40,7 @@ class Runtime:
         server = build_server(self.bench.catalog(), name="t", version="1", middleware=[limits])
         self.counters = RuntimeCounters()
         self.sessions = Sessions(settings.wire_limits(), NoJournal(), self.counters)
-        serving = Serving(server, settings.wire_limits(), {})
+        serving = Serving(server, settings.wire_limits(), {}, Access())
         self.streamable = Streamable(serving, self.sessions, self.counters)
 
     def send(

@@ -13,7 +13,8 @@ from mcp_types import INVALID_PARAMS
 
 from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, run, running, until
 from fake_responder import FakeResponder
-from longwire.dispatch.http_runtime import http_runtime
+from longwire.guard.access import Access
+from longwire.http_runtime import http_runtime
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import WireLimits
@@ -131,7 +132,7 @@ def test_large_messages_come_in_turn() -> None:
     async def main() -> None:
         due: list[Callable[[], None]] = []
         server = build_server(CoreBench().catalog(), name="bench", version="1")
-        serving = Serving(server, WireLimits(), {}, turns=Turns(lambda _, turn: due.append(turn)))
+        serving = Serving(server, WireLimits(), {}, Access(), turns=Turns(lambda _, turn: due.append(turn)))
         async with http_runtime(serving) as runtime:
             client = CoreClient(cast(Any, runtime))
             first, second, small = (client.stateless(call(1, "plain", text="x" * n)) for n in (9000, 9000, 1))

@@ -15,8 +15,8 @@ import pytest
 from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook, HookFunction, Undecided, Verdict, load_hook
 from longwire.guard.grants import Scopes
-from longwire.guard.principal import Principal
-from longwire.guard.rates import parse_rate
+from longwire.principals.principal import Principal
+from longwire.principals.rates import parse_rate
 from transport_bench import run
 
 TOKEN = "correct-horse-battery"

@@ -11,9 +11,9 @@ import pytest
 
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal, neighbourhood
-from longwire.guard.principal import Principal
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
 from transport_bench import run
 

@@ -12,8 +12,8 @@ from longwire.errors import SettingsError
 from longwire.guard.access import Access, HttpSecurity
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.origins import Origins
-from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.tokens import Tokens
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
 from transport_bench import run

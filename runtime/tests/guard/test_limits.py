@@ -10,9 +10,9 @@ import pytest
 from mcp.server.context import HandlerResult
 from mcp.shared.exceptions import MCPError
 
-from longwire.guard.limits import BUSY, CONNECTION, STOPPING, CallLimits
-from longwire.guard.principal import PRINCIPAL, Principal
-from longwire.guard.rates import parse_rate
+from longwire.principals.limits import BUSY, CONNECTION, STOPPING, CallLimits
+from longwire.principals.principal import PRINCIPAL, Principal
+from longwire.principals.rates import parse_rate
 from longwire.settings import Settings
 from transport_bench import run
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
-from longwire.guard.principal import Principal
 from longwire.guard.proxies import LONGEST, TrustedProxies, parse_address
 from longwire.guard.tokens import Tokens
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longwire.errors import SettingsError
-from longwire.guard.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
+from longwire.principals.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
 from longwire.settings import Settings
 
 MINUTE = parse_rate("60/min")

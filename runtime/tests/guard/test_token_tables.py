@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from longwire.errors import SettingsError
 from longwire.guard.grants import Scopes, granted
-from longwire.guard.principal import Holders
-from longwire.guard.rates import parse_rate
 from longwire.guard.tokens import TokenFile, Tokens, bearer, parse_tokens, read_tokens
+from longwire.principals.principal import Holders
+from longwire.principals.rates import parse_rate
 
 ALICE = "alice-correct-horse"
 SECOND = "alice-second-horse"

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
 from longwire.journal import buffered_journal
 from longwire.journal.buffered_journal import BufferedJournal, Refusal

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from journal_records import ALICE, BOB, event, found, journal, record, stored
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
 from longwire.journal.journal import NoJournal
 from longwire.journal.journal_file import JournalFile, check_journal_file

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from journal_records import ALICE, BOB, SOON, event, record, stored
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.journal.journal import SessionRecord, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges

@@ -13,13 +13,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from fake_responder import FakeResponder
 from longwire.guard.access import Access
 from longwire.guard.origins import Origins
-from longwire.guard.principal import Principal
 from longwire.guard.tokens import Tokens
 from longwire.operations.latencies import Latencies
 from longwire.operations.metrics import HEALTH, METHODS, OUTCOMES, UNKNOWN, Metrics, metrics_pages
-from longwire.product.work import Job, JobsStats
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import Handler, Request
 from longwire.wire.listeners import Address
+from longwire.work import Job, JobsStats
 from pretend_jobs import PretendJobs
 
 JOB = Job("1", "vmaf_score", "a against b", "local", "queued", created=100.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.operations.metrics import Metrics
 
 WORKERS = ["worker_events", "worker_failures"]  # which WorkerFigures has

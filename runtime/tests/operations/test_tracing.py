@@ -34,8 +34,8 @@ from longwire.operations.tracing import JobTracer, configure_tracing, trace_requ
 from longwire.product.app import build_server
 from longwire.product.calls import NamesBadParams
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.product.work import Job, Progress
 from longwire.wire.http.request import Request
+from longwire.work import Job, Progress
 from pretend_jobs import PretendJobs
 from raw_http import call
 from scripted_worker import ScriptedWorker, fronting
@@ -275,7 +275,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
 
 PROGRAM = """
 from dataclasses import replace
-from longwire.product.work import Job
+from longwire.work import Job
 from longwire.operations.logs import configure_logging
 from longwire.operations.tracing import JobTracer, configure_tracing
 configure_logging()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.operations.metrics import Metrics, WorkerFigures
 from longwire.workers.status import WorkerStatus
 

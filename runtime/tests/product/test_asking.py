@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from asking_client import AGE, ASKED, NAME, TOLD, Person, interview
 from longwire.errors import AskingError
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool

@@ -12,7 +12,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.extension import Extension
 
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Context, Tool
 from tool_results import sentence_of

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from longwire.guard.grants import Scopes
-from longwire.guard.rates import parse_rate
 from longwire.guard.tokens import TokenFile, parse_tokens
 from longwire.operations.logs import Redactor
+from longwire.principals.rates import parse_rate
 from longwire.server.oversights import Named
 from longwire.server.reload import reloading
 from transport_bench import Signal, run

@@ -6,7 +6,7 @@ import pytest
 
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
 from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
 from longwire.sessions.streams import ROOM

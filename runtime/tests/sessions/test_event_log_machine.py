@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from fake_journal import FakeJournal
 from fake_responder import FakeClock, FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, NoJournal
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.registry import Sessions

@@ -7,7 +7,7 @@ import tracemalloc
 from collections.abc import Callable
 
 from fake_responder import FakeClock, FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
 from longwire.sessions.registry import Sessions
 from longwire.settings import WireLimits

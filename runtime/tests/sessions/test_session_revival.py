@@ -9,7 +9,7 @@ import pytest
 
 from fake_journal import FakeJournal
 from fake_responder import FakeClock, FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits

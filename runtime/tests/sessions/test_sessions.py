@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fake_responder import FakeClock, FakeResponder
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import BUSY
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import NoJournal
+from longwire.principals.limits import BUSY
 from longwire.sessions.registry import LOOK_AGAIN, SLICE, Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits

@@ -14,7 +14,8 @@ import pytest
 
 from descriptor_client import Descriptors
 from longwire.endpoints import Pair, open_endpoint
-from longwire.guard.limits import CallLimits
+from longwire.guard.access import Access
+from longwire.principals.limits import CallLimits
 from longwire.product.app import build_server
 from longwire.settings import Settings
 from longwire.wire.framing import FramingName
@@ -95,7 +96,7 @@ async def wired(settings: Settings | None = None, framing: FramingName = "lines"
 
     try:
         endpoint = Pair(theirs_read, theirs_write, framing, ended)
-        async with open_endpoint(endpoint, Serving(server, settings.wire_limits(), {})):
+        async with open_endpoint(endpoint, Serving(server, settings.wire_limits(), {}, Access())):
             yield wire
     finally:
         wire.close()
@@ -293,7 +294,7 @@ def test_a_client_that_is_gone_ends_its_connection() -> None:
         over = anyio.Event()
 
         endpoint = Pair(theirs.fileno(), theirs.fileno(), on_end=over.set)
-        async with open_endpoint(endpoint, Serving(server, Settings().wire_limits(), {})):
+        async with open_endpoint(endpoint, Serving(server, Settings().wire_limits(), {}, Access())):
             ours.sendall(json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n")
             await bench.started.reaches()
             ours.close()  # with an answer unread: a reset

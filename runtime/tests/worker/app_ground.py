@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 
+from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker import App
@@ -20,7 +21,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "workers" / "python" / "worke
 @asynccontextmanager
 async def served(app: App, path: Path) -> AsyncIterator[Client]:
     """A runtime that has greeted the App; no frame of the App breaks its schema."""
-    serving = Serving(app.server(), WireLimits(), {})
+    serving = Serving(app.server(), WireLimits(), {}, Access())
     async with worker_listening(serving, app.introduction, path) as worker:
         app.ready(worker)
         probe = await Client.connect(path, 10)

@@ -12,6 +12,7 @@ from mcp.server.lowlevel import Server
 
 from longwire.contract import writing
 from longwire.contract.frames import FrameDecoder, decode, encode
+from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.link import Link
@@ -44,7 +45,7 @@ class Transport:
 
 
 def _link(made: Server[Any]) -> tuple[Link, Transport]:
-    service = Service(Serving(made, WireLimits(), {}), Introduction("test", "1"))
+    service = Service(Serving(made, WireLimits(), {}, Access()), Introduction("test", "1"))
     link, transport = Link(service, lambda _: None), Transport()
     link.connection_made(transport)  # type: ignore[arg-type]
     return link, transport

@@ -15,6 +15,7 @@ import pytest
 from app_ground import EXAMPLE, example
 from longwire.contract.check.probe import Probe
 from longwire.contract.check.run import CASES, check_worker, started
+from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.run import worker_listening
@@ -32,7 +33,7 @@ def echo(text: str) -> str:
 def test_the_example_passes_every_check(tmp_path: Path) -> None:
     async def story() -> None:
         app = example().app
-        serving = Serving(app.server(), WireLimits(), {})
+        serving = Serving(app.server(), WireLimits(), {}, Access())
         async with worker_listening(serving, app.introduction, tmp_path / "w") as worker:
             app.ready(worker)
             reports = await check_worker(tmp_path / "w")

@@ -12,7 +12,8 @@ from typing import Any
 
 from longwire.contract import writing
 from longwire.contract.check.probe import Answer, Probe
-from longwire.guard.principal import PRINCIPAL
+from longwire.guard.access import Access
+from longwire.principals.principal import PRINCIPAL
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer as ToolAnswer
@@ -179,7 +180,7 @@ async def ground(
     with tempfile.TemporaryDirectory(prefix="longwire-worker-") as folder:
         path = Path(folder) / "w.sock"
         about = Introduction("ground", "1", **introduction)
-        serving = Serving(made or server(), WireLimits(), {})
+        serving = Serving(made or server(), WireLimits(), {}, Access())
         async with worker_listening(serving, about, path) as worker:
             probe = await Client.connect(path, 10)
             await probe.greet()

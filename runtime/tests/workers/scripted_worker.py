@@ -15,11 +15,12 @@ from mcp.server.lowlevel import Server
 from core_bench import ALICE, CoreClient, Timers
 from fake_responder import FakeResponder
 from longwire.contract.frames import FrameDecoder, encode
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
-from longwire.guard.limits import CallLimits
-from longwire.guard.principal import Principal
+from longwire.guard.access import Access
 from longwire.journal.open_journal import open_journal
+from longwire.principals.limits import CallLimits
+from longwire.principals.principal import Principal
 from longwire.product.asking import AskingRules
 from longwire.product.calls import NamesBadParams
 from longwire.sessions.registry import Sessions
@@ -190,7 +191,7 @@ class WorkerCore:
         self.dispatch.patience = limits.send_timeout
         self.timers = Timers()
         self.core = Streamable(
-            Serving(self.server, limits, {}),
+            Serving(self.server, limits, {}, Access()),
             self.sessions,
             self.counters,
             later=self.timers.later,

@@ -11,7 +11,7 @@ import pytest
 from core_bench import call, reply_of, run
 from fake_responder import FakeResponder
 from longwire.guard.grants import Scopes, granted
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.principal import Holders, Principal
 from longwire.product.allowlists import Allowlists
 from longwire.workers.running_call import RunningCall
 from raw_http import HELLO

@@ -9,7 +9,7 @@ from typing import Final
 from acuity.errors import MissingExtra
 
 # Packages of the extra `mcp` by the names they are imported by; what these need comes with them.
-_PACKAGES: Final = ("longwire", "mcp", "anyio", "pydantic", "jsonschema", "prometheus_client")
+_PACKAGES: Final = ("longwire", "mcp")
 
 
 def check_installed() -> None:

@@ -22,6 +22,7 @@ from typing import Final
 
 from acuity.agents import check_installed
 from acuity.cli.exits import guarded, told
+from acuity.cli.getopt import UsageError
 
 USAGE: Final = "[options]"  # there are dozens
 _ALIAS: Final = "'vmaf-mcp' is the same command."
@@ -58,14 +59,17 @@ def _run_script(argv: Sequence[str] | None) -> int:
         description=(__doc__ or "").replace("acuity serve", "vmaf-mcp").replace(_ALIAS, _ALIAS_OF),
         formatter_class=HelpFormatter,
     )
-    configure(parser)
+    words = sys.argv[1:] if argv is None else argv
     parser.add_argument("--version", action="store_true", help="print the version and stop")
-    arguments = parser.parse(sys.argv[1:] if argv is None else argv)
-    if arguments.version:
+    if list(words) == ["--version"]:  # without the extra, too
         from acuity import __version__
 
         print(f"vmaf-mcp (Acuity) {__version__}")
         return 0
+    configure(parser)
+    arguments = parser.parse(words)
+    if arguments.version:
+        raise UsageError("--version stands alone: leave the other options out")
     return run(arguments)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from longwire.product.work import OVER, Job, JobSpec, JobsStats, Progress, Status, new_id
+from longwire.work import OVER, Job, JobSpec, JobsStats, Progress, Status, new_id
 
 __all__ = [
     "OVER",

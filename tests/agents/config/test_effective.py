@@ -16,7 +16,7 @@ from longwire.config import check_report
 from longwire.config.effective import Source, effective
 from longwire.config.keys import keys, sections
 from longwire.errors import SettingsError
-from longwire.guard.rates import Rate
+from longwire.principals.rates import Rate
 from longwire.settings import WireLimits
 
 TOKEN = "correct-horse-battery"

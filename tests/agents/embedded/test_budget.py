@@ -14,7 +14,7 @@ from mcp_types import JSONRPCRequest
 from acuity.agents.embedded.assembly import Pacing
 from acuity.agents.embedded.budget import PAYER, SHARE, TOLERATED, Budget
 from endpoint_bench import Measured, call
-from longwire.guard.limits import CONNECTION
+from longwire.principals.limits import CONNECTION
 from longwire.product.app import build_server
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake

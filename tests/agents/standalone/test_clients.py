@@ -17,8 +17,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from acuity.agents.settings import AcuitySettings
 from longwire.endpoints import Http
 from longwire.guard.access import Access
-from longwire.guard.limits import BUSY
 from longwire.guard.tokens import Tokens
+from longwire.principals.limits import BUSY
 from longwire.product.catalog import Catalog
 from longwire.tasks.listen import Listen
 from product_server import LONG, product_on_http, raw_pair

@@ -17,7 +17,7 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
 from longwire.cluster.cluster_node import joined
-from longwire.product.declared import Served
+from longwire.declared import Served
 from product_server import raw_pair
 from redis_server import needs_redis, redis_server
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin

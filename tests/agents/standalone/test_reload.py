@@ -17,9 +17,9 @@ from longwire.command.serve import options
 from longwire.config.effective import Effective, effective
 from longwire.errors import SettingsError
 from longwire.guard.grants import granted
-from longwire.guard.limits import CallLimits
 from longwire.guard.tokens import TokenFile, Tokens
 from longwire.operations.logs import Redactor
+from longwire.principals.limits import CallLimits
 from longwire.server.reload import Configuration, reload, reload_certificate, reloading
 from longwire.wire.http.tls import Certificate
 from transport_bench import LOCAL, Signal, run

@@ -5,12 +5,12 @@ from __future__ import annotations
 from longwire.admin.answers import AdminRefusal, Document, answer, refuse
 from longwire.admin.queries import DEFAULT_LIMIT, PAGING, parameters
 from longwire.admin.sources import Sources
+from longwire.declared import expected_errors
 from longwire.operations.observe import shown
-from longwire.product.declared import expected_errors
-from longwire.product.work import Job
 from longwire.text import note, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
+from longwire.work import Job
 
 
 def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from longwire.admin.answers import HEADERS, AdminRefusal, encoded, refuse
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.principal import Holders, Principal
 from longwire.wire.events import event
 from longwire.wire.http.request import Request, Responder
 

@@ -18,7 +18,7 @@ from longwire.admin.sources import ListedNodes, Sources
 from longwire.cluster.nodes import LEASE, NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.foreign_json import parse_json
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.tasks import Tasks
 

@@ -11,10 +11,10 @@ from typing import Final
 from longwire.admin.answers import Document
 from longwire.admin.sessions_view import limits_of_sessions, totals
 from longwire.admin.sources import Sources
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
+from longwire.declared import declared
 from longwire.operations.latencies import Latencies, quantile
 from longwire.operations.runtime_figures import plain_counts
-from longwire.product.declared import declared
 from longwire.settings import Settings
 
 # Requests to clients that lack the capability, under the names of the runtime's plan.

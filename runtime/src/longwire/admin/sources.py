@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from longwire.cluster.nodes import NodeStatus
-from longwire.dispatch.http_runtime import HttpRuntime
-from longwire.guard.limits import CallLimits
+from longwire.http_runtime import HttpRuntime
 from longwire.operations.metrics import Metrics
-from longwire.product.work import Jobs
+from longwire.principals.limits import CallLimits
 from longwire.settings import Settings
+from longwire.work import Jobs
 from longwire.workers.status import Workers
 
 

@@ -24,14 +24,14 @@ from mcp_types import INTERNAL_ERROR, RequestId
 
 from longwire.cluster.forwarding import Outcome
 from longwire.cluster.places import ClusterUnavailable, Ownership, Place
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.dispatch.headers import MODERN, SESSION_ID, VERSION
-from longwire.dispatch.replies import JSON, error_payload, refuse, retry_after
-from longwire.guard.limits import BUSY
-from longwire.guard.rates import Allowances, Rate
+from longwire.counters import RuntimeCounters
+from longwire.principals.limits import BUSY
+from longwire.principals.rates import Allowances, Rate
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.mcp_headers import MODERN, SESSION_ID, VERSION
 from longwire.wire.messages import PlainRequest, Refused, parse_request
+from longwire.wire.replies import JSON, error_payload, refuse, retry_after
 from longwire.wire.tasks import Tasks
 
 logger: Final = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import PREFIX, RedisLink, open_redis
 from longwire.cluster.session_store import RedisSessions
 from longwire.cluster.shared_notifications import SharedNotifications
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.sessions.registry import Sessions
 from longwire.settings import WireLimits

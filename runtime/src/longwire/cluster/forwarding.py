@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from longwire.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
 from longwire.cluster.places import Place
 from longwire.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
-from longwire.guard.principal import Holders
+from longwire.principals.principal import Holders
 from longwire.settings import WireLimits
 from longwire.wire.http.request import REQUEST_ID, HeaderList, Request, Responder
 

@@ -14,12 +14,12 @@ from mcp_types import INVALID_REQUEST
 
 from longwire.cluster.forwarding import REFUSED
 from longwire.cluster.signatures import FORWARDED, BadSignature, Verifier, passed_headers, unsigned
-from longwire.dispatch.headers import SESSION_ID
-from longwire.dispatch.replies import refuse
-from longwire.guard.limits import BUSY
-from longwire.guard.principal import PRINCIPAL
-from longwire.guard.rates import Allowances, Rate
+from longwire.principals.limits import BUSY
+from longwire.principals.principal import PRINCIPAL
+from longwire.principals.rates import Allowances, Rate
 from longwire.wire.http.request import CURRENT_ID, Handler, Request, Responder
+from longwire.wire.mcp_headers import SESSION_ID
+from longwire.wire.replies import refuse
 
 logger: Final = logging.getLogger(__name__)
 

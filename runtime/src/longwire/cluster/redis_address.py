@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from longwire.declared import declared
 from longwire.errors import MissingExtra, SettingsError
-from longwire.product.declared import declared
 
 if TYPE_CHECKING:
     import redis

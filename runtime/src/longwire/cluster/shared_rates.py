@@ -17,7 +17,7 @@ from typing import Final
 
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.places import ClusterUnavailable
-from longwire.guard.rates import Allowances, Rate
+from longwire.principals.rates import Allowances, Rate
 from longwire.wire.tasks import Tasks
 
 _SPEND: Final = 0.5  # seconds in which a share may be spent

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 from longwire.errors import SettingsError
 from longwire.foreign_json import parse_json
-from longwire.guard.principal import Principal
-from longwire.guard.rates import parse_rate
+from longwire.principals.principal import Principal
+from longwire.principals.rates import parse_rate
 from longwire.wire.http.request import Request
 
 FORWARDED: Final = "longwire-forwarded"

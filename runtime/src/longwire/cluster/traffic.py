@@ -16,7 +16,7 @@ from longwire.cluster.nodes import Nodes
 from longwire.cluster.peers_port import PeersHandler
 from longwire.cluster.places import ClusterUnavailable, Ownership, Place
 from longwire.cluster.signatures import Signer, Verifier
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.wire.http.request import Handler
 from longwire.wire.serving import Serving
 

@@ -22,8 +22,8 @@ from longwire.config.effective import Effective, effective
 from longwire.config.key import Key, Problems
 from longwire.config.keys import GROUPS as KEY_GROUPS
 from longwire.config.keys import keys
+from longwire.declared import declared
 from longwire.errors import LongwireError, SettingsError, UsageError
-from longwire.product.declared import declared
 from longwire.wire.listeners import Address
 
 if TYPE_CHECKING:

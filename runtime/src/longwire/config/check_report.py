@@ -12,7 +12,7 @@ from longwire.config.key import Key
 from longwire.config.keys import keys, sections
 from longwire.config.kinds import whole_path
 from longwire.config.toml_words import toml_value
-from longwire.product.declared import declared
+from longwire.declared import declared
 from longwire.text import one_line
 
 # How sentences about a file begin: FILE, line 3: server.http: …

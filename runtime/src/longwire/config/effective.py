@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from longwire.config.key import Key, Problems, unread
 from longwire.config.keys import keys
 from longwire.config.toml_file import ConfigFile, read_config
+from longwire.declared import declared
 from longwire.errors import SettingsError
-from longwire.product.declared import declared
 from longwire.settings import Settings, settings_type
 
 _NEAR: Final = 0.88  # of difflib: a letter or two in a name of this length

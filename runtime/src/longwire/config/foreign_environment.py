@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from longwire.config.keys import keys
-from longwire.product.declared import declared
+from longwire.declared import declared
 
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)S?(?:_|$)"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from longwire.config.kinds import Kind
+from longwire.declared import declared
 from longwire.errors import SettingsError
-from longwire.product.declared import declared
 from longwire.settings import settings_type
 
 _DERIVED: Final = "derived from the key"

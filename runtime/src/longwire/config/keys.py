@@ -11,11 +11,11 @@ from typing import Final
 from longwire.config import kinds
 from longwire.config.key import Key
 from longwire.contract.launch import command_words
+from longwire.declared import declared
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
 from longwire.guard.proxies import parse_network
 from longwire.operations.logs import FORMATS, LEVELS
-from longwire.product.declared import declared
 
 # The groups of options in --help, in order.
 LISTEN: Final = "where to listen (several at once are fine; port 0 takes any free port)"

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from longwire.config.toml_words import toml_value
 from longwire.errors import SettingsError
-from longwire.guard.rates import Rate, parse_rate
+from longwire.principals.rates import Rate, parse_rate
 from longwire.text import quoted, shortened
 from longwire.wire.listeners import Address
 

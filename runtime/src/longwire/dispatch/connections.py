@@ -12,8 +12,8 @@ from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
 from mcp_types import ClientCapabilities, InitializeRequestParams
 
-from longwire.dispatch.replies import notification_payload
 from longwire.sessions.sending import tell
+from longwire.wire.replies import notification_payload
 
 if TYPE_CHECKING:
     from longwire.sessions.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatch import Dispatch
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Later

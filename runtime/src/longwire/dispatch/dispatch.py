@@ -9,7 +9,7 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 
 from longwire.dispatch.exchange import Exchange
-from longwire.guard.principal import Holders
+from longwire.principals.principal import Holders
 
 
 class Dispatch(Protocol):

@@ -18,7 +18,7 @@ from mcp.shared.transport_context import TransportContext
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import CALL, FastCalls, Work
-from longwire.guard.principal import Holders
+from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
 from longwire.product.catalog import Handler
 from longwire.wire.serving import Serving

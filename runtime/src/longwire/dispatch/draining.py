@@ -15,12 +15,12 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Literal, TypeAlias
 
 from longwire.cluster.forwarding import REFUSED
-from longwire.dispatch.headers import SESSION_ID
-from longwire.dispatch.replies import refuse, retry_after
-from longwire.guard.limits import STOPPING
+from longwire.principals.limits import STOPPING
 from longwire.sessions.registry import Sessions
 from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.mcp_headers import SESSION_ID
 from longwire.wire.messages import PlainRequest, Refused, parse_request
+from longwire.wire.replies import refuse, retry_after
 
 logger: Final = logging.getLogger(__name__)
 

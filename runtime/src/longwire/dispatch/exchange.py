@@ -18,9 +18,9 @@ from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types import ErrorData, RequestId
 
-from longwire.dispatch.replies import error_of, error_payload, headers_of, result_payload
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import PlainRequest, progress_params
+from longwire.wire.replies import error_of, error_payload, headers_of, result_payload
 
 _KIND: Final = "streamable-http"
 _PROGRESS: Final = "notifications/progress"

@@ -39,9 +39,9 @@ from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS,
 from pydantic import BaseModel, ValidationError
 
 from longwire.dispatch.exchange import Exchange
-from longwire.dispatch.replies import EncodedResult
 from longwire.product.app import CatalogCalls, CatalogServer
 from longwire.product.results import answer, finite, to_text
+from longwire.wire.replies import EncodedResult
 
 logger: Final = logging.getLogger(__name__)
 

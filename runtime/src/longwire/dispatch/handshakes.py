@@ -14,13 +14,13 @@ from mcp_types import INTERNAL_ERROR, ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
-from longwire.dispatch.headers import Accepted, can_resume
-from longwire.dispatch.replies import JSON, error_payload, result_payload, status_of
 from longwire.dispatch.session_exchange import session_headers
-from longwire.guard.limits import RETRY_AFTER
+from longwire.principals.limits import RETRY_AFTER
 from longwire.sessions.registry import Sessions, SessionsFull
 from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import JSON, error_payload, result_payload, status_of
 
 
 class HandshakeExchange(HttpExchange):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.principal import Holders, Principal
 from longwire.sessions.streams import Stream
 from longwire.wire.http.request import Responder
 

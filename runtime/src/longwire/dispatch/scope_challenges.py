@@ -6,10 +6,10 @@ from typing import Final
 
 from mcp_types import INVALID_REQUEST
 
-from longwire.dispatch.replies import refuse
 from longwire.guard.access import Access
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.messages import Message, PlainRequest
+from longwire.wire.replies import refuse
 
 _CALL: Final = "tools/call"
 

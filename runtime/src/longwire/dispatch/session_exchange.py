@@ -13,14 +13,14 @@ from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
 
 from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
-from longwire.dispatch.headers import Accepted, can_resume
 from longwire.dispatch.heartbeats import Heartbeats
-from longwire.dispatch.replies import JSON, error_payload, notification_payload, status_of
 from longwire.sessions.sending import TOO_MUCH, Overrun, send
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream
 from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import JSON, error_payload, notification_payload, status_of
 
 _ENDED: Final = "the session ended before the request did"
 

@@ -11,9 +11,9 @@ from mcp_types import INTERNAL_ERROR, ErrorData
 
 from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
 from longwire.dispatch.heartbeats import PING, Heartbeats
-from longwire.dispatch.replies import JSON, error_payload, notification_payload, status_of
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import JSON, error_payload, notification_payload, status_of
 
 ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler that sends more has to wait
 

@@ -26,16 +26,16 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.core import Core
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.dispatch.headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted
 from longwire.dispatch.parameter_headers import ParameterHeaders
-from longwire.dispatch.replies import JSON, refuse, status_of_code
 from longwire.dispatch.single_exchange import SingleExchange
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.routes import body_problem
+from longwire.wire.mcp_headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, accepted
 from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.replies import JSON, refuse, status_of_code
 from longwire.wire.serving import has_envelope
 
 _CALL: Final = "tools/call"

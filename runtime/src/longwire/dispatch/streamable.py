@@ -28,13 +28,22 @@ from mcp_types import (
     RequestId,
 )
 
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
 from longwire.dispatch.core import Core
-from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatch import Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.headers import (
+from longwire.dispatch.proven_streams import ProvenStreams
+from longwire.dispatch.scope_challenges import lacks_scope
+from longwire.dispatch.session_exchange import SessionExchange, session_headers
+from longwire.dispatch.stateless import Bare, Stateless, refuses_type
+from longwire.principals.limits import BUSY
+from longwire.principals.principal import Holders
+from longwire.sessions.registry import Sessions
+from longwire.sessions.session import Session, compact
+from longwire.wire.http.request import Answer, Handler, Request, Responder
+from longwire.wire.mcp_headers import (
     HANDSHAKE,
     LAST_EVENT_ID,
     MODERN,
@@ -47,17 +56,8 @@ from longwire.dispatch.headers import (
     can_resume,
     doubled,
 )
-from longwire.dispatch.proven_streams import ProvenStreams
-from longwire.dispatch.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
-from longwire.dispatch.scope_challenges import lacks_scope
-from longwire.dispatch.session_exchange import SessionExchange, session_headers
-from longwire.dispatch.stateless import Bare, Stateless, refuses_type
-from longwire.guard.limits import BUSY
-from longwire.guard.principal import Holders
-from longwire.sessions.registry import Sessions
-from longwire.sessions.session import Session, compact
-from longwire.wire.http.request import Answer, Handler, Request, Responder
 from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from longwire.wire.serving import Serving, has_envelope
 
 logger: Final = logging.getLogger(__name__)

@@ -18,16 +18,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.origins import Origins
 from longwire.guard.pages import for_page, page_headers, with_headers
-from longwire.guard.principal import PRINCIPAL, Principal
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens, TokenStore
-from longwire.product.declared import declared
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.text import quoted
 from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
 from longwire.wire.listeners import Address, is_loopback

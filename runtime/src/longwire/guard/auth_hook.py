@@ -23,9 +23,9 @@ from typing import Any, Final, TypeAlias
 
 from longwire.errors import SettingsError
 from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
-from longwire.guard.principal import Principal
 from longwire.guard.tokens import digest
 from longwire.guard.verdicts import Undecided, Verdict
+from longwire.principals.principal import Principal
 from longwire.text import quoted
 
 logger: Final = logging.getLogger(__name__)

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_types import INVALID_REQUEST
 
+from longwire.declared import declared
 from longwire.guard.auth_hook import AuthHook
-from longwire.guard.limits import BUSY
-from longwire.guard.principal import Principal
-from longwire.guard.rates import Allowances, Rate, whole_seconds
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import TokenStore, bearer, digest, is_unguessable
 from longwire.guard.verdicts import Rejected, Undecided, Verdict
-from longwire.product.declared import declared
+from longwire.principals.limits import BUSY
+from longwire.principals.principal import Principal
+from longwire.principals.rates import Allowances, Rate, whole_seconds
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import encode, error_message
 

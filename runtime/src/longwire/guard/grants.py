@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import KINDS, Kind, Principal
-from longwire.guard.rates import parse_rate
+from longwire.principals.principal import KINDS, Kind, Principal
+from longwire.principals.rates import parse_rate
 from longwire.text import quoted
 
 GRANTS: Final = ("scopes", *KINDS, "rate")  # the keys that this module reads

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from longwire.errors import SettingsError
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.text import quoted
 from longwire.wire.http.request import Request
 

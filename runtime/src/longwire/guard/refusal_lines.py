@@ -16,9 +16,9 @@ from typing import Any, Final
 from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, StatusCode, get_tracer
 
+from longwire.declared import attribute, declared
 from longwire.foreign_json import parse_json
-from longwire.guard.rates import Allowances, Rate
-from longwire.product.declared import attribute, declared
+from longwire.principals.rates import Allowances, Rate
 from longwire.text import note, shown_id
 from longwire.wire.http.request import Request
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from longwire.errors import SettingsError
 from longwire.guard.grants import GRANTS, Scopes, granted
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.text import quoted
 
 _HEAD: Final = re.compile(r"^\s*\[+\s*tokens\s*[.\]]", re.MULTILINE)

@@ -19,11 +19,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Protocol
 
+from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.grants import NO_SCOPES, Scopes
-from longwire.guard.principal import Holders, Principal
 from longwire.guard.token_tables import is_toml, parse_tables
-from longwire.product.declared import declared
+from longwire.principals.principal import Holders, Principal
 
 UNNAMED: Final = "default"  # the principal of a token without a name
 _SHORTEST_TOKEN: Final = 16  # characters; shorter ones can be guessed

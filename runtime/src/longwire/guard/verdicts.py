@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)

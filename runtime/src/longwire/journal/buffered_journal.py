@@ -20,7 +20,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventRecord, Finder, SessionRecord, StoredSession, StreamRecord
 from longwire.journal.session_changes import FIRST_FENCE, SessionChanges, SessionRow, WaitingChanges
 from longwire.text import shown_id

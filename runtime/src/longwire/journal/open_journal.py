@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import Journal, NoJournal

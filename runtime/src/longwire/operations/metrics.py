@@ -19,14 +19,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
+from longwire.declared import declared, named
 from longwire.operations.latencies import CallCounts, Latencies
 from longwire.operations.loop_lag import LoopLag
 from longwire.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
-from longwire.product.declared import declared, named
-from longwire.product.work import OVER, Job, Jobs
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
+from longwire.work import OVER, Job, Jobs
 from longwire.workers.status import Workers, WorkerState
 
 _STATES: Final[tuple[str, ...]] = get_args(WorkerState)

@@ -14,11 +14,11 @@ from mcp_types import INTERNAL_ERROR, CallToolResult
 from opentelemetry.trace import get_current_span
 from pydantic import ValidationError
 
-from longwire.guard.limits import client_of
+from longwire.declared import attribute
 from longwire.operations.logs import CALLS, CallLines, EndedCall, current_trace
 from longwire.operations.metrics import OUTCOMES, UNKNOWN, Metrics
 from longwire.operations.tracing import is_traced
-from longwire.product.declared import attribute
+from longwire.principals.limits import client_of
 from longwire.text import shown_id
 from longwire.wire.http.request import Request
 

@@ -8,8 +8,8 @@ from typing import Final, Protocol
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.product.declared import named
+from longwire.counters import RuntimeCounters
+from longwire.declared import named
 
 
 class CountedSession(Protocol):

@@ -20,10 +20,10 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 from opentelemetry.trace import ProxyTracerProvider, Span, Status, StatusCode, Tracer
 
-from longwire.product.declared import attribute, declared
-from longwire.product.work import Job, Jobs
+from longwire.declared import attribute, declared
 from longwire.wire.http.request import Request
 from longwire.wire.sdk_private import drop_request_spans
+from longwire.work import Job, Jobs
 
 logger: Final = logging.getLogger(__name__)
 

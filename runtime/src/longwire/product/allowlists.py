@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from longwire.guard.principal import PRINCIPAL, Kind, Principal
+from longwire.principals.principal import PRINCIPAL, Kind, Principal
 from longwire.text import quoted, shortened
 
 NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake

@@ -32,7 +32,7 @@ from pydantic import BaseModel, ValidationError
 
 from longwire.errors import AskingError
 from longwire.foreign_json import parse_json
-from longwire.guard.principal import PRINCIPAL
+from longwire.principals.principal import PRINCIPAL
 from longwire.product.client_capabilities import Count, RequestDropped, admit, admitted, need_of
 from longwire.settings import CapabilityPolicy, WireLimits
 from longwire.text import quoted, shortened

@@ -17,10 +17,10 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from longwire.guard.limits import client_of
+from longwire.declared import declared, expected_errors
+from longwire.principals.limits import client_of
 from longwire.product.asking import AskingRules, InputNeeded, Questions
 from longwire.product.catalog import Arguments, Call, Context, Tool
-from longwire.product.declared import declared, expected_errors
 from longwire.product.results import failure
 from longwire.product.schema_checks import schema_check
 

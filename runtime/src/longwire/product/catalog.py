@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from longwire.product.asking import Questions, check_form, form_request, page_request
 from longwire.product.results import failure
-from longwire.product.work import JobSpec
+from longwire.work import JobSpec
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # A plain document becomes structured content and its JSON text; the others are sent as they are.

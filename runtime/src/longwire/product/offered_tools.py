@@ -14,7 +14,7 @@ from typing import Final
 
 import mcp_types as types
 
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.catalog import Context, Tool
 
 _MOST_NAMES: Final = 24  # tool names in the error for an unknown tool

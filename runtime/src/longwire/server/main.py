@@ -10,14 +10,14 @@ from typing import Final
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
 from longwire.cluster.cluster_node import ClusterNode, joined
-from longwire.dispatch.http_runtime import HttpRuntime
+from longwire.declared import Served, Serving, declared
 from longwire.endpoints import Endpoint, Open, Page
 from longwire.errors import SettingsError
+from longwire.http_runtime import HttpRuntime
 from longwire.operations.logs import Redactor, configure_logging
 from longwire.operations.loop_lag import LoopLag
 from longwire.operations.metrics import HEALTH, metrics_pages
 from longwire.operations.tracing import configure_tracing
-from longwire.product.declared import Served, Serving, declared
 from longwire.server.method_workers import front, workers_of
 from longwire.server.operating import admin_port
 from longwire.server.reload import Configuration, reloading, tell

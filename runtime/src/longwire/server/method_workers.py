@@ -15,19 +15,19 @@ from mcp.server.lowlevel import Server
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.config.foreign_environment import foreign_environment
 from longwire.contract.launch import command_words
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import CallLimits
-from longwire.guard.rates import RateLimits
+from longwire.counters import RuntimeCounters
+from longwire.declared import Served, declared
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer
 from longwire.operations.tracing import trace_requests
+from longwire.principals.limits import CallLimits
+from longwire.principals.rates import RateLimits
 from longwire.product.allowlists import Allowlists
 from longwire.product.asking import AskingRules
 from longwire.product.calls import NamesBadParams
-from longwire.product.declared import Served, declared
-from longwire.product.work import NoJobs
 from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
+from longwire.work import NoJobs
 from longwire.workers.pool import WorkerPlan, WorkerPool
 from longwire.workers.private_folder import PrivateFolder
 

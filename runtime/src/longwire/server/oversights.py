@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from longwire.guard.grants import NO_SCOPES, Scopes
-from longwire.guard.principal import Kind, Principal
 from longwire.guard.tokens import TokenFile, Tokens, TokenStore
+from longwire.principals.principal import Kind, Principal
 from longwire.text import quoted
 
 # The method without which a list of that kind has no effect.

@@ -16,15 +16,15 @@ from mcp.server.lowlevel import Server
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.config.effective import Effective
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
+from longwire.declared import expected_errors
 from longwire.dispatch.draining import PATIENCE
-from longwire.dispatch.http_runtime import HttpRuntime, http_runtime
 from longwire.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.grants import NO_SCOPES, Scopes
-from longwire.guard.limits import CallLimits
 from longwire.guard.tokens import TokenStore
-from longwire.product.declared import expected_errors
+from longwire.http_runtime import HttpRuntime, http_runtime
+from longwire.principals.limits import CallLimits
 from longwire.server.oversights import Named
 from longwire.settings import MEMORY, Settings, WireLimits
 from longwire.wire.http.tls import Certificate

@@ -21,9 +21,9 @@ from longwire.cluster.shared_secret import secret_oversight
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems
 from longwire.contract.launch import command_words
+from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.journal.journal_file import check_journal_file
-from longwire.product.declared import declared
 from longwire.wire.listeners import Address, check_socket_path, is_loopback, resolve
 
 PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the tokens of clients
@@ -190,6 +190,7 @@ _CHECKS: Final[tuple[Callable[[Effective, Problems], None], ...]] = (
 def start_warnings(found: Effective) -> list[str]:
     """Sentences about settings that are allowed, but that have no effect."""
     said = [f"the variable {name} means nothing: did you mean {near}?" for name, near in found.mistyped]
+    said += declared().warnings(found)
     each, most = found["mcp.max_sessions_per_principal"], found["mcp.max_sessions"]
     if each > most and found.source("mcp.max_sessions_per_principal").kind != "default":
         said.append(
@@ -213,7 +214,7 @@ def start_warnings(found: Effective) -> list[str]:
     said += _proxy_warnings(found)
     if found["auth.token"] is not None and found["auth.token_file"] is not None:
         said.append(f"{found.named('auth.token')}: not used: there is a token file")
-    return [*said, *declared().warnings(found)]
+    return said
 
 
 def _proxy_warnings(found: Effective) -> Iterator[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 from typing import Final
 
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
 from longwire.sessions.kept_events import KeptEvents
 from longwire.sessions.log_journal import LogJournal, event_record, stream_record

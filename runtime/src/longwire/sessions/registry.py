@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from longwire.contract.envelopes import NotifyOutcome
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import BUSY
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal, StoredSession
+from longwire.principals.limits import BUSY
 from longwire.sessions.sending import call_within, tell
 from longwire.sessions.session import EndReason, Session, compact
 from longwire.settings import WireLimits

@@ -8,9 +8,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR
 
-from longwire.dispatch.client_requests import ClientRequests
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal, SessionRecord, StoredSession
+from longwire.sessions.client_requests import ClientRequests
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.streams import Stream
 from longwire.settings import WireLimits

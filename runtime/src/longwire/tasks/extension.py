@@ -16,9 +16,9 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from longwire.declared import expected_errors
 from longwire.product.calls import perform
 from longwire.product.catalog import Answer, Context, Tool
-from longwire.product.declared import expected_errors
 from longwire.product.results import answer
 from longwire.tasks.task import Task, TaskBackend
 

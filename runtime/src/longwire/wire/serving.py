@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
@@ -25,13 +25,15 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
-from longwire.guard.access import Access
-from longwire.guard.limits import CONNECTION
-from longwire.guard.principal import Principal
+from longwire.principals.limits import CONNECTION
+from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
 from longwire.wire.http.turns import Turns
 from longwire.wire.messages import Message, PlainRequest
 from longwire.wire.streams import Inbox, Outbox
+
+if TYPE_CHECKING:
+    from longwire.guard.access import Access
 
 HANDSHAKE: Final = "initialize"
 
@@ -116,7 +118,7 @@ class Serving:
     server: Server[Any]
     limits: WireLimits
     lifespan_state: Any
-    access: Access = field(default_factory=Access)
+    access: Access
     bare: bool = False  # whether requests are answered that come without a handshake and without an envelope
     quick: QuickAnswers = IGNORED
     turns: Turns = field(default_factory=Turns)  # of large messages

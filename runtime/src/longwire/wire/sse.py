@@ -21,8 +21,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from longwire.guard.limits import BUSY, Full, Quota
-from longwire.guard.principal import Holders, Principal
+from longwire.principals.limits import BUSY, Full, Quota
+from longwire.principals.principal import Holders, Principal
 from longwire.wire.events import EventStream, event
 from longwire.wire.http.reply import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder

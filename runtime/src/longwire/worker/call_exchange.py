@@ -13,10 +13,10 @@ from mcp_types import ErrorData
 from longwire.contract import writing
 from longwire.contract.frames import FrameError
 from longwire.dispatch.exchange import Exchange
-from longwire.dispatch.headers import can_resume
-from longwire.dispatch.replies import notification_payload
 from longwire.wire.http.request import HeaderList, Request
+from longwire.wire.mcp_headers import can_resume
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import notification_payload
 from longwire.worker.worker_sessions import Sink, WorkerSession
 
 

@@ -16,11 +16,12 @@ from mcp.server.lowlevel import Server
 from longwire.contract import writing
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.contract.launch import PARENT_VARIABLE, SOCKET_VARIABLE
-from longwire.dispatch.replies import notification_payload
 from longwire.errors import SettingsError
+from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.supervised_process import end_with
 from longwire.wire.listeners import listening
+from longwire.wire.replies import notification_payload
 from longwire.wire.serving import Serving, shared_lifespan
 from longwire.wire.tasks import collect_rarely, loop_factory
 from longwire.worker.link import Link
@@ -112,7 +113,7 @@ async def serve_worker(
 ) -> None:
     """Serve a server of the SDK until `stop` is set; raises SettingsError."""
     async with shared_lifespan(server) as state:
-        serving = Serving(server, limits, state)
+        serving = Serving(server, limits, state, Access())
         async with worker_listening(serving, introduction, path) as worker:
             logger.info("the worker '%s' listens at %s", introduction.name, path)
             on_ready(worker)

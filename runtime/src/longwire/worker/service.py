@@ -15,16 +15,16 @@ from pydantic import ValidationError
 
 from longwire.contract import writing
 from longwire.contract.envelopes import Affinity, Message, Response
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
-from longwire.dispatch.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Notice
 from longwire.dispatch.handshakes import NOBODY
 from longwire.dispatch.parameter_headers import ParameterHeaders
-from longwire.dispatch.replies import error_payload
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import CURRENT_ID, Request
 from longwire.wire.messages import PlainRequest
+from longwire.wire.replies import error_payload
 from longwire.wire.serving import Serving
 from longwire.worker.call_exchange import CallExchange, HandshakeCall, SessionCallExchange
 from longwire.worker.worker_sessions import Sink, WorkerSession, WorkerSessions

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from longwire.contract import writing
 from longwire.contract.envelopes import Message
-from longwire.dispatch.client_requests import ClientRequests
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.dispatch.replies import notification_payload
+from longwire.counters import RuntimeCounters
+from longwire.sessions.client_requests import ClientRequests
 from longwire.settings import WireLimits
+from longwire.wire.replies import notification_payload
 
 _MOST: Final = 16384  # sessions that are remembered; the runtime sends what there is to know with each call
 _NOBODY: Final = {"name": "unknown", "version": ""}

@@ -15,8 +15,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from longwire.contract.envelopes import Result
 from longwire.contract.writing import json_text
-from longwire.guard.principal import Principal
-from longwire.product.declared import declared
+from longwire.declared import declared
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
 from longwire.workers.call import NoticeCall, Outcome, WorkerCall
 from longwire.workers.members import Members

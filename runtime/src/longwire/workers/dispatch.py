@@ -33,21 +33,21 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from longwire.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Result
 from longwire.contract.frames import FrameError
 from longwire.contract.writing import json_text
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
+from longwire.declared import declared
 from longwire.dispatch.dispatcher import TurnsEnd, continued
 from longwire.dispatch.exchange import Exchange, Notice
 from longwire.dispatch.fast_calls import composed, dumped
 from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.headers import HANDSHAKE
-from longwire.dispatch.replies import notification_payload
-from longwire.guard.principal import Holders, Principal
 from longwire.guard.refusal_lines import RefusalLines
-from longwire.product.declared import declared
+from longwire.principals.principal import Holders, Principal
 from longwire.product.results import failure
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
+from longwire.wire.mcp_headers import HANDSHAKE
+from longwire.wire.replies import notification_payload
 from longwire.workers.call import NoticeCall, Outcome, WorkerCall
 from longwire.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
 from longwire.workers.failures import WorkerFailure

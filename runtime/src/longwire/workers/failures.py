@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from longwire.contract.error_classes import ERROR_CLASSES, ErrorClass
-from longwire.guard.limits import RETRY_AFTER, UNAVAILABLE
+from longwire.principals.limits import RETRY_AFTER, UNAVAILABLE
 from longwire.text import shortened
 
 logger: Final = logging.getLogger(__name__)

@@ -34,7 +34,7 @@ from longwire.contract.envelopes import (
 )
 from longwire.contract.frames import FrameDecoder, FrameError
 from longwire.contract.reading import from_worker
-from longwire.product.declared import declared
+from longwire.declared import declared
 from longwire.workers.call import Outcome, WorkerCall
 from longwire.workers.failures import WorkerFailure, told_by_worker
 

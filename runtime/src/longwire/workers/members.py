@@ -13,7 +13,7 @@ from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
 from opentelemetry.trace import get_current_span
 
 from longwire.contract import writing
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import REQUEST_ID, Request
 
 if TYPE_CHECKING:

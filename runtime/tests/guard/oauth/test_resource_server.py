@@ -21,8 +21,8 @@ from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_set import KeySet
 from longwire.guard.oauth.resource_server import ResourceServer, resource_server
 from longwire.guard.oauth.sdk_verifier import SdkVerifier
-from longwire.guard.principal import Principal
 from longwire.guard.tokens import Tokens
+from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
 from oauth_ground import ISSUER, RESOURCE, key_set, private_key, public_jwk, token

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from http_port import GET, POST, Ground, Wire, ground, run
 
-from longwire.guard.limits import BUSY
+from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import BACKLOG, Address, bind

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from fake_responder import FakeResponder
-from longwire.guard.principal import PRINCIPAL, Principal
+from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.turns import LARGE, MOST_WAITING_EACH, Turns
 

@@ -26,8 +26,8 @@ from acuity.agents.embedded.steering.clients import CONNECTED, Leases, client_na
 from acuity.agents.embedded.subscriptions import Subscriptions
 from acuity.agents.embedded.tools import computing, steering, watching
 from acuity.agents.embedded.tools.computing import Compute
-from longwire.guard.limits import CallLimits, client_of
 from longwire.operations.tracing import trace_requests
+from longwire.principals.limits import CallLimits, client_of
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
 from longwire.wire.quick import QuickAnswers

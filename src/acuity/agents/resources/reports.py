@@ -38,7 +38,7 @@ from acuity.agents.resources.report_forms import (
 from acuity.agents.tasks.documents import REPORTS, has_report, report_uri, stored_report, timestamp
 from acuity.errors import NoReport
 from acuity.jobs.job import Status
-from longwire.guard.limits import owner
+from longwire.principals.limits import owner
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

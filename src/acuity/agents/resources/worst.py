@@ -19,7 +19,7 @@ from acuity.agents.resources.content import JSON, document_content, in_words, is
 from acuity.agents.tasks.documents import WORST, picture_uri, timestamp
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
 from acuity.jobs.job import Status
-from longwire.guard.limits import may_see, owner
+from longwire.principals.limits import may_see, owner
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

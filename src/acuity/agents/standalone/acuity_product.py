@@ -16,9 +16,9 @@ from acuity.agents.services import CARRIERS
 from acuity.errors import AcuityError, SettingsError
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems
+from longwire.declared import OwnWorkers, Product, Served, declare
 from longwire.errors import SettingsError as RuntimeSettingsError
-from longwire.product.declared import OwnWorkers, Product, Served, declare
-from longwire.product.work import Jobs
+from longwire.work import Jobs
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -24,16 +24,16 @@ from acuity.jobs.shared import SharedJobs
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_bus import SharedSubscriptionBus
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import CallLimits
-from longwire.guard.rates import RateLimits
+from longwire.counters import RuntimeCounters
+from longwire.declared import Served
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer
 from longwire.operations.tracing import JobTracer, trace_requests
+from longwire.principals.limits import CallLimits
+from longwire.principals.rates import RateLimits
 from longwire.product.allowlists import Allowlists
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
-from longwire.product.declared import Served
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from acuity.agents.schemas import outline
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
-from longwire.guard.limits import may_see
+from longwire.principals.limits import may_see
 
 if TYPE_CHECKING:
     from acuity.jobs.job import Job

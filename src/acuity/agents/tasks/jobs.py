@@ -11,7 +11,7 @@ import mcp_types as types
 from acuity.agents.tasks.documents import result_document
 from acuity.agents.tool_answers import has_pictures, tool_answer
 from acuity.jobs import job as spec
-from longwire.guard.limits import may_see
+from longwire.principals.limits import may_see
 from longwire.product.catalog import Call, Tool
 from longwire.product.results import failure
 from longwire.tasks.task import Listener, Status, Support, Task

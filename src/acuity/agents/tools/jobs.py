@@ -20,7 +20,7 @@ from acuity.agents.tasks.documents import (
 )
 from acuity.agents.tool_answers import shown_document, with_pictures
 from acuity.errors import JobError
-from longwire.guard.limits import may_see, owner
+from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer

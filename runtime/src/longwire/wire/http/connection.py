@@ -29,7 +29,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INVALID_REQUEST
 
-from longwire.guard.limits import BUSY
+from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
 from longwire.wire.http import answers
 from longwire.wire.http.head import Head

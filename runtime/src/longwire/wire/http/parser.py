@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
 from longwire.wire.http.head import Head, Refused, parse_fields, parse_head, parse_request_line, too_long
 from longwire.wire.http.request import Request

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from contextvars import Context
 from typing import Final
 
-from longwire.guard.limits import BUSY, Quota
+from longwire.principals.limits import BUSY, Quota
 from longwire.settings import WireLimits
 from longwire.wire.http.answers import whole_answer
 from longwire.wire.http.connection import LATER, Admission, PageHeaders

@@ -9,7 +9,7 @@ from itertools import count
 from secrets import token_hex
 from typing import Any, Final, Protocol, TypeAlias
 
-from longwire.guard.principal import Principal
+from longwire.principals.principal import Principal
 
 HeaderList: TypeAlias = Collection[tuple[bytes, bytes]]
 Answer: TypeAlias = tuple[int, bytes, bytes, HeaderList]  # status, body, its content type, further headers

@@ -15,7 +15,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Final, NamedTuple
 
-from longwire.guard.limits import BUSY
+from longwire.principals.limits import BUSY
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import answer_text, refuse
 from longwire.wire.messages import Refused

@@ -13,7 +13,7 @@ from acuity.agents.embedded.steering.commands import LARGEST, LEASE
 from acuity.agents.schemas import flag, named, number, outline, record, whole
 from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
-from longwire.guard.limits import BUSY
+from longwire.principals.limits import BUSY
 from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
-from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import ErrorData
 
-from longwire.guard.principal import PRINCIPAL, Principal
-from longwire.guard.rates import Over, RateLimits, SharedBuckets, whole_seconds
-from longwire.settings import Settings
+from longwire.principals.principal import PRINCIPAL, Principal
+from longwire.principals.rates import Over, RateLimits, SharedBuckets, whole_seconds
+
+if TYPE_CHECKING:
+    from longwire.settings import Settings
 
 Full: TypeAlias = Literal["each", "all"]
 

@@ -31,9 +31,9 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from longwire.dispatch.counters import RuntimeCounters
-from longwire.guard.limits import BUSY
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind
+from longwire.principals.limits import BUSY
 from longwire.product.client_capabilities import Capabilities, admit, kind_of
 from longwire.settings import WireLimits
 from longwire.wire.messages import encode

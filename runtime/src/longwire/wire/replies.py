@@ -11,7 +11,7 @@ from mcp.server.runner import modern_error_data
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import ErrorData, RequestId
 
-from longwire.guard.limits import BUSY, RETRY_AFTER, STOPPING, UNAVAILABLE
+from longwire.principals.limits import BUSY, RETRY_AFTER, STOPPING, UNAVAILABLE
 from longwire.wire.http.request import HeaderList, Responder
 
 JSON: Final = b"application/json"

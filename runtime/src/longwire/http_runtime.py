@@ -14,7 +14,7 @@ from longwire.cluster.nodes import Nodes
 from longwire.cluster.peers_port import PeersHandler
 from longwire.cluster.places import Ownership
 from longwire.cluster.traffic import traffic
-from longwire.dispatch.counters import RuntimeCounters
+from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.draining import Drain
 from longwire.dispatch.streamable import Streamable

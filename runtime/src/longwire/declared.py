@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from longwire.cluster.cluster_node import ClusterNode
     from longwire.config.effective import Effective, Source
     from longwire.config.key import Key, Problems
-    from longwire.dispatch.counters import RuntimeCounters
+    from longwire.counters import RuntimeCounters
     from longwire.endpoints import Endpoint
-    from longwire.guard.limits import CallLimits
     from longwire.operations.metrics import Metrics
-    from longwire.product.work import Jobs
+    from longwire.principals.limits import CallLimits
     from longwire.server.serve import ServeOptions
     from longwire.settings import Settings
+    from longwire.work import Jobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from longwire.guard.rates import Rate
+from longwire.principals.rates import Rate
 
 _TOKEN: Final = "token:"
 _UNSEEN: Final = str.maketrans("", "", "\t\r\n")  # what readers of URIs leave out
