@@ -38,10 +38,10 @@ bench: $(INSTALLED)  ## set VMAF_REFERENCE_BIN to compare with libvmaf
 	$(BIN)/python bench/extractors.py
 
 bench-mcp: $(INSTALLED)  ## calls beside a bare SDK server's, scores beside the engine's, answers under load
-	$(BIN)/python bench/mcp_calls.py
+	PYTHONPATH=runtime/bench $(BIN)/python bench/mcp_calls.py
 
 bench-runtime: $(INSTALLED)  ## HTTP calls, sessions and streams beside the SDK's own server; resuming after kill -9
-	$(BIN)/python bench/mcp_runtime.py
+	$(BIN)/python runtime/bench/mcp_runtime.py
 
 bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py

@@ -29,7 +29,7 @@ RUNTIME = [
     *(entry for entries in _LONGWIRE["optional-dependencies"].values() for entry in entries),
 ]
 SERVER = [*ENGINE, *OPTIONAL, *EXTRAS["mcp"], *RUNTIME]
-FOLDERS = ("tests", "bench", "runtime/tests")
+FOLDERS = ("tests", "bench", "runtime/tests", "runtime/bench")
 DATA = {"ffmpeg-quality-metrics", "nvidia-cuda-nvrtc"}  # whose files are read and whose code is not imported
 # Packages that are not among those of dev, because few machines have a use for them.
 ELSEWHERE = {"cupy_backends": ["cupy-cuda13x"]}

@@ -11,7 +11,8 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
+    from acuity.agents.embedded import EmbeddedConfig as EmbeddedConfig
+    from acuity.agents.embedded import EmbeddedServer as EmbeddedServer
     from acuity.api import score, score_async
     from acuity.comparison.call import compare
     from acuity.comparison.report import CompareReport

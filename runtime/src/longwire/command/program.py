@@ -16,6 +16,7 @@ from longwire.text import one_line
 OK: Final = 0
 FAILED: Final = 1
 _WRONG_USAGE: Final = 2
+_PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 
 _COMMANDS: Final = {
@@ -84,6 +85,9 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         problems = getattr(error, "problems", ()) or (str(error),)
         print("\n".join(f"{program}: {one_line(said)}" for said in problems), file=sys.stderr)
         return FAILED
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
     except OSError as error:
         print(f"{program}: {error.filename or 'the output'}: {error.strerror or error}", file=sys.stderr)
         return FAILED

@@ -1,9 +1,9 @@
 """The Streamable HTTP runtime beside the SDK's own server, as ratios measured in one run.
 
-    python bench/mcp_runtime.py [--only calls,sessions,sweep,resume,flood]
+    python runtime/bench/mcp_runtime.py [--only calls,sessions,sweep,resume,flood]
 
 calls     `tools/call` of an echo tool, 64 connections, both eras of the protocol: requests a second, CPU time
-          a request (of all processes of a server), p50 and p99. acuity-worker has the tool in one worker
+          a request (of all processes of a server), p50 and p99. longwire-worker has the tool in one worker
           process. The SDK's `MCPServer` runs on uvicorn with httptools and uvloop, in its
           default mode (events) and with `json_response`
 sessions  the memory of 10,000 sessions and of 2,000 open GETs
@@ -61,7 +61,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument(
-        "--servers", default="acuity,acuity-task,acuity-worker,sdk,sdk-json", help="of the part 'calls'"
+        "--servers", default="longwire,longwire-task,longwire-worker,sdk,sdk-json", help="of the part 'calls'"
     )
     parser.add_argument("--rounds", type=int, default=4, help="turns of each server (default 4)")
     parser.add_argument("--seconds", type=float, default=4.0, help="of one turn (default 4)")
@@ -145,18 +145,18 @@ def _print_calls(era: str, found: dict[str, list[tuple[Window, float]]]) -> None
             f"  p50 {p50 * 1e3:6.2f} ms  p99 {p99 * 1e3:6.2f} ms",
             flush=True,
         )
-    if "acuity-worker" in figures and "sdk" in figures:
-        ratio = figures["sdk"][1] / figures["acuity-worker"][1]
-        print(f"  {era}  acuity-worker / sdk: CPU {ratio:.1f} (target {WORKER_TARGET:g})", flush=True)
-    if "acuity" not in figures:
+    if "longwire-worker" in figures and "sdk" in figures:
+        ratio = figures["sdk"][1] / figures["longwire-worker"][1]
+        print(f"  {era}  longwire-worker / sdk: CPU {ratio:.1f} (target {WORKER_TARGET:g})", flush=True)
+    if "longwire" not in figures:
         return
-    mine = figures["acuity"]
+    mine = figures["longwire"]
     for peer, target in TARGETS.items():
         if peer not in figures:
             continue
         rate, cpu, p99 = figures[peer]
         print(
-            f"  {era}  acuity / {peer}: requests/s {mine[0] / rate:.1f}, CPU {cpu / mine[1]:.1f} "
+            f"  {era}  longwire / {peer}: requests/s {mine[0] / rate:.1f}, CPU {cpu / mine[1]:.1f} "
             f"(target {target:g} each), p99 {mine[2] / p99:.2f} (target 0.5 or less)",
             flush=True,
         )
@@ -168,7 +168,7 @@ def _print_calls(era: str, found: dict[str, list[tuple[Window, float]]]) -> None
 def sessions(args: argparse.Namespace, core: int) -> None:
     print(f"\nMemory of {args.sessions} sessions, then of {args.gets} open GETs")
     each: dict[str, tuple[float, float]] = {}
-    for name in ("acuity", "sdk"):
+    for name in ("longwire", "sdk"):
         with ExitStack() as stack:
             pid, port = stack.enter_context(server(name, core))
             load = Load(port, args.connections)
@@ -196,9 +196,9 @@ def sessions(args: argparse.Namespace, core: int) -> None:
                 f"{rate:.0f} opened a second; all {len(opened)} answer",
                 flush=True,
             )
-    mine, theirs = each["acuity"], each["sdk"]
+    mine, theirs = each["longwire"], each["sdk"]
     print(
-        f"  acuity / sdk: a session {mine[0] / theirs[0]:.2f}, a GET {mine[1] / theirs[1]:.2f} "
+        f"  longwire / sdk: a session {mine[0] / theirs[0]:.2f}, a GET {mine[1] / theirs[1]:.2f} "
         "(target 0.20 or less)"
     )
 
@@ -213,7 +213,7 @@ def _answer_all(load: Load, opened: list[str]) -> None:
 def sweep(args: argparse.Namespace, core: int) -> None:
     print(f"\nRequests while {args.sessions} sessions expire at once")
     ttl = 5.0 + args.sessions / 1000
-    with server("acuity", core, "--ttl", str(ttl)) as (_, port):
+    with server("longwire", core, "--ttl", str(ttl)) as (_, port):
         load = Load(port, args.connections)
         opened = open_sessions(load, args.sessions)
         done = time.monotonic()
@@ -243,7 +243,7 @@ def resume(args: argparse.Namespace, core: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:{folder}/events.sqlite"
         port = free_port()
-        process = _start("acuity", port, core, "--store", store)
+        process = _start("longwire", port, core, "--store", store)
         load = Load(port, 1)
         session = open_sessions(load, 1)[0]
         call = _call({"_meta": {"progressToken": 1}})
@@ -258,7 +258,7 @@ def resume(args: argparse.Namespace, core: int) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         begin = time.perf_counter()
-        process = _start("acuity", port, core, "--store", store)
+        process = _start("longwire", port, core, "--store", store)
         listening = time.perf_counter()
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -284,7 +284,7 @@ def flood(args: argparse.Namespace, core: int) -> None:
     print("\nPings of one client beside 60 hostile connections (target: p50 under 50 ms)")
     print("On a busy machine look at the processor time that the server used while a ping waited")
     for name in MESSAGES:
-        with server("acuity", core) as (pid, port):
+        with server("longwire", core) as (pid, port):
             load = Load(port, 1)
             session = open_sessions(load, 1)[0]
             load.close()

@@ -1,7 +1,7 @@
 """The peer of mcp_calls.py: a bare server of the official SDK with one tool that echoes.
 
-python bench/mcp_echo.py              stdio
-python bench/mcp_echo.py --http PORT  Streamable HTTP
+python runtime/bench/mcp_echo.py              stdio
+python runtime/bench/mcp_echo.py --http PORT  Streamable HTTP
 """
 
 import argparse

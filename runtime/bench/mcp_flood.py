@@ -1,6 +1,6 @@
 """How long one client waits while another floods the server: the part `flood` of mcp_runtime.py.
 
-    python bench/mcp_flood.py PORT MESSAGE CONNECTIONS SECONDS
+    python runtime/bench/mcp_flood.py PORT MESSAGE CONNECTIONS SECONDS
 
 as a program it is the hostile client: each of its connections sends that message again and again, from an
 address of its own (127.0.0.2), so that the server takes it for another principal. It prints how many answers

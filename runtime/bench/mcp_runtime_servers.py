@@ -1,8 +1,8 @@
 """The servers that mcp_runtime.py compares: one tool that echoes, on Acuity's runtime and on the SDK's.
 
-python bench/mcp_runtime_servers.py acuity|acuity-task|acuity-worker|sdk|sdk-json --http PORT
+python runtime/bench/mcp_runtime_servers.py longwire|longwire-task|longwire-worker|sdk|sdk-json --http PORT
 
-`acuity-worker` runs the tool in one worker process, which is this program with `--socket`.
+`longwire-worker` runs the tool in one worker process, which is this program with `--socket`.
 """
 
 from __future__ import annotations
@@ -36,18 +36,17 @@ def echo_tools(args: argparse.Namespace) -> list[Any]:
             await anyio.sleep(call.arguments["pause"])
         return {"result": call.arguments["to"]}
 
-    chosen = echo_in_task if args.server == "acuity-task" else echo
+    chosen = echo_in_task if args.server == "longwire-task" else echo
     return [
         Tool("echo", "Echo", "Says it again.", ECHO, chosen),
         Tool("count", "Count", "Counts with progress.", {"type": "object"}, count),
     ]
 
 
-def serve_acuity(args: argparse.Namespace) -> None:
+def serve_longwire(args: argparse.Namespace) -> None:
     import uvloop
     from mcp.server.lowlevel import Server
 
-    from acuity.agents.settings import AcuitySettings
     from longwire.counters import RuntimeCounters
     from longwire.endpoints import Http
     from longwire.operations.metrics import Metrics
@@ -59,12 +58,13 @@ def serve_acuity(args: argparse.Namespace) -> None:
     from longwire.product.calls import NamesBadParams
     from longwire.product.catalog import Catalog
     from longwire.server.serve import serve
+    from longwire.settings import Settings
     from longwire.wire.listeners import LOOPBACK, Address
     from longwire.workers.pool import WorkerPlan, WorkerPool
 
     tools = echo_tools(args)
     settings = replace(
-        AcuitySettings(),
+        Settings(),
         max_sessions=args.sessions,
         max_sessions_each=args.sessions,
         idle_timeout=args.ttl,
@@ -78,7 +78,7 @@ def serve_acuity(args: argparse.Namespace) -> None:
     metrics, limits = Metrics([tool.name for tool in tools]), CallLimits(settings)
     middleware = [Observer(metrics), limits]
     server: Server[Any]
-    in_worker = args.server == "acuity-worker"
+    in_worker = args.server == "longwire-worker"
     if in_worker:
         server = Server("echo", version="1")
         server.middleware.extend([*middleware, AskingRules().boundary("echo"), NamesBadParams()])
@@ -149,9 +149,9 @@ def serve_sdk(args: argparse.Namespace) -> None:
 
 
 SERVERS = {
-    "acuity": serve_acuity,
-    "acuity-task": serve_acuity,
-    "acuity-worker": serve_acuity,
+    "longwire": serve_longwire,
+    "longwire-task": serve_longwire,
+    "longwire-worker": serve_longwire,
     "worker": serve_worker,
     "sdk": serve_sdk,
     "sdk-json": serve_sdk,
