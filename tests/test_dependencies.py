@@ -112,3 +112,15 @@ def test_what_is_declared_is_imported() -> None:
     paths = [*SOURCE.rglob("*.py"), *LONGWIRE.rglob("*.py")]
     used = {_normal(name) for package, _ in _imported(paths) for name in known.get(package, [])}
     assert _declared(SERVER).keys() - used - DATA == OWN
+
+
+def test_no_page_installs_another_company_s_package() -> None:
+    """`acuity` is somebody else's name on the package index: ours is `acuity-vmaf`."""
+    names = ["README.md", "CONTRIBUTING.md", "Dockerfile", "pyproject.toml", "Makefile"]
+    files = [ROOT / name for name in names]
+    for folder in ("src", "docs", "examples", "tools", "runtime/src", "runtime/docs", "runtime/examples"):
+        files += [
+            path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".toml", ".yaml")
+        ]
+    other = re.compile(r"(?<![\w.-])acuity\[(?=[a-z]+[],])|\binstall (?:-\S+ )*acuity\b(?!-vmaf)")
+    assert [str(path.relative_to(ROOT)) for path in files if other.search(path.read_text())] == []

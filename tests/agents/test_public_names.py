@@ -1,4 +1,4 @@
-"""Acuity uses the public names of the runtime alone: those that runtime/docs/products.md lists, and all of them."""
+"""Acuity uses the public names of the runtime alone: those that runtime/docs/products.md lists."""
 
 from __future__ import annotations
 
