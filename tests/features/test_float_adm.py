@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acuity.errors import FeatureError
-from acuity.features.float_adm import FloatAdm
+from acuity.features.adm import FloatAdm
 from drawn_pictures import made_pairs
 from float_figures import close, first_frame, run
 

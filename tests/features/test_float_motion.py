@@ -8,7 +8,7 @@ import pytest
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
-from acuity.features.float_motion import FloatMotion
+from acuity.features.motion import FloatMotion
 from drawn_pictures import made_pairs
 from float_figures import close, run
 

@@ -9,7 +9,7 @@ import pytest
 from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features.extractor import CpuContext, Geometry
-from acuity.features.float_vif import FloatVif
+from acuity.features.vif import FloatVif
 from drawn_pictures import made_pairs
 from float_figures import close, first_frame, run
 

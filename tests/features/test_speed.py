@@ -194,7 +194,7 @@ class NoNumbers:
 @pytest.mark.parametrize("name", ["speed_chroma", "speed_temporal"])
 def test_what_is_no_number_is_the_largest_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As libvmaf has it for chroma; of changes it says nan, which no report can hold."""
-    monkeypatch.setattr(f"acuity.features.{name}.native_speed", lambda *_: NoNumbers())
+    monkeypatch.setattr("acuity.features.speed.native_speed", lambda *_: NoNumbers())
     columns = measure("tiles", (240, 208), "444", 8, f"{name}=speed_max_val=500").columns
     expected = [2.0, 500.0, 500.0] if name == "speed_chroma" else [500.0]
     assert [column[-1] for column in columns.values()] == expected

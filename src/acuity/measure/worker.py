@@ -68,7 +68,7 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
             taken = lane.take(frame, plan.planes)
             for group, runner in runners.items():
                 if counted or group.every_frame:
-                    figures.update(runner.run(taken))
+                    figures.update(runner(taken))
             collector.write(frame.index, figures)
 
         return work

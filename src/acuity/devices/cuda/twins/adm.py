@@ -13,7 +13,7 @@ from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench, placed
 from acuity.devices.cuda.hardware.card import Kernel, Memory, Shape
 from acuity.devices.cuda.twins.adm_plan import STRIP, AdmLayout
-from acuity.features.adm import Adm, AdmGroup
+from acuity.features.adm import Adm, adm_pass
 from acuity.features.extractor import CpuContext, Frame, Geometry
 
 _WARP: Final = (32, 1, 1)
@@ -37,8 +37,8 @@ class AdmTwin:
     """Sums each scale's bands by rows, then rounds and adds up the rows."""
 
     def __init__(self, members: Sequence[Adm], geometry: Geometry, bench: Bench) -> None:
-        self._group = AdmGroup(members, geometry, CpuContext(Workspace(), ""))
-        native = self._group.native
+        self._shared, self._native = adm_pass(members, geometry, CpuContext(Workspace(), ""))
+        native = self._native
         self._layout = AdmLayout(native.plans, native.gains, native.aim, bench)
         self._rows = placed(bench.card, self._layout.rows().view(np.uint8))
         at_once = 1 if native.aim else 2
@@ -54,7 +54,7 @@ class AdmTwin:
 
     def _names(self, gains: int, depth: int) -> list[str]:
         """The kernels of a pass, one a scale."""
-        kind = _KINDS[gains, self._group.native.aim]
+        kind = _KINDS[gains, self._native.aim]
         sample = "8" if depth == 8 else "16"
         fine = kind if self._layout.plans[0].bands else "low"
         return [f"adm_scale0_{sample}_{fine}", f"adm_scale1_{kind}", *[f"adm_scale2_{kind}"] * 2]
@@ -90,5 +90,5 @@ class AdmTwin:
         self._add_rows(stream, whole, _ROWS, rows, self._rows.address, np.int32(layout.rows_a_frame), sums)
 
     def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, NDArray[np.float64]]:
-        outputs = self._group.native.outputs
-        return self._group.columns(np.array([outputs(row) for row in sums.view(np.uint64).tolist()]))
+        outputs = self._native.outputs
+        return self._shared.columns(np.array([outputs(row) for row in sums.view(np.uint64).tolist()]))
