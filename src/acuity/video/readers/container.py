@@ -14,7 +14,7 @@ import av
 from acuity.errors import InputError, NoFramesError
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
-from acuity.video.readers.av_open import joined_at
+from acuity.video.readers.av_open import joined_at, known
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import DecodedFrame, Decoder, UncertainDamage
@@ -195,7 +195,7 @@ class ContainerReader(BaseReader):
     def _time(self, frame: DecodedFrame) -> float | None:
         """The presentation time in seconds; a gap in an even sequence of times gets a note."""
         if self._base is None:
-            self._base = None if self._timeless else self._decoder.stream.time_base
+            self._base = None if self._timeless else known(self._decoder.stream.time_base)
         base = self._base
         if frame.pts is None or base is None:
             return None

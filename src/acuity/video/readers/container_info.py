@@ -12,6 +12,7 @@ import av
 import numpy as np
 from av.buffer import Buffer
 
+from acuity.video.readers.av_open import known
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.reader import VideoInfo
 
@@ -87,7 +88,8 @@ def describe(
     rate = _rate(stream, variable=variable)
     extra = {"container": container.format.name}
     if tag := next((text for key, text in stream.metadata.items() if key.lower() == "encoder"), ""):
-        extra["encoder"] = tag[:_LONGEST_TAG]
+        readable = tag.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # as PyAV 19 has others
+        extra["encoder"] = readable[:_LONGEST_TAG]
     if planar.description is not None:
         extra["converted"] = planar.description
     rotation, flipped = orientation(first)
@@ -110,7 +112,7 @@ def describe(
         transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),
         primaries=PRIMARIES.get(first.color_primaries) or PRIMARIES.get(context.color_primaries),
         matrix="gbr" if planar.rgb else None if matrix == "gbr" else matrix,
-        aspect=stream.sample_aspect_ratio or None,
+        aspect=known(stream.sample_aspect_ratio),
         interlaced=first.interlaced_frame,
         bottom_field_first=context.field_order in _BOTTOM_FIRST,
         codec=context.codec.canonical_name,  # the name alone is the decoder's: libdav1d
@@ -136,7 +138,7 @@ def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
     # The guessed rate uses the codec's own clock; a variable rate has none, so the average is used.
     candidates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
     order = candidates if variable else (candidates[1], candidates[0], candidates[2])
-    found = next((rate for rate in order if rate), None)
+    found = known(next((rate for rate in order if rate), None))
     if stream.codec_context.name == "gif" and found == 100 and stream.frames and stream.duration:
         # Frames that are shown for one tick or two have a rate between them: 60 a second, say.
         return Fraction(100 * stream.frames, stream.duration)

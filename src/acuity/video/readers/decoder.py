@@ -16,7 +16,7 @@ from av.video.frame import PictureType
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.readers import damage_log
-from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, known, open_container, reason
 from acuity.video.readers.container_info import UNKNOWN_FRAMES
 from acuity.video.source import Source
 
@@ -243,7 +243,7 @@ class Decoder:
 
     def _end_of(self, pts: int, duration: int) -> Fraction:
         """The end of a frame's presentation, in seconds; a frame without a duration has the usual one."""
-        base, rate = self.stream.time_base or Fraction(1), self.stream.guessed_rate
+        base, rate = known(self.stream.time_base) or Fraction(1), known(self.stream.guessed_rate)
         return pts * base + (duration * base if duration or not rate else 1 / rate)
 
     def _decode(self, packet: av.Packet[av.VideoStream]) -> Callable[[], DecodedFrame | None]:
@@ -290,7 +290,7 @@ class Decoder:
                 " the file is incomplete, so copy or encode it again"
             )
         expected = _tagged_duration(self.stream) if "matroska" in formats else None
-        rate = self.stream.guessed_rate
+        rate = known(self.stream.guessed_rate)
         end = None if self._shown is None else self._end_of(*self._shown)
         if expected is not None and rate and end is not None and end < expected - _SLACK / rate:
             raise TruncatedError(

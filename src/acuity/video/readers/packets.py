@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from fractions import Fraction
 
+from acuity.video.readers.av_open import known
 from acuity.video.readers.decoder import Decoder
 from acuity.video.source import Place, open_source
 
@@ -18,7 +19,7 @@ def measure_packets(
     `frames`, only the packets of so many frames after the first ones count; None if that isn't known.
     """
     with closing(Decoder(open_source(path), threads=1, stream=stream)) as decoder:
-        base, rate = decoder.stream.time_base, decoder.stream.guessed_rate
+        base, rate = known(decoder.stream.time_base), known(decoder.stream.guessed_rate)
         packets = [
             (packet.pts, packet.size, packet.duration or 0)
             for packet in decoder.demux()
