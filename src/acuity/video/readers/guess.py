@@ -15,7 +15,7 @@ import re
 from typing import Final, NamedTuple
 
 from acuity.errors import GEOMETRY, InputError, Remedy, to_give
-from acuity.video.frame_layout import check_size
+from acuity.video.buffers import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
 # Extensions of raw samples, which carry no description.
