@@ -54,15 +54,10 @@ def make(name: str, options: dict[str, OptionValue] | None = None) -> Any:
 
 SHARED = {
     "vif": [{}, {"vif_enhn_gain_limit": 1.0}, {"vif_enhn_gain_limit": 1.2, "debug": True}],
-    "adm": [
-        {},
-        {"adm_enhn_gain_limit": 1.0},
-        {"adm_noise_weight": 0.5, "debug": True},
-        {"adm_dlm_weight": 0.7, "adm_min_val": 0.9},
-        {"adm_enhn_gain_limit": 1.1, "adm_skip_aim": True},
-    ],
+    "adm": [{}, {"adm_enhn_gain_limit": 1.0}, {"adm_noise_weight": 0.5, "debug": True},
+        {"adm_dlm_weight": 0.7, "adm_min_val": 0.9}, {"adm_enhn_gain_limit": 1.1, "adm_skip_aim": True}],
     "motion": [{}, {"motion_fps_weight": 2.0, "debug": True}, {"motion_max_val": 3.0}],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHARED)

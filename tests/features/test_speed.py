@@ -137,15 +137,12 @@ def test_bad_options_are_refused(name: str, option: str, value: float | str, say
         ({}, Geometry(22, 18, 8, (11, 9)), "160x160"),
         ({}, Geometry(160, 79, 8, (80, 79)), "160x80"),
         ({}, Geometry(79, 300, 8, (79, 300)), "80x80"),
-        (
-            {"speed_prescale": 0.5},
-            Geometry(480, 270, 8, (240, 135)),
-            "318x318 samples with speed_prescale=0.5",
-        ),
+        ({"speed_prescale": 0.5}, Geometry(480, 270, 8, (240, 135)),
+         "318x318 samples with speed_prescale=0.5"),
         ({"speed_prescale": 4.0}, Geometry(38, 40, 8, (19, 20)), "40x40 samples with speed_prescale=4"),
         ({"speed_prescale": 0.9995}, Geometry(160, 158, 8, (80, 79)), "160x160"),
     ],
-)
+)  # fmt: skip
 def test_chroma_that_holds_no_block_is_refused(
     options: dict[str, float], geometry: Geometry, smallest: str
 ) -> None:

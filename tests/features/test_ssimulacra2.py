@@ -251,13 +251,11 @@ def test_refuses_tags_that_it_cannot_read(tags: ColourTags, option: str) -> None
     [
         ({"matrix": "bt470"}, "matrix cannot be 'bt470': it must be one of auto, bt601, bt709, bt2020"),
         ({"range": "tv"}, "range cannot be 'tv': it must be one of auto, limited, full"),
-        (
-            {"transfer": "log"},
-            "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28",
-        ),
+        ({"transfer": "log"},
+         "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28"),
         ({"gamma": 2.2}, "ssimulacra2 has no option 'gamma': it has matrix, range, transfer"),
     ],
-)
+)  # fmt: skip
 def test_refuses_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         Ssimulacra2(options)

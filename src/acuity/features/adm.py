@@ -79,19 +79,13 @@ class Adm(_AnyAdm):
         _GAIN_LIMIT,
         _DISTANCE,
         number("adm_ref_display_height", "rdh", 1080, 1, 4320, "display height in lines"),
-        number(
-            "adm_csf_mode",
-            "csf",
-            0,
-            0,
-            3,
-            "contrast sensitivity: 0 Watson, 1 Barten, 2 blend, 3 blend MAE",
-        ),
+        number("adm_csf_mode", "csf", 0, 0, 3,
+            "contrast sensitivity: 0 Watson, 1 Barten, 2 blend, 3 blend MAE"),
         _NOISE,
         switch("adm_skip_aim", "", "leave the additive impairment out"),
         _SKIP_SCALE0,
         _SMALLEST,
-    )
+    )  # fmt: skip
     features = (
         *(Feature(f"VMAF_integer_feature_{n}_score", f"integer_{n}") for n in ("adm2", "aim", "adm3")),
         *(Feature(f"integer_adm_scale{s}", f"integer_adm_scale{s}") for s in SCALES),

@@ -51,46 +51,19 @@ class Cambi(Extractor):
         number("topk", "", 0.6, 0.0001, 1.0, "share of samples, the worst, that count"),
         number("cambi_topk", "ctpk", 0.6, 0.0001, 1.0, "the same, where topk isn't given"),
         number("tvi_threshold", "tvit", 0.019, 0.0001, 1.0, "share of luminance a step must add to be seen"),
-        number(
-            "cambi_vis_lum_threshold",
-            "vlt",
-            0.0,
-            0.0,
-            300.0,
-            "luminance in cd/m² below which banding isn't seen",
-        ),
-        number(
-            "max_log_contrast",
-            "mlc",
-            2,
-            0,
-            5,
-            "largest step, as a power of two, at 10 bits: 2 is 4 levels, or 1 at 8 bits",
-        ),
-        word(
-            "heatmaps_path",
-            "",
-            "",
-            "folder for an image of the contrasts of each frame and scale",
-            named=False,
-        ),
-        switch(
-            "full_ref",
-            "",
-            "also judge the reference, and by how much the distorted picture is worse",
-            widens=True,
-        ),
+        number("cambi_vis_lum_threshold", "vlt", 0.0, 0.0, 300.0,
+            "luminance in cd/m² below which banding isn't seen"),
+        number("max_log_contrast", "mlc", 2, 0, 5,
+            "largest step, as a power of two, at 10 bits: 2 is 4 levels, or 1 at 8 bits"),
+        word("heatmaps_path", "", "", "folder for an image of the contrasts of each frame and scale",
+            named=False),
+        switch("full_ref", "", "also judge the reference, and by how much the distorted picture is worse",
+            widens=True),
         word("eotf", "", _USUAL_EOTF, "transfer function of the display", tuple(EOTFS)),
         word("cambi_eotf", "ceot", _USUAL_EOTF, "the same; it counts where both are given", tuple(EOTFS)),
-        number(
-            "cambi_high_res_speedup",
-            "hrs",
-            0,
-            0,
-            2160,
-            "judge pictures of at least 1080, 1440 or 2160 lines at half size; 0: none",
-        ),
-    )
+        number("cambi_high_res_speedup", "hrs", 0, 0, 2160,
+            "judge pictures of at least 1080, 1440 or 2160 lines at half size; 0: none"),
+    )  # fmt: skip
     features = (_BANDING, _SOURCE, _FULL_REFERENCE)
     min_size = 1  # of either side alone; see check_size
     min_size_reason = "it needs a sample"

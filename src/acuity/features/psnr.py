@@ -29,16 +29,9 @@ class Psnr(Extractor):
         switch("enable_mse", "", "also give mean squared errors", widens=True),
         switch("enable_apsnr", "", "also of the clip as a whole", widens=True),
         switch("reduced_hbd_peak", "", "above 8 bits, take 255 scaled up as the peak"),
-        number(
-            "min_sse",
-            "",
-            0.0,
-            0.0,
-            math.inf,
-            "smallest squared error of a plane that counts, which limits the figure",
-            named=False,
-        ),
-    )
+        number("min_sse", "", 0.0, 0.0, math.inf,
+            "smallest squared error of a plane that counts, which limits the figure", named=False),
+    )  # fmt: skip
     features = tuple(
         feature
         for plane in _PLANES

@@ -28,15 +28,9 @@ _OPTIONS: Final = (
     number("speed_prescale", "ps", 1.0, 0.1, 4.0, "rescale planes by this factor first"),
     word("speed_prescale_method", "psm", "nearest", "how planes are rescaled", RESAMPLING),
     number("speed_sigma_nn", "snn", 0.29, 0.1, 2.0, "standard deviation of neural noise"),
-    number(
-        "speed_nn_floor",
-        "nnf",
-        0.0,
-        0.0,
-        1.0,
-        "what is below neural noise, raised by this part of it, is not seen",
-    ),
-)
+    number("speed_nn_floor", "nnf", 0.0, 0.0, 1.0,
+        "what is below neural noise, raised by this part of it, is not seen"),
+)  # fmt: skip
 Weighing = tuple[float, float, int]  # neural noise, its floor, and the mode
 
 
@@ -206,16 +200,10 @@ class SpeedTemporal(SpeedExtractor):
     summary = "difference in entropy of what changes from frame to frame"
     options = (
         *_OPTIONS,
-        number(
-            "speed_max_val",
-            "mxv",
-            1000.0,
-            0.0,
-            1000.0,
-            "figure of changes too even for the arithmetic; others are not limited",
-        ),
+        number("speed_max_val", "mxv", 1000.0, 0.0, 1000.0,
+            "figure of changes too even for the arithmetic; others are not limited"),
         switch("speed_use_ref_diff", "urd", "take the distorted picture's change towards the reference"),
-    )
+    )  # fmt: skip
     features = (Feature("Speed_temporal_feature_speed_temporal_score", "speed_temporal"),)
     lookback = 1  # the frame before, even if subsampling leaves it out
 

@@ -106,14 +106,9 @@ class Ssimulacra2(Extractor):
     name = "ssimulacra2"
     summary = "structure and edges in perceived colour, at six scales"
     options = (
-        word(
-            "matrix",
-            "",
-            AUTO,
+        word("matrix", "", AUTO,
             "how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
-            (AUTO, *_MATRICES),
-            named=False,
-        ),
+            (AUTO, *_MATRICES), named=False),
         word(
             "range",
             "",
@@ -123,15 +118,10 @@ class Ssimulacra2(Extractor):
             (AUTO, "limited", "full"),
             named=False,
         ),
-        word(
-            "transfer",
-            "",
-            AUTO,
-            "how values become light; auto: as the videos say, srgb for images, or bt1886",
-            (AUTO, *_CURVES),
-            named=False,
-        ),
-    )
+        word("transfer", "", AUTO,
+            "how values become light; auto: as the videos say, srgb for images, or bt1886", (AUTO, *_CURVES),
+            named=False),
+    )  # fmt: skip
     features = (Feature("ssimulacra2", "ssimulacra2"),)
     min_size = 8
     min_size_reason = "its blur would cover smaller ones whole"

@@ -29,16 +29,9 @@ class Xpsnr(Extractor):
     name = "xpsnr"
     summary = "PSNR weighted by what the eye sees, luma and chroma"
     options = (
-        number(
-            "frame_rate",
-            "fps",
-            30.0,
-            0.0,
-            1000.0,
-            "frames a second: from 32 on, motion is judged by three frames instead of two",
-            named=False,
-        ),
-    )
+        number("frame_rate", "fps", 30.0, 0.0, 1000.0,
+            "frames a second: from 32 on, motion is judged by three frames instead of two", named=False),
+    )  # fmt: skip
     features = (
         *(Feature(f"xpsnr_{plane}", f"xpsnr_{plane}") for plane in _PLANES),
         Feature("xpsnr_w", "xpsnr_w"),
