@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acuity.errors import (
-    FeatureError,
-    NoFramesError,
-    NotReady,
-)
+from acuity.errors import FeatureError, NoFramesError, NotReady
 from acuity.measure import Measurement
 from acuity.models import load_model
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair

@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.errors import (
-    BackendError,
-    FeatureError,
-    InputError,
-    PairingError,
-)
+from acuity.errors import BackendError, FeatureError, InputError, PairingError
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair

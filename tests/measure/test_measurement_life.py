@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.errors import (
-    BackendError,
-    ClosedError,
-    FeatureError,
-    FeedingError,
-    InputError,
-    NoFramesError,
-)
+from acuity.errors import BackendError, ClosedError, FeatureError, FeedingError, InputError, NoFramesError
 from acuity.measure import Measurement, available_threads
 from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import HEIGHT, WIDTH, pair

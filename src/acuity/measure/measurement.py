@@ -10,13 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from acuity.devices import AUTO, open_devices
-from acuity.errors import (
-    BackendError,
-    CardMemoryError,
-    ClosedError,
-    FeatureError,
-    FeedingError,
-)
+from acuity.errors import BackendError, CardMemoryError, ClosedError, FeatureError, FeedingError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary

@@ -85,11 +85,7 @@ class Scheduler(Pending, Generic[JobT]):
     """Runs jobs on `threads` workers; each thread creates its own worker function."""
 
     def __init__(
-        self,
-        threads: int,
-        make_worker: Callable[[], Callable[[JobT], None]],
-        *,
-        limit: float | None = None,
+        self, threads: int, make_worker: Callable[[], Callable[[JobT], None]], *, limit: float | None = None
     ) -> None:
         """`limit` is how many jobs may be under way; without one, those that run and a few that wait."""
         super().__init__()

@@ -16,51 +16,25 @@ from acuity.video.readers.av_open import known
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.reader import VideoInfo
 
-# FFmpeg's numbers for colour tags -> the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
-TRANSFERS: Final = {
-    1: "bt709",
-    4: "bt470m",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "linear",
-    9: "log100",
-    10: "log316",
-    11: "iec61966-2-4",
-    12: "bt1361e",
-    13: "iec61966-2-1",
-    14: "bt2020-10",
-    15: "bt2020-12",
-    16: "smpte2084",
-    17: "smpte428",
-    18: "arib-std-b67",
-}
-PRIMARIES: Final = {
-    1: "bt709",
-    4: "bt470m",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "film",
-    9: "bt2020",
-    10: "smpte428",
-    11: "smpte431",
-    12: "smpte432",
-    22: "ebu3213",
-}
-MATRICES: Final = {
-    0: "gbr",
-    1: "bt709",
-    4: "fcc",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "ycgco",
-    9: "bt2020nc",
-    10: "bt2020c",
-    11: "smpte2085",
-    14: "ictcp",
-}
+
+def _numbered(text: str) -> dict[int, str]:
+    """A table of numbers and names."""
+    return {int(number): name for number, name in (entry.split() for entry in text.split(","))}
+
+
+# FFmpeg's numbers for colour tags, and the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
+TRANSFERS: Final = _numbered(
+    "1 bt709, 4 bt470m, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 linear, 9 log100, 10 log316, 11 iec61966-2-4, "
+    "12 bt1361e, 13 iec61966-2-1, 14 bt2020-10, 15 bt2020-12, 16 smpte2084, 17 smpte428, 18 arib-std-b67"
+)
+PRIMARIES: Final = _numbered(
+    "1 bt709, 4 bt470m, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 film, 9 bt2020, 10 smpte428, 11 smpte431, "
+    "12 smpte432, 22 ebu3213"
+)
+MATRICES: Final = _numbered(
+    "0 gbr, 1 bt709, 4 fcc, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 ycgco, 9 bt2020nc, 10 bt2020c, "
+    "11 smpte2085, 14 ictcp"
+)
 _RANGES: Final = {1: False, 2: True}
 _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever is coded first
 

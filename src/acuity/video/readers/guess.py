@@ -152,10 +152,7 @@ def _said(name: str) -> tuple[str | None, int | None]:
     depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
     if not depths and re.search(_PLANAR_8, name):
         depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
-    return (
-        layouts.pop() if len(layouts) == 1 else None,
-        depths.pop() if len(depths) == 1 else None,
-    )
+    return (layouts.pop() if len(layouts) == 1 else None, depths.pop() if len(depths) == 1 else None)
 
 
 def _only_fit(

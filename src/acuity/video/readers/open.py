@@ -7,14 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from acuity.errors import (
-    GEOMETRY,
-    TO_OMIT_GEOMETRY,
-    FormatError,
-    InputError,
-    NoFramesError,
-    to_give,
-)
+from acuity.errors import GEOMETRY, TO_OMIT_GEOMETRY, FormatError, InputError, NoFramesError, to_give
 from acuity.video.buffers import Allocate, allocate
 from acuity.video.local_file import local_size, restricted
 from acuity.video.notes import info

@@ -9,12 +9,7 @@ from typing import Any, Final
 import av
 from av.bitstream import BitStreamFilterContext
 
-from acuity.devices.cuda.nvdec.headers import (
-    References,
-    av1_configuration,
-    begins_anew,
-    has_film_grain,
-)
+from acuity.devices.cuda.nvdec.headers import References, av1_configuration, begins_anew, has_film_grain
 from acuity.devices.cuda.nvdec.library import CODECS
 
 _START: Final = b"\0\0\1"
