@@ -223,7 +223,7 @@ def profile(reference: Path, encodes: list[Path], settings: dict[str, Any]) -> N
     parts["encode decoded"] = statistics.mean(entry[0] for entry in found)
     for name in ("vif", "adm", "motion"):
         runner = lane.runner(get_extractor(name), [get_extractor(name)()])
-        parts[f"{name}{' (shared)' if name == 'motion' else ''}"] = timed(lambda run=runner: run.run(frame))
+        parts[f"{name}{' (shared)' if name == 'motion' else ''}"] = timed(lambda run=runner: run(frame))
     parts["signature of the reference (shared)"] = timed(lambda: sign(ref))
     look, numbers = Look(info, full_range=False), itertools.count()
     parts["look for bars and range"] = timed(lambda: look.see(ref, next(numbers)), 64)

@@ -74,12 +74,7 @@ def made_picture(draw: Draw, width: int, height: int, depth: int, subsampling: s
 
 
 def made_pairs(
-    pattern: str,
-    width: int = 64,
-    height: int = 48,
-    depth: int = 8,
-    subsampling: str = "420",
-    frames: int = 2,
+    pattern: str, width: int = 64, height: int = 48, depth: int = 8, subsampling: str = "420", frames: int = 2
 ) -> list[tuple[Picture, Picture]]:
     ref, dis = PATTERNS[pattern]
     return [

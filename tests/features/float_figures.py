@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acuity.measure import Measurement
 from acuity.video.picture import Picture
+
+# By extractor: what libvmaf's plain path says of patterns of drawn_pictures.py with width, height and depth,
+# and of "detail", 64x48 at 8 bits, with options.
+FIGURES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text())
 
 Pairs = Sequence[tuple[Picture, Picture]]
 

@@ -62,7 +62,7 @@ def figures(
     geometry = Geometry(ref.width, ref.height, ref.format.depth, chroma)
     extractor.check_size(geometry)
     runner = type(extractor).runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
-    found = runner.run(Frame(0, ref, dis))
+    found = runner(Frame(0, ref, dis))
     assert set(extractor.keys(late=False)) <= set(found)
     return found
 

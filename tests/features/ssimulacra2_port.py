@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from acuity import _native
 from acuity.features.extractor import CpuContext, Geometry
-from acuity.features.ssimulacra2 import Ssimulacra2
+from acuity.features.ssimulacra2 import Ssimulacra2, native_ssimulacra2
 
 Floats = NDArray[np.float64]
 
@@ -34,9 +34,9 @@ def score(ref: NDArray[Any], dis: NDArray[Any]) -> float:
             break
         light = [_half(image) for image in light]
     height, width = ref.shape[:2]
-    kernel = Ssimulacra2.runner(
-        [Ssimulacra2()], Geometry(width, height, 8), CpuContext(_native.Workspace(), "")
-    ).native
+    geometry = Geometry(width, height, 8)
+    colour = Ssimulacra2().colour(geometry)
+    kernel = native_ssimulacra2(colour, geometry, CpuContext(_native.Workspace(), ""))
     return kernel.outputs(np.concatenate(sums))
 
 

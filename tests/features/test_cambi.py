@@ -123,19 +123,13 @@ def test_bad_options(options: dict[str, Any], sentence: str) -> None:
     [
         ({}, (160, 90), "cambi needs pictures with at least 216 samples on one side, .* these are 160x90"),
         ({"enc_width": 200, "enc_height": 160}, (352, 288), "these are 200x160"),
-        (
-            {"src_width": 400, "src_height": 200},
-            (352, 288),
-            "cambi can't compare a source of 400x200 with an encode of 352x288",
-        ),
-        (
-            {"window_size": 127},
-            (3840, 2160),
-            "takes a window of 127 samples at 3840x2160, and 65 is the most: give window_size=65 or less",
-        ),
+        ({"src_width": 400, "src_height": 200}, (352, 288),
+         "cambi can't compare a source of 400x200 with an encode of 352x288"),
+        ({"window_size": 127}, (3840, 2160),
+         "takes a window of 127 samples at 3840x2160, and 65 is the most: give window_size=65 or less"),
         ({}, (7680, 4320), "window of 131 samples at 7680x4320, .* window_size=32 or less"),
     ],
-)
+)  # fmt: skip
 def test_what_has_no_answer(options: dict[str, Any], size: tuple[int, int], sentence: str) -> None:
     with pytest.raises(FeatureError, match=sentence):
         Cambi(options).check_size(Geometry(*size, 8))

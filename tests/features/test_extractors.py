@@ -41,7 +41,11 @@ FRAME = frame()
 
 def run(*members: Extractor, geometry: Geometry = GEOMETRY) -> dict[str, float]:
     runner = type(members[0]).runner(members, geometry, CpuContext(_native.Workspace(), ""))
-    return runner.run(FRAME if geometry is GEOMETRY else frame(geometry))
+    return runner(FRAME if geometry is GEOMETRY else frame(geometry))
+
+
+def compute(extractor: Extractor, frame: Frame) -> dict[str, float]:
+    return type(extractor).runner([extractor], GEOMETRY, CpuContext(_native.Workspace(), ""))(frame)
 
 
 def make(name: str, options: dict[str, OptionValue] | None = None) -> Any:
@@ -50,15 +54,10 @@ def make(name: str, options: dict[str, OptionValue] | None = None) -> Any:
 
 SHARED = {
     "vif": [{}, {"vif_enhn_gain_limit": 1.0}, {"vif_enhn_gain_limit": 1.2, "debug": True}],
-    "adm": [
-        {},
-        {"adm_enhn_gain_limit": 1.0},
-        {"adm_noise_weight": 0.5, "debug": True},
-        {"adm_dlm_weight": 0.7, "adm_min_val": 0.9},
-        {"adm_enhn_gain_limit": 1.1, "adm_skip_aim": True},
-    ],
+    "adm": [{}, {"adm_enhn_gain_limit": 1.0}, {"adm_noise_weight": 0.5, "debug": True},
+        {"adm_dlm_weight": 0.7, "adm_min_val": 0.9}, {"adm_enhn_gain_limit": 1.1, "adm_skip_aim": True}],
     "motion": [{}, {"motion_fps_weight": 2.0, "debug": True}, {"motion_max_val": 3.0}],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -113,9 +112,7 @@ def test_a_skipped_scale_is_zero() -> None:
 def test_identical_pictures_are_perfect() -> None:
     same = Frame(0, FRAME.ref, FRAME.ref)
     for name in ("vif", "adm"):
-        figures = (
-            type(make(name)).runner([make(name)], GEOMETRY, CpuContext(_native.Workspace(), "")).run(same)
-        )
+        figures = compute(make(name), same)
         assert figures[f"integer_{name}_scale0"] == pytest.approx(1.0, abs=1e-3)
         assert figures[f"integer_{name}_scale3"] == pytest.approx(1.0, abs=1e-3)
 
@@ -123,18 +120,14 @@ def test_identical_pictures_are_perfect() -> None:
 def test_flat_pictures_have_answers() -> None:
     flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
     for name in ("vif", "adm"):
-        figures = (
-            type(make(name))
-            .runner([make(name)], GEOMETRY, CpuContext(_native.Workspace(), ""))
-            .run(Frame(0, flat, flat))
-        )
+        figures = compute(make(name), Frame(0, flat, flat))
         assert all(np.isfinite(value) for value in figures.values())
 
 
 def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
     adm = make("adm", {"adm_noise_weight": 0.0})
-    figures = type(adm).runner([adm], GEOMETRY, CpuContext(_native.Workspace(), "")).run(Frame(0, flat, flat))
+    figures = compute(adm, Frame(0, flat, flat))
     assert figures["integer_adm2_nw_0"] == 1.0
     assert figures["integer_aim_nw_0"] == 0.0
 

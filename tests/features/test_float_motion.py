@@ -6,95 +6,23 @@ from typing import Any
 
 import pytest
 
+import float_figures
 from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
-from acuity.features.float_motion import FloatMotion
+from acuity.features.motion import FloatMotion
 from drawn_pictures import made_pairs
 from float_figures import close, run
 
-# motion of four frames, as libvmaf's plain path says: pattern, width, height, depth, subsampling.
-FIGURES = {
-    ("detail", 64, 48, 8, "420"): [0.0, 3.6669624, 3.4937439, 3.6077042],
-    ("identical", 64, 48, 8, "420"): [0.0, 3.6669624, 3.4937439, 3.6077042],
-    ("black against white", 64, 48, 8, "420"): [0.0, 0.0, 0.0, 0.0],
-    ("noise", 64, 48, 8, "420"): [0.0, 25.631533, 24.738493, 23.937258],
-    ("checkerboards", 64, 48, 8, "420"): [0.0, 0.13718794, 0.13718794, 0.13718794],
-    ("gradients", 64, 48, 8, "420"): [0.0, 1.0000001, 1.0000001, 1.0000001],
-    ("detail", 61, 47, 10, "444"): [0.0, 3.69595, 3.5208111, 3.6046731],
-    ("noise", 66, 35, 12, "422"): [0.0, 24.452955, 24.682758, 27.981863],
-    ("checkerboards", 34, 64, 16, "420"): [0.0, 0.13772365, 0.13772365, 0.13772365],
-    ("gradients", 40, 18, 16, "444"): [0.0, 1.0000002, 0.99999994, 1.0000001],
-    ("detail", 17, 17, 8, "444"): [0.0, 3.8141477, 3.7291822, 4.3042793],
-}
-
-# All figures of "detail", 64x48 4:2:0 at 8 bits, with options.
-OPTIONS = {
-    "motion_fps_weight=2.5": {
-        "motion2_mfw_2.5": [0.0, 8.7343597, 8.7343597, 9.0192604],
-        "motion_mfw_2.5": [0.0, 9.167406, 8.7343597, 9.0192604],
-        "motion3_mfw_2.5": [9.167406, 8.7343597, 8.7343597, 9.0192604],
-    },
-    "motion_blend_factor=0.3:motion_blend_offset=2": {
-        "motion2_mbf_0.3_mbo_2": [0.0, 3.4937439, 3.4937439, 3.6077042],
-        "motion_mbf_0.3_mbo_2": [0.0, 3.6669624, 3.4937439, 3.6077042],
-        "motion3_mbf_0.3_mbo_2": [2.5000887, 2.4481232, 2.4481232, 2.4823112],
-    },
-    "motion_blend_factor=0.3:motion_blend_offset=2:motion_max_val=3": {
-        "motion2_mbf_0.3_mbo_2_mmxv_3": [0.0, 3.0, 3.0, 3.0],
-        "motion_mbf_0.3_mbo_2_mmxv_3": [0.0, 3.0, 3.0, 3.0],
-        "motion3_mbf_0.3_mbo_2_mmxv_3": [2.5000887, 2.4481232, 2.4481232, 2.4823112],
-    },
-    "motion_add_scale1=true": {
-        "motion2_mdc": [0.0, 6.8980026, 6.8980026, 7.1238489],
-        "motion_mdc": [0.0, 7.2390766, 6.8980026, 7.1238489],
-        "motion3_mdc": [7.2390766, 6.8980026, 6.8980026, 7.1238489],
-    },
-    "motion_filter_size=1": {
-        "motion2_mfs_1": [0.0, 6.2014976, 6.1520181, 6.1520181],
-        "motion_mfs_1": [0.0, 6.2014976, 6.2122397, 6.1520181],
-        "motion3_mfs_1": [6.2014976, 6.2014976, 6.1520181, 6.1520181],
-    },
-    "motion_filter_size=3": {
-        "motion2_mfs_3": [0.0, 4.1253061, 4.1253061, 4.1816363],
-        "motion_mfs_3": [0.0, 4.2679405, 4.1253061, 4.1816363],
-        "motion3_mfs_3": [4.2679405, 4.1253061, 4.1253061, 4.1816363],
-    },
-    "motion_filter_size=8": {
-        "motion2_mfs_8": [0.0, 3.4937439, 3.4937439, 3.6077042],
-        "motion_mfs_8": [0.0, 3.6669624, 3.4937439, 3.6077042],
-        "motion3_mfs_8": [3.6669624, 3.4937439, 3.4937439, 3.6077042],
-    },
-    "motion_filter_size=3:motion_add_scale1=true": {
-        "motion2_mdc_mfs_3": [0.0, 7.8632383, 7.8632383, 7.949234],
-        "motion_mdc_mfs_3": [0.0, 8.147047, 7.8632383, 7.949234],
-        "motion3_mdc_mfs_3": [8.147047, 7.8632383, 7.8632383, 7.949234],
-    },
-    "motion_add_uv=true": {
-        "motion2_mau": [0.0, 10.534135, 10.474982, 10.474982],
-        "motion_mau": [0.0, 10.872041, 10.534135, 10.474982],
-        "motion3_mau": [10.872041, 10.534135, 10.474982, 10.474982],
-    },
-    "motion_add_uv=true:motion_filter_size=1": {
-        "motion2_mau_mfs_1": [0.0, 18.558268, 18.407226, 18.407226],
-        "motion_mau_mfs_1": [0.0, 18.558268, 18.729167, 18.407226],
-        "motion3_mau_mfs_1": [18.558268, 18.558268, 18.407226, 18.407226],
-    },
-    "motion_max_val=3.5": {
-        "motion2_mmxv_3.5": [0.0, 3.4937439, 3.4937439, 3.5],
-        "motion_mmxv_3.5": [0.0, 3.5, 3.4937439, 3.5],
-        "motion3_mmxv_3.5": [3.5, 3.4937439, 3.4937439, 3.5],
-    },
-}
+FIGURES, OPTIONS = float_figures.FIGURES["float_motion"].values()  # motion of four frames; every figure
 
 
-@pytest.mark.parametrize(("pattern", "width", "height", "depth", "subsampling"), FIGURES)
+@pytest.mark.parametrize(("case", "motion"), FIGURES, ids=str)
 def test_figures_are_libvmafs(
-    pattern: str, width: int, height: int, depth: int, subsampling: str, instruction_set: str
+    case: tuple[str, int, int, int, str], motion: list[float], instruction_set: str
 ) -> None:
-    pairs = made_pairs(pattern, width, height, depth, subsampling, 4)
+    pairs = made_pairs(*case, 4)
     found = run("float_motion", pairs, instruction_set)
     assert list(found) == ["motion2", "motion", "motion3"]
-    motion = FIGURES[pattern, width, height, depth, subsampling]
     close(found["motion"], motion)
     close(found["motion2"], [0.0, *map(min, motion[1:], motion[2:]), motion[-1]])
     close(found["motion3"], [motion[1], *found["motion2"][1:]])

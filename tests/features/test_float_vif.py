@@ -6,60 +6,25 @@ from typing import Any
 
 import pytest
 
+import float_figures
 from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features.extractor import CpuContext, Geometry
-from acuity.features.float_vif import FloatVif
+from acuity.features.vif import FloatVif
 from drawn_pictures import made_pairs
 from float_figures import close, first_frame, run
 
-# vif_scale0 to 3 of the second frame, as libvmaf's plain path says: pattern, width, height, depth.
-FIGURES = {
-    ("detail", 64, 48, 8): (0.61966615, 0.97975194, 0.99334614, 0.99838586),
-    ("identical", 64, 48, 8): (1.0, 1.0, 1.0, 1.0),
-    ("black against white", 64, 48, 8): (1.0, 0.99999992, 1.0, 1.0),
-    ("noise", 64, 48, 8): (0.00064956676, 0.011660293, 0.030718803, 0.026428334),
-    ("checkerboards", 64, 48, 8): (0.0, 1.0, 1.0, 1.0),
-    ("gradients", 64, 48, 8): (0.6820416, 1.0000142, 1.0000478, 1.0000856),
-    ("detail", 61, 47, 10): (0.61632348, 0.98097118, 0.99383221, 0.99963211),
-    ("noise", 66, 35, 12): (0.00043937302, 0.014735481, 0.026674498, 0.020634268),
-    ("checkerboards", 34, 64, 16): (0.0, 1.0, 1.0, 1.0),
-    ("gradients", 40, 18, 16): (0.67595886, 1.0002617, 1.0003542, 1.0004243),
-    ("detail", 17, 17, 8): (0.63319869, 0.99583344, 1.0083617, 1.0119912),
-}
-
-# The same of "detail", 64x48 at 8 bits, with options.
-OPTIONS = {
-    "vif_enhn_gain_limit=1": (0.61741853, 0.97708823, 0.99053261, 0.99427868),
-    "vif_enhn_gain_limit=1.02": (0.61950879, 0.97953496, 0.99316595, 0.99802539),
-    "vif_kernelscale=0.5": (0.5725627, 0.92967571, 0.97861832, 0.99468263),
-    "vif_kernelscale=1.5": (0.6367928, 0.99282165, 0.99708466, 0.99828394),
-    "vif_kernelscale=2.4": (0.64131237, 0.99533966, 0.99624872, 0.98711911),
-    "vif_prescale=0.5": (0.6393081, 0.97562665, 0.98934166, 0.99720277),
-    "vif_prescale=1.3:vif_prescale_method=bilinear": (0.71767506, 0.9628487, 0.98524605, 0.99292239),
-    "vif_prescale=0.7:vif_prescale_method=bicubic": (0.6820443, 0.99078404, 0.99801411, 1.0010889),
-    "vif_prescale=1.6:vif_prescale_method=lanczos4": (0.61842453, 0.94579288, 0.97941331, 0.99095465),
-    "vif_prescale=0.4:vif_prescale_method=lanczos4": (0.6744019, 0.96123646, 0.96564216, 0.98234576),
-    "vif_sigma_nsq=0": (0.03805082, 0.079817946, 0.088181277, 0.09182175),
-    "vif_sigma_nsq=1.3": (0.58074978, 0.97165766, 0.98987814, 0.99613509),
-    "vif_skip_scale0=true": (0.0, 0.97975194, 0.99334614, 0.99838586),
-    "vif_scale1_min_val=0.99:vif_scale2_min_val=0.5:vif_scale3_min_val=1": (
-        0.61966615,
-        0.99,
-        0.99334614,
-        1.0,
-    ),
-}
+FIGURES, OPTIONS = float_figures.FIGURES["float_vif"].values()  # vif_scale0 to 3 of the second frame
 
 
-@pytest.mark.parametrize(("pattern", "width", "height", "depth"), FIGURES)
+@pytest.mark.parametrize(("case", "figures"), FIGURES, ids=str)
 def test_figures_are_libvmafs(
-    pattern: str, width: int, height: int, depth: int, instruction_set: str
+    case: tuple[str, int, int, int], figures: list[float], instruction_set: str
 ) -> None:
-    pairs = made_pairs(pattern, width, height, depth, "444")
+    pairs = made_pairs(*case, "444")
     found = run("float_vif", pairs, instruction_set)
     assert list(found) == [f"vif_scale{scale}" for scale in range(4)]
-    close([column[1] for column in found.values()], FIGURES[pattern, width, height, depth])
+    close([column[1] for column in found.values()], figures)
 
 
 @pytest.mark.parametrize("options", OPTIONS)

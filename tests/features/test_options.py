@@ -44,18 +44,12 @@ MOTION3 = "VMAF_integer_feature_motion3_score"
         (ADM2, {"adm_csf_diag_scale": 0.7, "adm_csf_scale": 3.5}, "integer_adm2_scfd_0.7_scf_3.5"),
         (ADM2, {"adm_skip_aim": True}, "integer_adm2"),
         (MOTION3, {"motion_force_zero": True}, "integer_motion3_force_0"),
-        (
-            MOTION3,
-            {"motion_moving_average": "true", "motion_five_frame_window": "true"},
-            "integer_motion3_mffw_mma",
-        ),
-        (
-            "VMAF_integer_feature_motion_sad_score",
-            {"motion_max_val": 18.0},
-            "VMAF_integer_feature_motion_sad_score_mmxv_18",
-        ),
+        (MOTION3, {"motion_moving_average": "true", "motion_five_frame_window": "true"},
+         "integer_motion3_mffw_mma"),
+        ("VMAF_integer_feature_motion_sad_score", {"motion_max_val": 18.0},
+         "VMAF_integer_feature_motion_sad_score_mmxv_18"),
     ],
-)
+)  # fmt: skip
 def test_keys_are_libvmafs(feature: str, options: dict[str, OptionValue], key: str) -> None:
     assert feature_key(feature, options) == key
 
@@ -64,11 +58,8 @@ def test_keys_are_libvmafs(feature: str, options: dict[str, OptionValue], key: s
     ("extractor", "options", "message"),
     [
         ("vif", {"gain": 1}, "vif has no option 'gain': it has debug, vif_enhn_gain_limit, vif_skip_scale0"),
-        (
-            "vif",
-            {"vif_enhn_gain_limit": 0.9},
-            "vif_enhn_gain_limit cannot be 0.9: it must be between 1 and 100",
-        ),
+        ("vif", {"vif_enhn_gain_limit": 0.9},
+         "vif_enhn_gain_limit cannot be 0.9: it must be between 1 and 100"),
         ("vif", {"vif_enhn_gain_limit": "much"}, "cannot be 'much': it must be a number"),
         ("vif", {"vif_enhn_gain_limit": "nan"}, "must be a finite number"),
         ("vif", {"vif_enhn_gain_limit": True}, "must be a number"),
@@ -78,20 +69,14 @@ def test_keys_are_libvmafs(feature: str, options: dict[str, OptionValue], key: s
         ("adm", {"adm_csf_mode": 4}, "between 0 and 3"),
         ("motion", {"motion_fps_weight": -0.1}, "between 0 and 5"),
         ("psnr", {"min_sse": -1}, "min_sse cannot be -1: it must be 0 or more"),
-        (
-            "psnr",
-            {"enable_mes": True},
-            "no option 'enable_mes': did you mean enable_mse\\? it has enable_chroma",
-        ),
+        ("psnr", {"enable_mes": True},
+         "no option 'enable_mes': did you mean enable_mse\\? it has enable_chroma"),
         ("vif", {"adm_csf_mode": 1}, "vif has no option 'adm_csf_mode', which .*adm.* ha.*: it has debug"),
         ("adm", {"adm_norm_view_dist": 2.9}, "2.9 times adm_ref_display_height 1080 is below 3240"),
-        (
-            "adm",
-            {"adm_csf_mode": 2, "adm_norm_view_dist": 4.0},
-            "has no table for adm_norm_view_dist 4 at .* use one of 3 at 1080, 5 at 1080",
-        ),
+        ("adm", {"adm_csf_mode": 2, "adm_norm_view_dist": 4.0},
+         "has no table for adm_norm_view_dist 4 at .* use one of 3 at 1080, 5 at 1080"),
     ],
-)
+)  # fmt: skip
 def test_wrong_options_are_explained(extractor: str, options: dict[str, OptionValue], message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         get_extractor(extractor)(options)

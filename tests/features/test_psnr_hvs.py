@@ -11,29 +11,9 @@ from acuity.errors import FeatureError
 from acuity.features import get_extractor
 from acuity.features.extractor import Geometry
 from acuity.video.picture import Picture, PixelFormat
-from seeded import figures, pair, picture, same
+from seeded import figures, pair, picture
 
 KEYS = ["psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"]
-
-# What libvmaf says about seeded.pair().
-LIBVMAF = {
-    (46, 30, "420", 8): (25.50135513853005, 22.877700438296586, 23.46159640004144, 24.921231609348062),
-    (70, 26, "420", 10): (25.37665681174633, 22.927950935300245, 22.994403648478603, 24.77416948445501),
-    (34, 18, "420", 12): (25.72866450518871, 22.454801950809333, 23.347767695811612, 24.989536352900092),
-    (47, 31, "444", 8): (25.50135513853005, 23.252547704914836, 23.23793529496976, 24.946676304938997),
-    (33, 29, "444", 10): (25.493876237152705, 23.184277098218047, 23.31648403696815, 24.942780742114977),
-    (50, 24, "422", 8): (25.317599511974297, 22.946600208105615, 22.973180512169407, 24.732603907526176),
-    (128, 16, "422", 10): (25.29464119799645, 23.575501392026137, 23.67056809358843, 24.904819119488863),
-    (16, 16, "420", 8): (25.02471125528691, 23.367535985412815, 24.058007078563143, 24.7252331362808),
-    (8, 8, "444", 12): (24.394984255767163, 23.486671308879863, 23.78251050007936, 24.231303169571362),
-}
-
-
-@pytest.mark.parametrize("case", LIBVMAF, ids=str)
-def test_figures_are_libvmafs(case: tuple[int, int, str, int], instruction_set: str) -> None:
-    found = figures("psnr_hvs", *pair(*case), instruction_set=instruction_set)
-    assert list(found) == KEYS
-    assert same(list(found.values()), LIBVMAF[case], 1e-9)  # log10() differs between libraries
 
 
 def test_equal_planes_are_infinitely_good() -> None:

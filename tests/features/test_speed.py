@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +13,19 @@ from acuity.errors import AcuityError, FeatureError
 from acuity.features import OptionValue, feature_key, get_extractor
 from acuity.features.extractor import Geometry
 from acuity.features.speed import KERNELSCALES
-from speed_figures import FIGURES, Case
 from speed_pictures import PATTERNS, measure
 
+# A pattern, size, layout, depth, a feature, and what libvmaf 3.2.0 (plain C) says of the second frame of the
+# pictures of speed_pictures.py: of u, of v and of both, or of what changed.
+Case = tuple[str, tuple[int, int], str, int, str, list[float]]
+FIGURES: list[Case] = json.loads(Path(__file__).with_name("speed_figures.json").read_text())
 IDS = [f"{pattern}-{layout}-{depth}-{feature}" for pattern, _, layout, depth, feature, _ in FIGURES]
 
 
-def last_figures(case: Case, **options: Any) -> tuple[float, ...]:
+def last_figures(case: Case, **options: Any) -> list[float]:
     pattern, size, layout, depth, feature, _ = case
     columns = measure(pattern, size, layout, depth, feature, **options).columns
-    return tuple(float(column[-1]) for column in columns.values())
+    return [float(column[-1]) for column in columns.values()]
 
 
 @pytest.mark.parametrize("case", FIGURES, ids=IDS)
@@ -132,15 +137,12 @@ def test_bad_options_are_refused(name: str, option: str, value: float | str, say
         ({}, Geometry(22, 18, 8, (11, 9)), "160x160"),
         ({}, Geometry(160, 79, 8, (80, 79)), "160x80"),
         ({}, Geometry(79, 300, 8, (79, 300)), "80x80"),
-        (
-            {"speed_prescale": 0.5},
-            Geometry(480, 270, 8, (240, 135)),
-            "318x318 samples with speed_prescale=0.5",
-        ),
+        ({"speed_prescale": 0.5}, Geometry(480, 270, 8, (240, 135)),
+         "318x318 samples with speed_prescale=0.5"),
         ({"speed_prescale": 4.0}, Geometry(38, 40, 8, (19, 20)), "40x40 samples with speed_prescale=4"),
         ({"speed_prescale": 0.9995}, Geometry(160, 158, 8, (80, 79)), "160x160"),
     ],
-)
+)  # fmt: skip
 def test_chroma_that_holds_no_block_is_refused(
     options: dict[str, float], geometry: Geometry, smallest: str
 ) -> None:
@@ -194,7 +196,7 @@ class NoNumbers:
 @pytest.mark.parametrize("name", ["speed_chroma", "speed_temporal"])
 def test_what_is_no_number_is_the_largest_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As libvmaf has it for chroma; of changes it says nan, which no report can hold."""
-    monkeypatch.setattr(f"acuity.features.{name}.native_speed", lambda *_: NoNumbers())
+    monkeypatch.setattr("acuity.features.speed.native_speed", lambda *_: NoNumbers())
     columns = measure("tiles", (240, 208), "444", 8, f"{name}=speed_max_val=500").columns
     expected = [2.0, 500.0, 500.0] if name == "speed_chroma" else [500.0]
     assert [column[-1] for column in columns.values()] == expected

@@ -16,7 +16,7 @@ from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry
-from acuity.features.similarity import decibels
+from acuity.features.ssim import decibels
 from acuity.video.picture import Picture, PixelFormat
 from ssim_pictures import Plane, pair
 
@@ -37,7 +37,7 @@ def run(text: str, ref: Plane, dis: Plane, depth: int, instruction_set: str = ""
     extractor.check_size(geometry)
     first, second = (Picture((plane,), PixelFormat("400", depth)) for plane in (ref, dis))
     runner = type(extractor).runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
-    return runner.run(Frame(0, first, second))
+    return runner(Frame(0, first, second))
 
 
 @pytest.mark.parametrize(("feature", "width", "height", "depth", "kind", "figures"), FIGURES)

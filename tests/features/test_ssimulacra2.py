@@ -62,7 +62,7 @@ def score(
     geometry = Geometry(ref.width, ref.height, ref.format.depth, chroma)
     extractor = Ssimulacra2(options)
     runner = Ssimulacra2.runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
-    return runner.run(Frame(0, ref, dis))["ssimulacra2"]
+    return runner(Frame(0, ref, dis))["ssimulacra2"]
 
 
 @pytest.mark.parametrize(("shape", "options", "figure"), REFERENCE)
@@ -184,7 +184,7 @@ def test_takes_its_memory_once() -> None:
     geometry = Geometry(352, 288, 8, (176, 144))
     runner = Ssimulacra2.runner([Ssimulacra2()], geometry, CpuContext(workspace, ""))
     taken = workspace.size
-    runner.run(Frame(0, ref, dis))
+    runner(Frame(0, ref, dis))
     assert workspace.size == taken
     assert taken < 40 * 352 * 288
 
@@ -251,13 +251,11 @@ def test_refuses_tags_that_it_cannot_read(tags: ColourTags, option: str) -> None
     [
         ({"matrix": "bt470"}, "matrix cannot be 'bt470': it must be one of auto, bt601, bt709, bt2020"),
         ({"range": "tv"}, "range cannot be 'tv': it must be one of auto, limited, full"),
-        (
-            {"transfer": "log"},
-            "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28",
-        ),
+        ({"transfer": "log"},
+         "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28"),
         ({"gamma": 2.2}, "ssimulacra2 has no option 'gamma': it has matrix, range, transfer"),
     ],
-)
+)  # fmt: skip
 def test_refuses_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         Ssimulacra2(options)
@@ -277,4 +275,4 @@ def test_refuses_pictures_without_their_chroma() -> None:
     )
     grey = picture([ref.luma], "400", 8)
     with pytest.raises(ValueError, match="lacks its chroma planes"):
-        runner.run(Frame(0, grey, dis))
+        runner(Frame(0, grey, dis))

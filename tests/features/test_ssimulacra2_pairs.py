@@ -115,31 +115,15 @@ def test_images_that_are_scaled_are_read_as_compared(tmp_path: Path) -> None:
 
 
 VIDEOS = {
-    "tagged SD": (
-        "bt709",
-        {"color_trc": 1, "color_primaries": 1},
-        "matrix=bt709",
-        "the matrix BT.709, limited range and the transfer bt1886",
-    ),
-    "full range": (
-        "smpte170m",
-        {"color_range": 2},
-        "range=full",
-        "the matrix BT.601, full range and the transfer bt1886 (transfer assumed)",
-    ),
-    "PQ": (
-        "bt2020nc",
-        {"color_trc": 16, "color_primaries": 9},
-        "matrix=bt2020:transfer=pq",
-        "the matrix BT.2020, limited range, the transfer pq and the primaries BT.2020",
-    ),
-    "HLG": (
-        "bt2020nc",
-        {"color_trc": 18},
-        "matrix=bt2020:transfer=hlg",
-        "the matrix BT.2020, limited range, the transfer hlg and the primaries BT.2020",
-    ),
-}
+    "tagged SD": ("bt709", {"color_trc": 1, "color_primaries": 1}, "matrix=bt709",
+        "the matrix BT.709, limited range and the transfer bt1886"),
+    "full range": ("smpte170m", {"color_range": 2}, "range=full",
+        "the matrix BT.601, full range and the transfer bt1886 (transfer assumed)"),
+    "PQ": ("bt2020nc", {"color_trc": 16, "color_primaries": 9}, "matrix=bt2020:transfer=pq",
+        "the matrix BT.2020, limited range, the transfer pq and the primaries BT.2020"),
+    "HLG": ("bt2020nc", {"color_trc": 18}, "matrix=bt2020:transfer=hlg",
+        "the matrix BT.2020, limited range, the transfer hlg and the primaries BT.2020"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", VIDEOS)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import InputError
-from acuity.measure.epochs import FOREVER, Epochs
-from acuity.measure.sampling import check_step, counted, is_counted, last_counted, next_counted
+from acuity.measure.epochs import FOREVER, Epochs, check_step, counted, is_counted, last_counted, next_counted
 
 LENGTH = 24
 assignments = st.lists(

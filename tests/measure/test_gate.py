@@ -168,11 +168,7 @@ def test_whoever_watches_is_told_why_and_for_how_long() -> None:
         measurement.gate.on_wait(told.append)
         measurement.gate.hold("one", lease(2, clock))
         measurement.add(*pictures(0))
-        assert told == [
-            "paused by inspector (uds), 0:02 left",
-            "paused by inspector (uds), 0:01 left",
-            None,
-        ]
+        assert told == ["paused by inspector (uds), 0:02 left", "paused by inspector (uds), 0:01 left", None]
 
 
 def test_what_is_said_of_several() -> None:

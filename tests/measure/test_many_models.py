@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from acuity.features.extractor import Frame
-from acuity.features.float_adm import FloatAdmRunner
-from acuity.features.float_motion import FloatMotionRunner
-from acuity.features.float_vif import FloatVifRunner
+from acuity.features.adm import FloatAdm
+from acuity.features.extractor import Frame, Run
+from acuity.features.motion import FloatMotion
+from acuity.features.vif import FloatVif
 from moving_pictures import measure
 from small_model import small_document
 
@@ -39,15 +39,20 @@ def specs(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[type, int]]:
-    """How often each kind of runner was asked about each frame."""
+    """How often each kind of extractor computed each frame."""
     found: Counter[tuple[type, int]] = Counter()
-    for kind in (FloatAdmRunner, FloatMotionRunner, FloatVifRunner):
+    for kind in (FloatAdm, FloatMotion, FloatVif):
 
-        def counted(self: Any, frame: Frame, kind: Any = kind, run: Any = kind.run) -> dict[str, float]:
-            found[kind, frame.index] += 1
-            return dict(run(self, frame))
+        def counting(*arguments: Any, kind: Any = kind, usual: Any = kind.runner) -> Run:
+            run = usual(*arguments)
 
-        monkeypatch.setattr(kind, "run", counted)
+            def counted(frame: Frame) -> dict[str, float]:
+                found[kind, frame.index] += 1
+                return dict(run(frame))
+
+            return counted
+
+        monkeypatch.setattr(kind, "runner", counting)
     return found
 
 

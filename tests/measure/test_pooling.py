@@ -63,17 +63,15 @@ def test_percentiles_by_name() -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        (
-            "mode",
-            "unknown pooling method 'mode': use one of min, max, mean, harmonic_mean, median, stddev, or p",
-        ),
+        ("mode",
+         "unknown pooling method 'mode': use one of min, max, mean, harmonic_mean, median, stddev, or p"),
         ("pony", "unknown pooling method"),
         (("quantile", 5.0), "unknown pooling method"),
         ("p101", "percentile 101 must be between 0 and 100"),
         (("percentile", -1.0), "must be between 0 and 100"),
         (("percentile", float("nan")), "must be between 0 and 100"),
     ],
-)
+)  # fmt: skip
 def test_unknown_methods_are_explained(method: str, message: str) -> None:
     with pytest.raises(FeatureError, match=message):
         pool(np.array([1.0, 2.0]), method)

@@ -31,11 +31,10 @@ class OffLane(CpuLane):
     def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
         right = super().runner(kind, members)
 
-        class Off:
-            def run(self, frame: Any) -> dict[str, float]:
-                return {key: float(np.nextafter(value, 1e9)) for key, value in right.run(frame).items()}
+        def off(frame: Any) -> dict[str, float]:
+            return {key: float(np.nextafter(value, 1e9)) for key, value in right(frame).items()}
 
-        return Off()
+        return off
 
 
 class OffDevice(CpuDevice):

@@ -31,12 +31,10 @@ class OffDevice(CpuDevice):
             def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
                 right = super().runner(kind, members)
 
-                class Off:
-                    def run(self, frame: Any) -> dict[str, float]:
-                        found = right.run(frame)
-                        return {key: float(np.nextafter(value, 1e9)) for key, value in found.items()}
+                def off(frame: Any) -> dict[str, float]:
+                    return {key: float(np.nextafter(value, 1e9)) for key, value in right(frame).items()}
 
-                return Off()
+                return off
 
         return OffLane(geometry, self.instruction_set)
 

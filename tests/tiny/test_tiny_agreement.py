@@ -41,7 +41,7 @@ def score(model: TinyModel, ref: Picture, dis: Picture) -> float:
     geometry = Geometry(ref.width, ref.height, ref.format.depth, (1, 1))
     extractor.check_size(geometry)
     context = CpuContext(None, "")  # type: ignore[arg-type]
-    (figure,) = extractor.runner([extractor], geometry, context).run(Frame(0, ref, dis)).values()
+    (figure,) = extractor.runner([extractor], geometry, context)(Frame(0, ref, dis)).values()
     return figure
 
 

@@ -74,62 +74,37 @@ CASES = {
     "vp9.webm": Case(made("vp9.webm", "libvpx-vp9", options=VP9)),
     "av1.mp4": Case(made("av1.mp4", "libsvtav1", options={"preset": "12"})),
     "mpeg4.avi": Case(made("mpeg4.avi", "mpeg4", options={"b": "400k", "bf": "2"})),
-    "mjpeg.avi": Case(
-        made("mjpeg.avi", "mjpeg", "yuvj420p", matrix="smpte170m", color_range=2),
-        notes=noted("matrix", "range"),
-        recoloured=True,
-        within=0.05,
-    ),
+    "mjpeg.avi": Case(made("mjpeg.avi", "mjpeg", "yuvj420p", matrix="smpte170m", color_range=2),
+        notes=noted("matrix", "range"), recoloured=True, within=0.05),
     "mpeg-ps": Case(made("ps.mpg", "mpeg2video", options={"b": "800k"})),
     "h264 elementary stream": Case(made("es.h264")),
     "x264.ts": Case(made("x264.ts")),
     "fragmented.mp4": Case(made("frag.mp4", muxing={"movflags": "frag_keyframe+empty_moov"})),
-    "prores 4:2:2": Case(
-        made("prores.mov", "prores_ks", "yuv422p10le"), notes=DEEPER | CHROMA, pix_fmt="yuv420p10le"
-    ),
-    "prores 4444 with alpha": Case(
-        made("4444.mov", "prores_ks", "yuva444p10le"), notes=DEEPER | CHROMA, pix_fmt="yuv420p12le"
-    ),
+    "prores 4:2:2": Case(made("prores.mov", "prores_ks", "yuv422p10le"), notes=DEEPER | CHROMA,
+        pix_fmt="yuv420p10le"),
+    "prores 4444 with alpha": Case(made("4444.mov", "prores_ks", "yuva444p10le"), notes=DEEPER | CHROMA,
+        pix_fmt="yuv420p12le"),
     # RGB, which has no matrix, and is full range
     "rgb.ffv1": Case(made_of_rgb("rgb.mkv", "ffv1", "bgr0"), notes=RGB, recoloured=True),
     "rgb.x264": Case(made_of_rgb("rgb.mp4", "libx264rgb", "rgb24", crf="24"), notes=RGB, recoloured=True),
-    "rgb.x265": Case(
-        made_of_rgb("gbr.mp4", "libx265", "gbrp", **{"x265-params": "log-level=none"}),
-        notes=RGB,
-        recoloured=True,
-    ),
-    "first frame.png": Case(
-        made_of_rgb("cover.png", "png", "rgb24", [0]), notes=RGB | {"frame-count"}, recoloured=True
-    ),
-    "reference.png": Case(
-        made("first.mp4", shown=[0]),
-        made_of_rgb("first.png", "png", "rgb24", [0]),
-        pix_fmt="yuv444p",
-        notes=RGB,
-        recoloured=True,
-    ),
-    "png and png": Case(
-        made_of_rgb("second.png", "png", "rgb24", [1]),
-        made_of_rgb("first.png", "png", "rgb24", [0]),
-        pix_fmt="yuv444p",
-        notes=noted("rgb"),
-        recoloured=True,
-    ),
+    "rgb.x265": Case(made_of_rgb("gbr.mp4", "libx265", "gbrp", **{"x265-params": "log-level=none"}),
+        notes=RGB, recoloured=True),
+    "first frame.png": Case(made_of_rgb("cover.png", "png", "rgb24", [0]), notes=RGB | {"frame-count"},
+        recoloured=True),
+    "reference.png": Case(made("first.mp4", shown=[0]), made_of_rgb("first.png", "png", "rgb24", [0]),
+        pix_fmt="yuv444p", notes=RGB, recoloured=True),
+    "png and png": Case(made_of_rgb("second.png", "png", "rgb24", [1]),
+        made_of_rgb("first.png", "png", "rgb24", [0]), pix_fmt="yuv444p", notes=noted("rgb"),
+        recoloured=True),
     "gif": Case(made_of_rgb("loop.gif", "gif", "rgb8"), notes=RGB, recoloured=True),
     # sizes
     "smaller": Case(made("small.mp4", size=SMALL), notes=noted("scaled")),
     "larger": Case(made("large.mp4", size=(480, 270)), notes=noted("scaled", "swapped")),
     "anamorphic": Case(made("anamorphic.mp4", size=(240, 180), aspect=Fraction(4, 3)), notes=noted("scaled")),
-    "filling a display": Case(
-        made("two.mp4", shown=[0, 1]),
-        made("two.mkv", "ffv1", shown=[0, 1]),
-        options={"display": "1080p"},
-        size=(1920, 1080),
-        notes=noted("scaled"),
-    ),
-    "odd size": Case(
-        made("odd.webm", "libvpx-vp9", size=ODD, options=VP9), made("odd.mkv", "ffv1", size=ODD), size=ODD
-    ),
+    "filling a display": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1]),
+        options={"display": "1080p"}, size=(1920, 1080), notes=noted("scaled")),
+    "odd size": Case(made("odd.webm", "libvpx-vp9", size=ODD, options=VP9),
+        made("odd.mkv", "ffv1", size=ODD), size=ODD),
     # depth, chroma, range, matrix
     "10 bit and 10 bit": Case(made("hi10.mp4", pix_fmt="yuv420p10le"), DEEP, pix_fmt="yuv420p10le"),
     "8 bit and 10 bit": Case(made("hi10.mp4", pix_fmt="yuv420p10le"), pix_fmt="yuv420p10le", notes=DEEPER),
@@ -138,13 +113,11 @@ CASES = {
     "4:2:2 encode": Case(made("422.mp4", pix_fmt="yuv422p"), notes=CHROMA),
     "4:2:2 source": Case(ENCODE, made("422.mkv", "ffv1", "yuv422p"), pix_fmt="yuv422p", notes=CHROMA),
     "full-range encode": Case(made("full.mp4", pix_fmt="yuvj420p", color_range=2), notes=noted("range")),
-    "full-range source": Case(
-        ENCODE, made("full.mkv", "ffv1", "yuv420p", full=True), full=True, notes=noted("range")
-    ),
+    "full-range source": Case(ENCODE, made("full.mkv", "ffv1", "yuv420p", full=True), full=True,
+        notes=noted("range")),
     "gray": Case(made("gray.mkv", "ffv1", "gray", color_range=2), notes=noted("range", "chroma-layout")),
-    "bt601 encode": Case(
-        made("sd.mp4", matrix="smpte170m"), notes=noted("matrix"), recoloured=True, within=0.05
-    ),
+    "bt601 encode": Case(made("sd.mp4", matrix="smpte170m"), notes=noted("matrix"), recoloured=True,
+        within=0.05),
     "everything differs": Case(  # the scaler of ffmpeg 5 is off by 0.1 here, newer ones are not
         made("small.mp4", size=SMALL),
         made("422p10.mkv", "ffv1", "yuv422p10le", full=True),
@@ -153,34 +126,23 @@ CASES = {
         notes=DEEPER | CHROMA | {"scaled", "range"},
     ),
     # times
-    "29.97 in milliseconds": Case(
-        made("ntsc.webm", "libvpx-vp9", rate=Fraction(30000, 1001), options=VP9),
-        made("ntsc.mp4", rate=Fraction(30000, 1001), options={"qp": "0"}),
-    ),
+    "29.97 in milliseconds": Case(made("ntsc.webm", "libvpx-vp9", rate=Fraction(30000, 1001), options=VP9),
+        made("ntsc.mp4", rate=Fraction(30000, 1001), options={"qp": "0"})),
     "starts late.mp4": Case(made("late.mp4", ticks=range(3, FRAMES + 3))),
     "starts late.mkv": Case(made("late.mkv", ticks=range(37, FRAMES + 37))),
     "starts late.ts": Case(made("late.ts", ticks=range(75, FRAMES + 75))),
-    "half the rate": Case(
-        made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
-        options={"rate": "match"},
-        step=2,
-        notes=noted("rate"),
-    ),
-    "hidden by an edit list": Case(
-        cut_by_edit_list("cut.mp4", 5), options={"skip_ref": 5}, skip=5, notes=noted("hidden-frames")
-    ),
-    "head of a stream cut off": Case(
-        beheaded("late.ts", 0.3, options={"x264-params": "keyint=4:bframes=0"}),
-        options={"skip_ref": 8},
-        skip=8,
-        notes=noted("leading-frames"),
-    ),
+    "half the rate": Case(made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
+        options={"rate": "match"}, step=2, notes=noted("rate")),
+    "hidden by an edit list": Case(cut_by_edit_list("cut.mp4", 5), options={"skip_ref": 5}, skip=5,
+        notes=noted("hidden-frames")),
+    "head of a stream cut off": Case(beheaded("late.ts", 0.3, options={"x264-params": "keyint=4:bframes=0"}),
+        options={"skip_ref": 8}, skip=8, notes=noted("leading-frames")),
     # few frames, more than video
     "one frame": Case(made("one.mp4", shown=[0]), made("one.mkv", "ffv1", shown=[0])),
     "two frames": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1])),
     "cover picture first": Case(with_cover("first.mp4", first=True)),
     "cover picture last": Case(with_cover("last.mp4", first=False)),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -300,18 +262,11 @@ HDR = made("pq.mkv", "ffv1", "yuv420p10le", **PQ)
 AHEAD = "{} frames ahead of .*src.mkv' from frame 0 on .*: pass skip_ref={}, or align='auto'"
 
 REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
-    "hidden by an edit list": (
-        made("src.mkv", "ffv1", shown=LONG),
-        cut_by_edit_list("cut.mp4", 15, shown=LONG),
-        {},
-        AHEAD.format(15, 15),
-    ),
-    "head of a stream cut off": (
-        made("src.mkv", "ffv1", shown=LONG),
-        beheaded("late.ts", 0.3, shown=LONG, options={"x264-params": "keyint=8:bframes=0"}),
-        {},
-        AHEAD.format(16, 16),
-    ),
+    "hidden by an edit list": (made("src.mkv", "ffv1", shown=LONG),
+        cut_by_edit_list("cut.mp4", 15, shown=LONG), {}, AHEAD.format(15, 15)),
+    "head of a stream cut off": (made("src.mkv", "ffv1", shown=LONG),
+        beheaded("late.ts", 0.3, shown=LONG, options={"x264-params": "keyint=8:bframes=0"}), {},
+        AHEAD.format(16, 16)),
     "two streams joined, which the clock tells": (
         SOURCE,
         joined("joined.ts", made("1.ts", shown=range(8)), made("2.ts", shown=range(8, FRAMES))),
@@ -319,18 +274,11 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
         "frame 8 comes 0.040 s after the one before it in .* frames are missing or doubled in one of them: "
         "pass align='auto'",
     ),
-    "half the rate": (
-        SOURCE,
-        made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
-        {},
-        "25 and .* 12.5 frames a second: pass rate='match' to compare every 2nd frame of the faster one",
-    ),
-    "half the rate, the odd frames": (
-        SOURCE,
-        made("odd.mp4", shown=range(1, FRAMES, 2), ticks=range(1, FRAMES, 2)),
-        {},
-        "25 and .* 12.5 frames a second: pass rate='match'",
-    ),
+    "half the rate": (SOURCE, made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)), {},
+        "25 and .* 12.5 frames a second: pass rate='match' to compare every 2nd frame of the faster one"),
+    "half the rate, the odd frames": (SOURCE,
+        made("odd.mp4", shown=range(1, FRAMES, 2), ticks=range(1, FRAMES, 2)), {},
+        "25 and .* 12.5 frames a second: pass rate='match'"),
     **{
         f"{name} and {other} frames a second": (
             made(f"{name}.mkv", "ffv1", rate=rate),
@@ -345,17 +293,14 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
             ("30", 30, "29.97", Fraction(30000, 1001)),
         )
     },
-    "frames lost, their times kept": (
-        SOURCE,
-        made("vfr.mp4", shown=[*range(10), *range(13, FRAMES)], ticks=[*range(10), *range(13, FRAMES)]),
-        {},
-        "frame 10 is shown at 0.400 s in .*src.mkv' but at 0.520 s in .*vfr.mp4'",
-    ),
+    "frames lost, their times kept": (SOURCE,
+        made("vfr.mp4", shown=[*range(10), *range(13, FRAMES)], ticks=[*range(10), *range(13, FRAMES)]), {},
+        "frame 10 is shown at 0.400 s in .*src.mkv' but at 0.520 s in .*vfr.mp4'"),
     "PQ and SDR": (HDR, ENCODE, {}, "is HDR .smpte2084. and .* is SDR .bt709.: .* hdr='ignore'"),
     "PQ and HLG": (HDR, made("hlg.mp4", **HLG), {}, r"HDR .smpte2084. and .* HDR .arib-std-b67."),
     "PQ and no tag": (HDR, made("untagged.mp4", color_trc=2), {}, "is not marked as HDR"),
     "a damaged stream": (SOURCE, wiped("broken.ts"), {}, "broken.ts' is damaged or incomplete near frame"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -6,8 +6,7 @@ import threading
 
 import numpy as np
 
-from acuity.video.buffers import BufferPool, Bytes
-from acuity.video.frame_layout import FrameLayout
+from acuity.video.buffers import BufferPool, Bytes, FrameLayout
 from acuity.video.picture import PixelFormat
 
 

@@ -55,7 +55,7 @@ def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
 
     if not is_container(path):
         return None
-    from acuity.video.readers.packets import measure_packets
+    from acuity.video.readers.decoder import measure_packets
 
     if not is_part(scoring):
         return measure_packets(path, scoring.streams[1])

@@ -91,13 +91,10 @@ def _notes_of_cuda() -> list[str]:
 
 
 DEVICES: Final[dict[str, _Entry]] = {
-    "cpu": _Entry(
-        lambda: Signs(True, True, None),
-        lambda _: describe_cpu(),
-        lambda wish: CpuDevice(wish.instruction_set),
-    ),
+    "cpu": _Entry(lambda: Signs(True, True, None), lambda _: describe_cpu(),
+        lambda wish: CpuDevice(wish.instruction_set)),
     "cuda": _Entry(_look_for_cuda, _describe_cuda, _open_cuda, _notes_of_cuda),
-}
+}  # fmt: skip
 # The devices that 'auto' tries, the fastest first.
 _PREFERRED: Final = ("cuda", "cpu")
 

@@ -30,12 +30,8 @@ class Figures(NamedTuple):
     columns: Mapping[str, Sequence[float] | NDArray[np.float64]]
 
 
-class DeviceRunner(Protocol):
-    """Computes a group of extractors on a frame that its lane has taken; used by one thread at a time."""
-
-    def run(self, frame: Any) -> dict[str, float]:
-        """Figures of the frame by key."""
-        ...
+# Computes a group of extractors on a frame that its lane has taken: its figures by key. One thread uses it.
+DeviceRunner = Callable[[Any], dict[str, float]]
 
 
 class Lane(Protocol):

@@ -1,4 +1,4 @@
-"""Feature extractors: each has a file, and a line in the table below."""
+"""Feature extractors: a file for each family, and a line for each in the table below."""
 
 from __future__ import annotations
 
@@ -6,28 +6,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from acuity.errors import FeatureError
-from acuity.features.adm import Adm
+from acuity.features.adm import Adm, FloatAdm
 from acuity.features.cambi import Cambi
 from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-from acuity.features.float_adm import FloatAdm
-from acuity.features.float_ansnr import FloatAnsnr
-from acuity.features.float_moment import FloatMoment
-from acuity.features.float_motion import FloatMotion
-from acuity.features.float_ms_ssim import FloatMsSsim
-from acuity.features.float_psnr import FloatPsnr
-from acuity.features.float_ssim import FloatSsim
-from acuity.features.float_vif import FloatVif
-from acuity.features.motion import Motion
-from acuity.features.null import Null
+from acuity.features.moment import FloatMoment, Null
+from acuity.features.motion import FloatMotion, Motion
 from acuity.features.options import Option, OptionValue, parse_feature
-from acuity.features.psnr import Psnr
+from acuity.features.psnr import FloatAnsnr, FloatPsnr, Psnr
 from acuity.features.psnr_hvs import PsnrHvs
-from acuity.features.speed_chroma import SpeedChroma
-from acuity.features.speed_temporal import SpeedTemporal
-from acuity.features.ssim import Ssim
+from acuity.features.speed import SpeedChroma, SpeedTemporal
+from acuity.features.ssim import FloatMsSsim, FloatSsim, Ssim
 from acuity.features.ssimulacra2 import Ssimulacra2
-from acuity.features.vif import Vif
+from acuity.features.vif import FloatVif, Vif
 from acuity.features.xpsnr import Xpsnr
 from acuity.text import shortened
 

@@ -1,103 +1,105 @@
-"""Additive detail measure, integer arithmetic: how much of the reference's detail is visibly kept or lost."""
+"""Additive detail measure: how much of the reference's detail is visibly kept or lost.
+
+In integer arithmetic and in single precision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, UnfitOptionError
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.options import Option, OptionValue
-from acuity.features.scales import DEBUG, SCALES, debug_features
+from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
+from acuity.features.options import OptionValue, number, switch
+from acuity.features.scales import DEBUG, SCALES, SharedPass, at_least, debug_features
 
-_CSF_OPTIONS: Final = (
-    "adm_csf_mode",
-    "adm_norm_view_dist",
-    "adm_ref_display_height",
-    "adm_csf_scale",
-    "adm_csf_diag_scale",
+if TYPE_CHECKING:
+    from acuity import _native
+
+_CSF_SCALE: Final = number(
+    "adm_csf_scale", "scf", 1.0, 0.0, 50.0, "scale of Barten's sensitivity, straight bands"
 )
+_CSF_DIAGONAL_SCALE: Final = number("adm_csf_diag_scale", "scfd", 1.0, 0.0, 50.0, "the same, diagonal band")
+_DETAIL_WEIGHT: Final = number(
+    "adm_dlm_weight", "dlmw", 0.5, 0.0, 1.0, "weight of detail loss in adm3; 1: it alone"
+)
+_GAIN_LIMIT: Final = number(
+    "adm_enhn_gain_limit", "egl", 100.0, 1.0, 100.0, "limit of enhancement gain; 1 allows none"
+)
+_DISTANCE: Final = number("adm_norm_view_dist", "nvd", 3.0, 0.75, 24.0, "viewing distance in display heights")
+_NOISE: Final = number("adm_noise_weight", "nw", 0.03125, 0.0, 1500.0, "weight of the noise floor")
+_SKIP_SCALE0: Final = switch("adm_skip_scale0", "ssz", "leave scale 0 out")
+_SMALLEST: Final = number("adm_min_val", "min", 0.0, 0.0, 1.0, "smallest adm3")
+_CSF_OPTIONS: Final = (
+    *("adm_csf_mode", "adm_norm_view_dist", "adm_ref_display_height"),
+    *("adm_csf_scale", "adm_csf_diag_scale"),
+)
+# Mode, view distance, display height, scale and diagonal scale.
+_Csf = tuple[int, float, int, float, float]
+# Those with the straight and diagonal figures of each scale; gain limit, noise weight, exponent, masking, and
+# the scale that is left out of the impairment.
+_FloatSetting = tuple[tuple[Any, ...], float, float, float, bool, int]
 
 
-class Adm(Extractor):
+class _AnyAdm(Extractor):
+    """The base of both."""
+
+    min_size = 17
+    min_size_reason = "its coarsest bands are a sixteenth and need two rows and columns for masking"
+
+    @property
+    def csf(self) -> _Csf:
+        """The settings of contrast sensitivity, as the native functions take them."""
+        mode, distance, height, *scales = (self.settings[name] for name in _CSF_OPTIONS)
+        straight, diagonal = map(float, scales)
+        return int(mode), float(distance), int(height), straight, diagonal
+
+    def figures(self, values: Sequence[Any]) -> list[Any]:
+        """Figures in the order of `features`, from one setting's native output: numbers or columns."""
+        whole, aim, *rest = values
+        adm3 = at_least(self.combined(whole, aim), self.number("adm_min_val"))
+        return [whole, aim, adm3, *rest[:4], whole, *rest[4:]]
+
+    def combined(self, whole: Any, aim: Any) -> Any:
+        """adm3, from what is kept of the detail and what is added to it."""
+        weight = self.number("adm_dlm_weight")
+        return whole * weight + (1 - aim) * (1 - weight)
+
+
+class Adm(_AnyAdm):
     name = "adm"
     summary = "additive detail measure at four scales"
     options = (
         DEBUG,
-        Option(
-            "adm_csf_scale",
-            "scf",
-            "float",
-            1.0,
-            0.0,
-            50.0,
-            help="scale of Barten's sensitivity, straight bands",
-        ),
-        Option("adm_csf_diag_scale", "scfd", "float", 1.0, 0.0, 50.0, help="the same, diagonal band"),
-        Option(
-            "adm_dlm_weight",
-            "dlmw",
-            "float",
-            0.5,
-            0.0,
-            1.0,
-            help="weight of detail loss in adm3; 1: it alone",
-        ),
-        Option(
-            "adm_enhn_gain_limit",
-            "egl",
-            "float",
-            100.0,
-            1.0,
-            100.0,
-            help="limit of enhancement gain; 1 allows none",
-        ),
-        Option(
-            "adm_norm_view_dist", "nvd", "float", 3.0, 0.75, 24.0, help="viewing distance in display heights"
-        ),
-        Option("adm_ref_display_height", "rdh", "int", 1080, 1, 4320, help="display height in lines"),
-        Option(
-            "adm_csf_mode",
-            "csf",
-            "int",
-            0,
-            0,
-            3,
-            help="contrast sensitivity: 0 Watson, 1 Barten, 2 blend, 3 blend MAE",
-        ),
-        Option("adm_noise_weight", "nw", "float", 0.03125, 0.0, 1500.0, help="weight of the noise floor"),
-        Option("adm_skip_aim", "", "bool", False, named=False, help="leave the additive impairment out"),
-        Option("adm_skip_scale0", "ssz", "bool", False, help="leave scale 0 out"),
-        Option("adm_min_val", "min", "float", 0.0, 0.0, 1.0, help="smallest adm3"),
-    )
+        _CSF_SCALE,
+        _CSF_DIAGONAL_SCALE,
+        _DETAIL_WEIGHT,
+        _GAIN_LIMIT,
+        _DISTANCE,
+        number("adm_ref_display_height", "rdh", 1080, 1, 4320, "display height in lines"),
+        number("adm_csf_mode", "csf", 0, 0, 3,
+            "contrast sensitivity: 0 Watson, 1 Barten, 2 blend, 3 blend MAE"),
+        _NOISE,
+        switch("adm_skip_aim", "", "leave the additive impairment out"),
+        _SKIP_SCALE0,
+        _SMALLEST,
+    )  # fmt: skip
     features = (
         *(Feature(f"VMAF_integer_feature_{n}_score", f"integer_{n}") for n in ("adm2", "aim", "adm3")),
         *(Feature(f"integer_adm_scale{s}", f"integer_adm_scale{s}") for s in SCALES),
         *debug_features("integer_adm"),
     )
-    min_size = 17
-    min_size_reason = "its coarsest bands are a sixteenth and need two rows and columns for masking"
 
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
         super().__init__(given)
-        if any(
-            self.settings[option.name] != option.default
-            for option in self.options
-            if option.name in _CSF_OPTIONS
-        ):
+        usual = {option.name: option.default for option in self.options}
+        if any(self.settings[name] != usual[name] for name in _CSF_OPTIONS):
             from acuity import _native
 
             try:
-                _native.csf_factors(
-                    int(self.settings["adm_csf_mode"]),
-                    self.number("adm_norm_view_dist"),
-                    int(self.settings["adm_ref_display_height"]),
-                    self.number("adm_csf_scale"),
-                    self.number("adm_csf_diag_scale"),
-                )
+                _native.csf_factors(*self.csf)
             except FeatureError as error:  # a display outside the range of the arithmetic or its tables
                 raise UnfitOptionError(str(error)) from None
 
@@ -113,81 +115,111 @@ class Adm(Extractor):
         return (self.flag("adm_skip_scale0"), *(self.settings[name] for name in _CSF_OPTIONS))
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> AdmRunner:
-        return AdmRunner(members, geometry, cpu)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        shared, native = adm_pass(members, geometry, cpu)
+        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
 
-    def figures(self, values: Sequence[Any], at_least: Callable[[Any, float], Any]) -> list[Any]:
-        """Figures in the order of `features`, from one setting's native output: numbers or columns."""
+    def figures(self, values: Sequence[Any]) -> list[Any]:
         whole, aim, *rest = values
         if self.flag("adm_skip_aim"):
             aim = 0.0 if isinstance(aim, float) else np.zeros(len(aim))
-        weight = self.number("adm_dlm_weight")
-        adm3 = at_least(whole * weight + (1 - aim) * (1 - weight), self.number("adm_min_val"))
-        return [whole, aim, adm3, *rest[:4], whole, *rest[4:]]
+        return super().figures([whole, aim, *rest])
 
 
-def _at_least(value: float, smallest: float) -> float:
-    return value if value > smallest else smallest  # not max(), which would keep a NaN
+def adm_pass(
+    members: Sequence[Adm], geometry: Geometry, cpu: CpuContext
+) -> tuple[SharedPass[Adm, tuple[float, float]], _native.Adm]:
+    """What extractors that share their sums have in common, and the native object that computes these."""
+    from acuity import _native
+
+    first = members[0]
+    shared = SharedPass(
+        members,
+        lambda member: (member.number("adm_enhn_gain_limit"), member.number("adm_noise_weight")),
+        _native.ADM_OUTPUTS,
+    )
+    names = "csf_mode", "view_distance", "display_height", "csf_scale", "csf_diagonal_scale"
+    native = cpu.kernel(
+        _native.Adm,
+        geometry,
+        **dict(zip(names, first.csf, strict=True)),
+        skip_scale0=first.flag("adm_skip_scale0"),
+        aim=not all(member.flag("adm_skip_aim") for member in members),
+        settings=shared.settings,
+    )
+    return shared, native
 
 
-def _all_at_least(values: NDArray[np.float64], smallest: float) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.where(values > smallest, values, smallest)
-    return found
+class FloatAdm(_AnyAdm):
+    name = "float_adm"
+    summary = "additive detail measure at four scales, single precision"
+    options = (
+        DEBUG,
+        _GAIN_LIMIT,
+        _DISTANCE,
+        _NOISE,
+        _CSF_SCALE,
+        _CSF_DIAGONAL_SCALE,
+        number("adm_ref_display_height", "rdf", 1080, 1, 4320, "display height in lines"),
+        number("adm_csf_mode", "csf", 0, 0, 9, "contrast sensitivity: 1 Barten, 2 Li; all others Watson"),
+        number("adm_bypass_cm", "bcm", 0, 0, 1, "1: neighbours mask nothing"),
+        switch("adm_adm3_apply_hm", "aah", "adm3 is a harmonic mean of adm2 and aim"),
+        number("adm_p_norm", "apn", 3.0, 1.0, 20.0, "exponent of the sums over a band"),
+        _DETAIL_WEIGHT,
+        _SMALLEST,
+        *(
+            number(
+                f"adm_f{which}s{scale}",
+                f"f{which}s{scale}",
+                -1.0,
+                -1.0,
+                10.0,
+                f"sensitivity of {bands} at scale {scale}; negative: adm_csf_mode's",
+            )
+            for which, bands in ((1, "straight bands"), (2, "the diagonal band"))
+            for scale in SCALES
+        ),
+        number("adm_skip_aim_scale", "sasc", -1, 0, 3, "scale that is left out of aim; default: none"),
+        _SKIP_SCALE0,
+    )
+    features = (
+        *(Feature(f"VMAF_feature_{n}_score", n) for n in ("adm2", "aim", "adm3")),
+        *(Feature(f"VMAF_feature_adm_scale{s}_score", f"adm_scale{s}") for s in SCALES),
+        *debug_features("adm"),
+    )
 
+    def key(self, feature: Feature) -> str:
+        # libvmaf names this one figure alike whatever the settings.
+        return feature.alias if feature.alias == "adm" else super().key(feature)
 
-class AdmGroup:
-    """Extractors that share their sums: the native object, and figures of its outputs."""
+    @property
+    def sharing(self) -> Hashable:
+        return self.flag("adm_skip_scale0")
 
-    def __init__(self, members: Sequence[Adm], geometry: Geometry, cpu: CpuContext) -> None:
+    @classmethod
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         from acuity import _native
 
-        first = members[0]
-        pairs = [(m.number("adm_enhn_gain_limit"), m.number("adm_noise_weight")) for m in members]
-        settings = list(dict.fromkeys(pairs))
-        self.native = _native.Adm(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            csf_mode=int(first.settings["adm_csf_mode"]),
-            view_distance=first.number("adm_norm_view_dist"),
-            display_height=int(first.settings["adm_ref_display_height"]),
-            csf_scale=first.number("adm_csf_scale"),
-            csf_diagonal_scale=first.number("adm_csf_diag_scale"),
-            skip_scale0=first.flag("adm_skip_scale0"),
-            aim=not all(member.flag("adm_skip_aim") for member in members),
-            settings=settings,
-            instruction_set=cpu.instruction_set,
+        shared = SharedPass(members, lambda member: member.setting, _native.FLOAT_ADM_OUTPUTS)
+        skip = members[0].flag("adm_skip_scale0")
+        native = cpu.kernel(_native.FloatAdm, geometry, skip_scale0=skip, settings=shared.settings)
+        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
+
+    @property
+    def setting(self) -> _FloatSetting:
+        """The settings that the native sums depend on."""
+        bands = [tuple(self.number(f"adm_f{which}s{scale}") for scale in SCALES) for which in (1, 2)]
+        return (
+            (*self.csf, *bands),
+            self.number("adm_enhn_gain_limit"),
+            self.number("adm_noise_weight"),
+            self.number("adm_p_norm"),
+            not self.flag("adm_bypass_cm"),
+            int(self.settings["adm_skip_aim_scale"]),
         )
-        self._width = _native.ADM_OUTPUTS
-        # Each member, its keys, and where its figures start in the native output.
-        self._members = [
-            (member, member.keys(late=False), settings.index(pair) * self._width)
-            for member, pair in zip(members, pairs, strict=True)
-        ]
 
-    def figures(self, values: Sequence[float]) -> dict[str, float]:
-        """Figures by key, from the native output."""
-        found: dict[str, float] = {}
-        for member, keys, start in self._members:
-            # There are no keys for debug features unless they are requested.
-            own = values[start : start + self._width]
-            found.update(zip(keys, member.figures(own, _at_least), strict=False))
-        return found
-
-    def columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Figures of several frames by key, from their native outputs, a row for each."""
-        columns = np.ascontiguousarray(values.T)
-        found: dict[str, NDArray[np.float64]] = {}
-        for member, keys, start in self._members:
-            own = member.figures(list(columns[start : start + self._width]), _all_at_least)
-            found.update(zip(keys, own, strict=False))
-        return found
-
-
-class AdmRunner:
-    def __init__(self, members: Sequence[Adm], geometry: Geometry, cpu: CpuContext) -> None:
-        self._group = AdmGroup(members, geometry, cpu)
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        return self._group.figures(self._group.native.run(frame.ref.luma, frame.dis.luma))
+    def combined(self, whole: Any, aim: Any) -> Any:
+        if not self.flag("adm_adm3_apply_hm"):
+            return super().combined(whole, aim)
+        both = whole + aim
+        return 2 * whole * aim / both if both else 0.0

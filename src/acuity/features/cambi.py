@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import OutputError, UnfitPictureError
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.options import Option, OptionValue, name_suffix
+from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
+from acuity.features.options import OptionValue, name_suffix, number, switch, word
 from acuity.features.visible_steps import EOTFS, visible_steps
 
 _SMALLEST: Final = 216
@@ -41,84 +41,29 @@ class Cambi(Extractor):
     name = "cambi"
     summary = "banding of the distorted picture, and of the reference"
     options = (
-        Option("cambi_max_val", "cmxv", "float", 1000.0, 0.0, 1000.0, help="largest figure"),
-        Option("enc_width", "encw", "int", 0, 180, 7680, help="width the video was encoded at; 0: as it is"),
-        Option("enc_height", "ench", "int", 0, 150, 7680, help="height it was encoded at; 0: as it is"),
-        Option(
-            "enc_bitdepth", "encbd", "int", 0, 6, 16, help="bits a sample it was encoded with; 0: as it is"
-        ),
-        Option(
-            "src_width", "srcw", "int", 0, 320, 7680, help="width of the source, for full_ref; 0: as it is"
-        ),
-        Option("src_height", "srch", "int", 0, 200, 4320, help="height of the source; 0: as it is"),
-        Option("window_size", "ws", "int", 65, 15, 127, help="window at 3840x2160; 65 is about a degree"),
-        Option("topk", "", "float", 0.6, 0.0001, 1.0, help="share of samples, the worst, that count"),
-        Option("cambi_topk", "ctpk", "float", 0.6, 0.0001, 1.0, help="the same, where topk isn't given"),
-        Option(
-            "tvi_threshold",
-            "tvit",
-            "float",
-            0.019,
-            0.0001,
-            1.0,
-            help="share of luminance a step must add to be seen",
-        ),
-        Option(
-            "cambi_vis_lum_threshold",
-            "vlt",
-            "float",
-            0.0,
-            0.0,
-            300.0,
-            help="luminance in cd/m² below which banding isn't seen",
-        ),
-        Option(
-            "max_log_contrast",
-            "mlc",
-            "int",
-            2,
-            0,
-            5,
-            help="largest step, as a power of two, at 10 bits: 2 is 4 levels, or 1 at 8 bits",
-        ),
-        Option(
-            "heatmaps_path",
-            "",
-            "text",
-            "",
-            named=False,
-            help="folder for an image of the contrasts of each frame and scale",
-        ),
-        Option(
-            "full_ref",
-            "",
-            "bool",
-            False,
-            named=False,
-            widens=True,
-            help="also judge the reference, and by how much the distorted picture is worse",
-        ),
-        Option(
-            "eotf", "", "text", _USUAL_EOTF, choices=tuple(EOTFS), help="transfer function of the display"
-        ),
-        Option(
-            "cambi_eotf",
-            "ceot",
-            "text",
-            _USUAL_EOTF,
-            choices=tuple(EOTFS),
-            help="the same; it counts where both are given",
-        ),
-        Option(
-            "cambi_high_res_speedup",
-            "hrs",
-            "int",
-            0,
-            0,
-            2160,
-            help="judge pictures of at least 1080, 1440 or 2160 lines at half size; 0: none",
-        ),
-    )
+        number("cambi_max_val", "cmxv", 1000.0, 0.0, 1000.0, "largest figure"),
+        number("enc_width", "encw", 0, 180, 7680, "width the video was encoded at; 0: as it is"),
+        number("enc_height", "ench", 0, 150, 7680, "height it was encoded at; 0: as it is"),
+        number("enc_bitdepth", "encbd", 0, 6, 16, "bits a sample it was encoded with; 0: as it is"),
+        number("src_width", "srcw", 0, 320, 7680, "width of the source, for full_ref; 0: as it is"),
+        number("src_height", "srch", 0, 200, 4320, "height of the source; 0: as it is"),
+        number("window_size", "ws", 65, 15, 127, "window at 3840x2160; 65 is about a degree"),
+        number("topk", "", 0.6, 0.0001, 1.0, "share of samples, the worst, that count"),
+        number("cambi_topk", "ctpk", 0.6, 0.0001, 1.0, "the same, where topk isn't given"),
+        number("tvi_threshold", "tvit", 0.019, 0.0001, 1.0, "share of luminance a step must add to be seen"),
+        number("cambi_vis_lum_threshold", "vlt", 0.0, 0.0, 300.0,
+            "luminance in cd/m² below which banding isn't seen"),
+        number("max_log_contrast", "mlc", 2, 0, 5,
+            "largest step, as a power of two, at 10 bits: 2 is 4 levels, or 1 at 8 bits"),
+        word("heatmaps_path", "", "", "folder for an image of the contrasts of each frame and scale",
+            named=False),
+        switch("full_ref", "", "also judge the reference, and by how much the distorted picture is worse",
+            widens=True),
+        word("eotf", "", _USUAL_EOTF, "transfer function of the display", tuple(EOTFS)),
+        word("cambi_eotf", "ceot", _USUAL_EOTF, "the same; it counts where both are given", tuple(EOTFS)),
+        number("cambi_high_res_speedup", "hrs", 0, 0, 2160,
+            "judge pictures of at least 1080, 1440 or 2160 lines at half size; 0: none"),
+    )  # fmt: skip
     features = (_BANDING, _SOURCE, _FULL_REFERENCE)
     min_size = 1  # of either side alone; see check_size
     min_size_reason = "it needs a sample"
@@ -235,8 +180,12 @@ class Cambi(Extractor):
         return Judged(*size, self.window(size, geometry))
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> CambiRunner:
-        return CambiRunner(members, geometry, cpu)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        judgement = Judgement(members, geometry, cpu)
+        native, heatmaps = judgement.native, judgement.heatmaps
+        return lambda frame: judgement.figures(
+            frame.index, native.run(frame.ref.luma, frame.dis.luma, heatmaps)
+        )
 
     def figures(self, score: float, source: float) -> list[float]:
         """Figures in the order of `features`."""
@@ -257,11 +206,9 @@ class Judgement:
             for member in members
             if (folder := member.text("heatmaps_path"))
         ]
-        self.native = _native.Cambi(
-            cpu.workspace,
-            geometry.width,
-            geometry.height,
-            geometry.depth,
+        self.native = cpu.kernel(
+            _native.Cambi,
+            geometry,
             judged=first.judged(first.encoded_size(geometry), geometry),
             source=first.judged(first.source_size(geometry), geometry) if with_source else None,
             smooth=(int(first.settings["enc_bitdepth"]) or geometry.depth) < _ANTI_DITHER_BELOW,
@@ -274,7 +221,6 @@ class Judgement:
                 1 << int(first.settings["max_log_contrast"]),
             ),
             heatmaps=bool(self._folders),
-            instruction_set=cpu.instruction_set,
         )
         # Empty unless they are wanted.
         self.heatmaps = [
@@ -293,16 +239,6 @@ class Judgement:
             # Only the first figure has a key unless the source is judged too.
             found.update(zip(keys, member.figures(score, *(source or (0.0,))), strict=False))
         return found
-
-
-class CambiRunner:
-    def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
-        self._judgement = Judgement(members, geometry, cpu)
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        judgement = self._judgement
-        scores = judgement.native.run(frame.ref.luma, frame.dis.luma, judgement.heatmaps)
-        return judgement.figures(frame.index, scores)
 
 
 class HeatmapFolder:

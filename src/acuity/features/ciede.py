@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Self
 
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 
 # The right shifts of a pixel's column and row that give its chroma sample. They are libvmaf's, which treats
 # 4:2:2 as half the rows instead of half the columns; equal figures need the same mistake.
@@ -37,21 +37,16 @@ class Ciede(Extractor):
         )
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> CiedeRunner:
-        return CiedeRunner(geometry, cpu)
-
-
-class CiedeRunner:
-    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         from acuity import _native
 
-        self._kernel = cpu.kernel(_native.Ciede, geometry)
-        self._pixels = geometry.width * geometry.height
+        kernel, pixels = cpu.kernel(_native.Ciede, geometry), geometry.width * geometry.height
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        column, row = SHIFTS[frame.ref.format.layout]
-        total = self._kernel.run(frame.ref.planes, frame.dis.planes, column, row)
-        return figures(total, self._pixels)
+        def run(frame: Frame) -> dict[str, float]:
+            shifts = SHIFTS[frame.ref.format.layout]
+            return figures(kernel.run(frame.ref.planes, frame.dis.planes, *shifts), pixels)
+
+        return run
 
 
 def figures(total: float, pixels: int) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """The base class of extractors: a name, options, features, and a runner that computes them.
 
 An Extractor object is one extractor with its settings. Objects that can share work have the same `sharing`
-and are computed by one Runner, which belongs to one worker thread.
+and are computed together, by one function, which belongs to one worker thread.
 """
 
 from __future__ import annotations
@@ -83,12 +83,8 @@ class CpuContext(NamedTuple):
         return make(self.workspace, *size, instruction_set=self.instruction_set, **settings)
 
 
-class Runner(Protocol):
-    """Computes a group of extractors; used by one thread at a time."""
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        """Figures of the frame by key."""
-        ...
+# Computes a group of extractors: a frame's figures by key. One thread uses it.
+Run = Callable[[Frame], dict[str, float]]
 
 
 class Derivation(Protocol):
@@ -118,9 +114,7 @@ class Extractor(ABC):
     min_size: ClassVar[int]  # smallest width and height
     min_size_reason: ClassVar[str]
     needs_chroma: ClassVar[bool] = False  # can't be computed from luma alone
-    sequential: ClassVar[bool] = (
-        False  # computed on one thread in libvmaf, which matters to the order of reports
-    )
+    sequential: ClassVar[bool] = False  # on one thread in libvmaf, which matters to the order of reports
 
     def __init__(self, given: Mapping[str, OptionValue] | None = None) -> None:
         self.settings = parse_options(self.name, self.options, given or {}, _owners)
@@ -251,13 +245,13 @@ class Extractor(ABC):
 
     @property
     def sharing(self) -> Hashable:
-        """Equal for extractors of a class that one Runner can compute together; by default for all."""
+        """Equal for extractors of a class that one runner can compute together; by default for all."""
         return None
 
     @classmethod
     @abstractmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Runner:
-        """The runner that computes all members, which have the same `sharing`, on the CPU."""
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        """The function that computes all members, which have the same `sharing`, on the CPU."""
 
     def derivation(self, start: int = 0) -> Derivation | None:
         """A fresh derivation of the late features, where there are any, for frames from `start` on."""

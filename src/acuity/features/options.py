@@ -16,6 +16,9 @@ Setting = float | bool | int | str
 # Options that write files: only a local user may set them, no client and no model file.
 WRITING: Final = frozenset(("heatmaps_path",))
 
+# How pictures may be made larger or smaller.
+RESAMPLING: Final = ("nearest", "bilinear", "bicubic", "lanczos4")
+
 _SWITCHES: Final = {"true": True, "false": False}
 
 
@@ -74,6 +77,26 @@ class Option(NamedTuple):
             return ""
         key = self.alias or self.name
         return f"_{key}" if self.kind == "bool" else f"_{key}_{show(setting)}"
+
+
+def switch(name: str, alias: str, help: str, *, default: bool = False, widens: bool = False) -> Option:
+    """An option that is on or off. Without an alias it has no part in feature names."""
+    return Option(name, alias, "bool", default, named=bool(alias), help=help, widens=widens)
+
+
+def number(
+    name: str, alias: str, default: float, minimum: float, maximum: float, help: str, *, named: bool = True
+) -> Option:
+    """A number with its limits; a whole one if the default is."""
+    kind: Literal["int", "float"] = "int" if isinstance(default, int) else "float"
+    return Option(name, alias, kind, default, minimum, maximum, named, help)
+
+
+def word(
+    name: str, alias: str, default: str, help: str, choices: tuple[str, ...] = (), *, named: bool = True
+) -> Option:
+    """A text; one of the choices, if there are any."""
+    return Option(name, alias, "text", default, named=named, help=help, choices=choices)
 
 
 def show(setting: Setting) -> str:

@@ -1,4 +1,7 @@
-"""Peak signal to noise ratio of luma and chroma, and of the whole clip."""
+"""Peak signal to noise ratios: of the planes, and those of the features in floating point.
+
+float_psnr has its own arithmetic, and float_ansnr smooths both pictures first, which removes invisible noise.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.options import Option
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
+from acuity.features.options import number, switch
 
 _PLANES: Final = ("y", "cb", "cr")
 _LEAST_MSE: Final = 1e-16  # used if there is no error
+_LEAST_NOISE: Final = 1e-10  # likewise
 
 
 class Psnr(Extractor):
@@ -21,32 +25,13 @@ class Psnr(Extractor):
     sequential = True
     summary = "peak signal to noise ratio, luma and chroma"
     options = (
-        Option("enable_chroma", "", "bool", True, named=False, widens=True, help="also of the chroma planes"),
-        Option(
-            "enable_mse", "", "bool", False, named=False, widens=True, help="also give mean squared errors"
-        ),
-        Option(
-            "enable_apsnr", "", "bool", False, named=False, widens=True, help="also of the clip as a whole"
-        ),
-        Option(
-            "reduced_hbd_peak",
-            "",
-            "bool",
-            False,
-            named=False,
-            help="above 8 bits, take 255 scaled up as the peak",
-        ),
-        Option(
-            "min_sse",
-            "",
-            "float",
-            0.0,
-            0.0,
-            math.inf,
-            named=False,
-            help="smallest squared error of a plane that counts, which limits the figure",
-        ),
-    )
+        switch("enable_chroma", "", "also of the chroma planes", default=True, widens=True),
+        switch("enable_mse", "", "also give mean squared errors", widens=True),
+        switch("enable_apsnr", "", "also of the clip as a whole", widens=True),
+        switch("reduced_hbd_peak", "", "above 8 bits, take 255 scaled up as the peak"),
+        number("min_sse", "", 0.0, 0.0, math.inf,
+            "smallest squared error of a plane that counts, which limits the figure", named=False),
+    )  # fmt: skip
     features = tuple(
         feature
         for plane in _PLANES
@@ -60,9 +45,7 @@ class Psnr(Extractor):
     min_size_reason = "it needs a sample"
 
     def gives(self, feature: Feature) -> bool:
-        if feature.name.endswith("_y") or self.flag("enable_chroma"):
-            return super().gives(feature)
-        return False
+        return (feature.name.endswith("_y") or self.flag("enable_chroma")) and super().gives(feature)
 
     @property
     def every_frame(self) -> bool:
@@ -73,8 +56,17 @@ class Psnr(Extractor):
         return self.flag("enable_chroma")
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PsnrRunner:
-        return PsnrRunner(members, geometry, cpu)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        from acuity import _native
+
+        figures = PsnrFigures(members, geometry)
+        error, depth, instructions = _native.squared_error, geometry.depth, cpu.instruction_set
+
+        def run(frame: Frame) -> dict[str, float]:
+            pairs = list(zip(frame.ref.planes, frame.dis.planes, strict=False))[: figures.planes]
+            return figures.of(error(ref, dis, depth, instructions) for ref, dis in pairs)
+
+        return run
 
     def peak(self, depth: int) -> int:
         return 255 << (depth - 8) if self.flag("reduced_hbd_peak") else (1 << depth) - 1
@@ -83,7 +75,7 @@ class Psnr(Extractor):
         """The figure of planes that are equal or nearly equal."""
         least = self.number("min_sse")
         if not least:
-            return 6.0 * depth + 12.0
+            return _limit(depth)
         return math.ceil(10.0 * math.log10(self.peak(depth) ** 2 / (least / samples)))
 
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
@@ -116,15 +108,10 @@ class PsnrFigures:
         samples = plane_samples(geometry)[: 3 if member.flag("enable_chroma") else 1]
         keys = {*member.keys(late=False), *member.hidden_keys()}
         self._peak = member.peak(geometry.depth) ** 2
+        limits = [member.limit(geometry.depth, count) for count in samples]
         self._planes = [
-            (
-                plane,
-                count,
-                member.limit(geometry.depth, count),
-                f"mse_{plane}" in keys,
-                f"sse_{plane}" in keys,
-            )
-            for plane, count in zip(_PLANES, samples, strict=False)
+            (plane, count, limit, f"mse_{plane}" in keys, f"sse_{plane}" in keys)
+            for plane, count, limit in zip(_PLANES, samples, limits, strict=False)
         ]
 
     @property
@@ -144,15 +131,65 @@ class PsnrFigures:
         return found
 
 
-class PsnrRunner:
-    def __init__(self, members: Sequence[Psnr], geometry: Geometry, cpu: CpuContext) -> None:
+class FloatPsnr(Extractor):
+    name = "float_psnr"
+    summary = "peak signal to noise ratio of luma, floating point"
+    options = ()
+    features = (Feature("float_psnr", "float_psnr"),)
+    min_size = 1
+    min_size_reason = "it needs a sample"
+
+    @classmethod
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         from acuity import _native
 
-        self._squared_error = _native.squared_error
-        self._depth = geometry.depth
-        self._set = cpu.instruction_set
-        self._figures = PsnrFigures(members, geometry)
+        depth, instructions = geometry.depth, cpu.instruction_set
+        exact = depth <= 12  # squares of differences fit single precision
+        error = _native.squared_error if exact else _native.rounded_error
+        unit, samples, power = 4.0 ** (depth - 8), geometry.width * geometry.height, _peak(depth) ** 2
 
-    def run(self, frame: Frame) -> dict[str, float]:
-        pairs = list(zip(frame.ref.planes, frame.dis.planes, strict=False))[: self._figures.planes]
-        return self._figures.of(self._squared_error(ref, dis, self._depth, self._set) for ref, dis in pairs)
+        def run(frame: Frame) -> dict[str, float]:
+            noise = error(frame.ref.luma, frame.dis.luma, depth, instructions) / unit / samples
+            return {"float_psnr": _decibels(power, noise, depth)}
+
+        return run
+
+
+class FloatAnsnr(Extractor):
+    name = "float_ansnr"
+    summary = "signal to noise ratio of smoothed luma"
+    options = ()
+    features = (Feature("float_ansnr", "float_ansnr"), Feature("float_anpsnr", "float_anpsnr"))
+    min_size = 3
+    min_size_reason = "its smoothing reaches two samples past each edge"
+
+    @classmethod
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        from acuity import _native
+
+        kernel, depth = cpu.kernel(_native.Ansnr, geometry), geometry.depth
+        power = _peak(depth) ** 2 * geometry.width * geometry.height
+
+        def run(frame: Frame) -> dict[str, float]:
+            ratio, noise = kernel.run(frame.ref.luma, frame.dis.luma)
+            ansnr = _limit(depth)
+            if noise:
+                ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # the reference is all grey
+            return {"float_ansnr": ansnr, "float_anpsnr": _decibels(power, noise, depth)}
+
+        return run
+
+
+def _peak(depth: int) -> float:
+    """The largest sample, scaled to the range of 8 bits."""
+    return ((1 << depth) - 1) / (1 << (depth - 8))
+
+
+def _decibels(power: float, noise: float, depth: int) -> float:
+    """The ratio of peak power to noise in decibels, up to the limit for no noise."""
+    return min(10.0 * math.log10(power / max(noise, _LEAST_NOISE)), _limit(depth))
+
+
+def _limit(depth: int) -> float:
+    """The largest figure."""
+    return 6.0 * depth + 12.0

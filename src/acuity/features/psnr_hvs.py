@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 from acuity.errors import UnfitPictureError
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 
-_PLANES: Final = ("y", "cb", "cr")
+_KEYS: Final = ("psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs")
 _MOST_BITS: Final = 12
 
 
@@ -17,10 +17,7 @@ class PsnrHvs(Extractor):
     name = "psnr_hvs"
     summary = "peak signal to visible noise ratio (PSNR-HVS-M), luma, chroma and both"
     options = ()
-    features = (
-        *(Feature(f"psnr_hvs_{plane}", f"psnr_hvs_{plane}") for plane in _PLANES),
-        Feature("psnr_hvs", "psnr_hvs"),
-    )
+    features = tuple(Feature(key, key) for key in _KEYS)
     min_size = 8
     min_size_reason = "it looks at blocks of 8x8"
     needs_chroma = True
@@ -40,27 +37,17 @@ class PsnrHvs(Extractor):
             )
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PsnrHvsRunner:
-        return PsnrHvsRunner(geometry, cpu)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        from acuity._native import hvs_errors
 
-
-class PsnrHvsRunner:
-    def __init__(self, geometry: Geometry, cpu: CpuContext) -> None:
-        from acuity import _native
-
-        self._errors = _native.hvs_errors
-        self._depth = geometry.depth
-        self._set = cpu.instruction_set
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        return figures(*self._errors(frame.ref.planes, frame.dis.planes, self._depth, self._set))
+        depth, instructions = geometry.depth, cpu.instruction_set
+        return lambda frame: figures(*hvs_errors(frame.ref.planes, frame.dis.planes, depth, instructions))
 
 
 def figures(luma: float, cb: float, cr: float) -> dict[str, float]:
     """A frame's figures from the mean errors of its planes."""
     errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
-    keys = (*(f"psnr_hvs_{plane}" for plane in _PLANES), "psnr_hvs")
-    return {key: _decibels(error) for key, error in zip(keys, errors, strict=True)}
+    return {key: _decibels(error) for key, error in zip(_KEYS, errors, strict=True)}
 
 
 def _decibels(error: float) -> float:

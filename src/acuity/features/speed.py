@@ -1,13 +1,14 @@
-"""The common base of both SpEED extractors: options, the smallest picture, and the native object."""
+"""SpEED: the difference in entropy of coarse blocks, of the chroma planes or of changes of luma."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 from acuity.errors import FeatureError, UnfitPictureError
-from acuity.features.extractor import CpuContext, Extractor
-from acuity.features.options import Option, OptionValue
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
+from acuity.features.options import RESAMPLING, OptionValue, number, switch, word
 
 if TYPE_CHECKING:
     from acuity._native import Speed, SpeedPlan
@@ -22,28 +23,15 @@ KERNELSCALES: Final = (
 )
 _CLOSE: Final = 1e-3
 
-OPTIONS: Final = (
-    Option("speed_kernelscale", "ks", "float", 1.0, 0.1, 4.0, help="width of the filters, 1 being normal"),
-    Option("speed_prescale", "ps", "float", 1.0, 0.1, 4.0, help="rescale planes by this factor first"),
-    Option(
-        "speed_prescale_method",
-        "psm",
-        "text",
-        "nearest",
-        choices=("nearest", "bilinear", "bicubic", "lanczos4"),
-        help="how planes are rescaled",
-    ),
-    Option("speed_sigma_nn", "snn", "float", 0.29, 0.1, 2.0, help="standard deviation of neural noise"),
-    Option(
-        "speed_nn_floor",
-        "nnf",
-        "float",
-        0.0,
-        0.0,
-        1.0,
-        help="what is below neural noise, raised by this part of it, is not seen",
-    ),
-)
+_OPTIONS: Final = (
+    number("speed_kernelscale", "ks", 1.0, 0.1, 4.0, "width of the filters, 1 being normal"),
+    number("speed_prescale", "ps", 1.0, 0.1, 4.0, "rescale planes by this factor first"),
+    word("speed_prescale_method", "psm", "nearest", "how planes are rescaled", RESAMPLING),
+    number("speed_sigma_nn", "snn", 0.29, 0.1, 2.0, "standard deviation of neural noise"),
+    number("speed_nn_floor", "nnf", 0.0, 0.0, 1.0,
+        "what is below neural noise, raised by this part of it, is not seen"),
+)  # fmt: skip
+Weighing = tuple[float, float, int]  # neural noise, its floor, and the mode
 
 
 class Scaling(TypedDict):
@@ -103,21 +91,18 @@ class SpeedExtractor(Extractor):
         }
 
     @property
-    def weighing(self) -> tuple[float, float, int]:
-        """The settings that turn a plane's statistics into scores: neural noise, its floor, and the mode."""
+    def weighing(self) -> Weighing:
+        """The settings that turn a plane's statistics into scores."""
         return self.number("speed_sigma_nn"), self.number("speed_nn_floor"), 0
 
 
-def weighings(members: Sequence[SpeedExtractor]) -> list[tuple[float, float, int]]:
+def weighings(members: Sequence[SpeedExtractor]) -> list[Weighing]:
     """The distinct weighings, those of the same noise together."""
     return sorted({member.weighing for member in members})
 
 
 def native_speed(
-    members: Sequence[SpeedExtractor],
-    plane: tuple[int, int],
-    depth: int,
-    cpu: CpuContext,
+    members: Sequence[SpeedExtractor], plane: tuple[int, int], geometry: Geometry, cpu: CpuContext
 ) -> Speed:
     """The native object that compares planes of that size, with the scores of each weighing."""
     from acuity import _native
@@ -125,7 +110,7 @@ def native_speed(
     return _native.Speed(
         cpu.workspace,
         *plane,
-        depth,
+        geometry.depth,
         **members[0].scaling,
         settings=weighings(members),
         instruction_set=cpu.instruction_set,
@@ -137,3 +122,142 @@ def native_plan(first: SpeedExtractor, plane: tuple[int, int]) -> SpeedPlan:
     from acuity import _native
 
     return _native.SpeedPlan(*plane, **first.scaling)
+
+
+class SpeedChroma(SpeedExtractor):
+    name = "speed_chroma"
+    summary = "difference in entropy of the chroma planes"
+    options = (
+        *_OPTIONS,
+        number("speed_max_val", "mxv", 1000.0, 0.0, 1000.0, "largest figure"),
+        number(
+            "speed_weight_var_mode",
+            "wvm",
+            0,
+            0,
+            6,
+            "variances that weigh entropies: 0 each picture's own, 1 the reference's, 2 the distorted "
+            "one's, 3 their mean; 4 to 6: for the distorted picture 1/2, 1/4 or 3/4 of its own",
+        ),
+    )
+    features = tuple(
+        Feature(f"Speed_chroma_feature_speed_chroma_{planes}_score", f"speed_chroma_{planes}")
+        for planes in ("u", "v", "uv")
+    )
+    needs_chroma = True
+
+    def check_size(self, geometry: Geometry) -> None:
+        if geometry.chroma is None:
+            super().check_size(geometry)  # raises the error
+            return
+        smallest = self.smallest_plane
+        if min(geometry.chroma) >= smallest:
+            return
+        whole = (geometry.width, geometry.height)
+        steps = [2 if plane < side else 1 for plane, side in zip(geometry.chroma, whole, strict=True)]
+        needed = (smallest * steps[0], smallest * steps[1])
+        raise self.too_small("pictures with this chroma format", needed, whole)
+
+    @property
+    def weighing(self) -> Weighing:
+        return *super().weighing[:2], int(self.number("speed_weight_var_mode"))
+
+    @property
+    def sharing(self) -> Hashable:
+        return self.reduction
+
+    @classmethod
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        native = native_speed(members, geometry.chroma or (0, 0), geometry, cpu)
+        figures = SpeedChromaFigures(members)
+
+        def run(frame: Frame) -> dict[str, float]:
+            (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.planes, frame.dis.planes
+            return figures.of(native.chroma(ref_u, ref_v, dis_u, dis_v))
+
+        return run
+
+
+class SpeedChromaFigures:
+    """Makes figures of the scores of each weighing: those of u, of v and of both."""
+
+    def __init__(self, members: Sequence[SpeedChroma]) -> None:
+        self._weighings = weighings(members)
+        self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
+
+    def of(self, scores: Sequence[Sequence[float]]) -> dict[str, float]:
+        by_weighing = dict(zip(self._weighings, scores, strict=True))
+        found: dict[str, float] = {}
+        for weighing, most, keys in self._members:
+            for key, score in zip(keys, by_weighing[weighing], strict=True):
+                found[key] = score if score < most else most  # NaN counts as large
+        return found
+
+
+class SpeedTemporal(SpeedExtractor):
+    name = "speed_temporal"
+    sequential = True
+    summary = "difference in entropy of what changes from frame to frame"
+    options = (
+        *_OPTIONS,
+        number("speed_max_val", "mxv", 1000.0, 0.0, 1000.0,
+            "figure of changes too even for the arithmetic; others are not limited"),
+        switch("speed_use_ref_diff", "urd", "take the distorted picture's change towards the reference"),
+    )  # fmt: skip
+    features = (Feature("Speed_temporal_feature_speed_temporal_score", "speed_temporal"),)
+    lookback = 1  # the frame before, even if subsampling leaves it out
+
+    def check_size(self, geometry: Geometry) -> None:
+        """Accept any size for a first frame, which has no change yet; see the runner."""
+
+    @property
+    def sharing(self) -> Hashable:
+        return self.reduction, self.flag("speed_use_ref_diff")
+
+    @classmethod
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        figures = SpeedTemporalFigures(members, geometry)
+        towards_reference = members[0].flag("speed_use_ref_diff")
+        size = geometry.width, geometry.height
+        native = native_speed(members, size, geometry, cpu) if figures.fits else None
+
+        def run(frame: Frame) -> dict[str, float]:
+            if frame.index == 0:
+                return figures.of_first()
+            if native is None:
+                raise figures.too_small()
+            before, dis = frame.before[0], frame.ref if towards_reference else frame.dis
+            return figures.of(native.change(before.ref.luma, frame.ref.luma, before.dis.luma, dis.luma))
+
+        return run
+
+
+class SpeedTemporalFigures:
+    """Makes figures of the scores of each weighing."""
+
+    def __init__(self, members: Sequence[SpeedTemporal], geometry: Geometry) -> None:
+        self._size = geometry.width, geometry.height
+        self._first = members[0]
+        self._weighings = weighings(members)
+        self._members = [(m.weighing, m.number("speed_max_val"), m.keys(late=False)) for m in members]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the pictures hold a block. A first frame needs none."""
+        return min(self._size) >= self._first.smallest_plane
+
+    def too_small(self) -> UnfitPictureError:
+        smallest = self._first.smallest_plane
+        return self._first.too_small("pictures", (smallest, smallest), self._size)
+
+    def of_first(self) -> dict[str, float]:
+        """Those of the first frame, which has no change."""
+        return {key: 0.0 for *_, keys in self._members for key in keys}
+
+    def of(self, scores: Sequence[float]) -> dict[str, float]:
+        found = dict(zip(self._weighings, scores, strict=True))
+        return {
+            key: found[weighing] if math.isfinite(found[weighing]) else most
+            for weighing, most, keys in self._members
+            for key in keys
+        }

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import UnfitPictureError
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.options import Option
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
+from acuity.features.options import word
 from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
+
+if TYPE_CHECKING:
+    from acuity import _native
 
 AUTO: Final = "auto"
 _MATRICES: Final = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}  # that options name
@@ -103,49 +106,41 @@ class Ssimulacra2(Extractor):
     name = "ssimulacra2"
     summary = "structure and edges in perceived colour, at six scales"
     options = (
-        Option(
-            "matrix",
-            "",
-            "text",
-            AUTO,
-            named=False,
-            choices=(AUTO, *_MATRICES),
-            help="how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
-        ),
-        Option(
+        word("matrix", "", AUTO,
+            "how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
+            (AUTO, *_MATRICES), named=False),
+        word(
             "range",
             "",
-            "text",
             AUTO,
-            named=False,
-            choices=(AUTO, "limited", "full"),
-            help="whether luma of 8 bits goes from 16 to 235, or uses all values; auto: as the videos say, "
+            "whether luma of 8 bits goes from 16 to 235, or uses all values; auto: as the videos say, "
             "or limited",
-        ),
-        Option(
-            "transfer",
-            "",
-            "text",
-            AUTO,
+            (AUTO, "limited", "full"),
             named=False,
-            choices=(AUTO, *_CURVES),
-            help="how values become light; auto: as the videos say, srgb for images, or bt1886",
         ),
-    )
+        word("transfer", "", AUTO,
+            "how values become light; auto: as the videos say, srgb for images, or bt1886", (AUTO, *_CURVES),
+            named=False),
+    )  # fmt: skip
     features = (Feature("ssimulacra2", "ssimulacra2"),)
     min_size = 8
     min_size_reason = "its blur would cover smaller ones whole"
-
-    @property
-    def uses_chroma(self) -> bool:
-        return True
+    uses_chroma = True
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Ssimulacra2Runner:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         (member,) = members  # exactly one, because no option is part of a name
         if cls.reads_finer(geometry):
             geometry = replace(geometry, depth=16, chroma=(geometry.width, geometry.height))
-        return Ssimulacra2Runner(member.colour(geometry), geometry, cpu)
+        native, finer = native_ssimulacra2(member.colour(geometry), geometry, cpu), geometry.finer
+
+        def run(frame: Frame) -> dict[str, float]:
+            ref, dis = frame.ref, frame.dis
+            if finer and ref.finer is not None and dis.finer is not None:
+                return {"ssimulacra2": native.run(list(ref.finer()), list(dis.finer()))}
+            return {"ssimulacra2": native.run(list(ref.planes), list(dis.planes))}
+
+        return run
 
     @classmethod
     def reads_finer(cls, geometry: Geometry) -> bool:
@@ -253,24 +248,15 @@ def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
     return mix
 
 
-class Ssimulacra2Runner:
-    def __init__(self, colour: Colour, geometry: Geometry, cpu: CpuContext) -> None:
-        from acuity import _native
+def native_ssimulacra2(colour: Colour, geometry: Geometry, cpu: CpuContext) -> _native.Ssimulacra2:
+    from acuity import _native
 
-        self.native = cpu.kernel(
-            _native.Ssimulacra2,
-            geometry,
-            chroma=geometry.chroma or (0, 0),
-            black=colour.black,
-            steps=colour.steps,
-            curve=colour.curve,
-            mix=colour.mix.ravel(),
-        )
-
-        self._finer = geometry.finer
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        ref, dis = frame.ref, frame.dis
-        if self._finer and ref.finer is not None and dis.finer is not None:
-            return {"ssimulacra2": self.native.run(list(ref.finer()), list(dis.finer()))}
-        return {"ssimulacra2": self.native.run(list(ref.planes), list(dis.planes))}
+    return cpu.kernel(
+        _native.Ssimulacra2,
+        geometry,
+        chroma=geometry.chroma or (0, 0),
+        black=colour.black,
+        steps=colour.steps,
+        curve=colour.curve,
+        mix=colour.mix.ravel(),
+    )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry
-from acuity.features.options import Option
+from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
+from acuity.features.options import number
 from acuity.features.psnr import plane_samples
 
 if TYPE_CHECKING:
@@ -29,17 +29,9 @@ class Xpsnr(Extractor):
     name = "xpsnr"
     summary = "PSNR weighted by what the eye sees, luma and chroma"
     options = (
-        Option(
-            "frame_rate",
-            "fps",
-            "float",
-            30.0,
-            0.0,
-            1000.0,
-            named=False,
-            help="frames a second: from 32 on, motion is judged by three frames instead of two",
-        ),
-    )
+        number("frame_rate", "fps", 30.0, 0.0, 1000.0,
+            "frames a second: from 32 on, motion is judged by three frames instead of two", named=False),
+    )  # fmt: skip
     features = (
         *(Feature(f"xpsnr_{plane}", f"xpsnr_{plane}") for plane in _PLANES),
         Feature("xpsnr_w", "xpsnr_w"),
@@ -47,6 +39,7 @@ class Xpsnr(Extractor):
     )
     min_size = 1
     min_size_reason = "it needs a sample"
+    uses_chroma = True
 
     @property
     def fast(self) -> bool:
@@ -56,13 +49,18 @@ class Xpsnr(Extractor):
     def lookback(self) -> int:
         return 2 if self.fast else 1
 
-    @property
-    def uses_chroma(self) -> bool:
-        return True
-
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> XpsnrRunner:
-        return XpsnrRunner(members, geometry, cpu)
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
+        (member,) = members  # exactly one, because no option is part of a name
+        lookback, sizes = member.lookback, signal_sizes(geometry)
+        native = member.kernel(geometry, cpu.instruction_set)
+
+        def run(frame: Frame) -> dict[str, float]:
+            before = [pair.ref.luma for pair in frame.before[:lookback]]
+            errors = native.run(list(frame.ref.planes), list(frame.dis.planes), before)
+            return frame_figures(errors, sizes)
+
+        return run
 
     def kernel(self, geometry: Geometry, instruction_set: str = "") -> _native.Xpsnr:
         """The native object that weighs errors."""
@@ -125,16 +123,3 @@ def frame_figures(errors: Iterable[int], sizes: Iterable[int]) -> dict[str, floa
     found["xpsnr_w"] = weighted(figures)
     found |= {f"xpsnr_root_{plane}": root for plane, root in zip(_PLANES, roots, strict=False)}
     return found
-
-
-class XpsnrRunner:
-    def __init__(self, members: Sequence[Xpsnr], geometry: Geometry, cpu: CpuContext) -> None:
-        (member,) = members  # exactly one, because no option is part of a name
-        self._lookback = member.lookback
-        self._sizes = signal_sizes(geometry)
-        self._native = member.kernel(geometry, cpu.instruction_set)
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        before = [pair.ref.luma for pair in frame.before[: self._lookback]]
-        errors = self._native.run(list(frame.ref.planes), list(frame.dis.planes), before)
-        return frame_figures(errors, self._sizes)

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from acuity.errors import FeatureError
 from acuity.features.extractor import REACH, Extractor
 from acuity.measure.collector import Collector
-from acuity.measure.epochs import FOREVER, Epochs
+from acuity.measure.epochs import FOREVER, Epochs, Sampling
 from acuity.measure.plan import NOTHING, ExtractorSet, Plan, make_plan
-from acuity.measure.sampling import Sampling
 from acuity.measure.segments import Slot
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from acuity.features.extractor import Pair
 
@@ -31,34 +32,47 @@ Listener = Callable[[BoundarySnapshot], None]
 Waiter = Callable[[], None]
 Idler = Callable[[], None]
 Viewer = Callable[[int, Pair], None]  # the frame's number, and its pictures
-Ended = Callable[[BoundarySnapshot], None]
 
 
-class FrameBoundary:
-    """Listeners of one measurement."""
+CallbackT = TypeVar("CallbackT", bound=Callable[..., None])
+
+
+class _Hooks(Generic[CallbackT]):
+    """Callbacks in the order of their registration; any thread may add one."""
 
     def __init__(self) -> None:
-        self._listeners: tuple[Listener, ...] = ()
-        self._endings: tuple[Ended, ...] = ()
-        self.waiter: Waiter | None = None  # the function to wait in while paused
-        self._idlers: tuple[Idler, ...] = ()
-        self.viewers: tuple[Viewer, ...] = ()
+        self.all: tuple[CallbackT, ...] = ()
 
-    def __bool__(self) -> bool:
-        """Whether there are listeners; otherwise no snapshot is needed."""
-        return bool(self._listeners)
-
-    def on_frame(self, callback: Listener) -> Callable[[], None]:
-        """Call back at every boundary, in the order of registration; returns a function that undoes it."""
-        self._listeners = (*self._listeners, callback)
+    def add(self, callback: CallbackT) -> Callable[[], None]:
+        """Add a callback; returns a function that undoes it."""
+        self.all = (*self.all, callback)
 
         def remove() -> None:
-            self._listeners = tuple(listener for listener in self._listeners if listener is not callback)
+            self.all = tuple(hook for hook in self.all if hook is not callback)
 
         return remove
 
+
+class FrameBoundary:
+    """Listeners of one measurement. What registers one returns a function that undoes it."""
+
+    def __init__(self) -> None:
+        self.waiter: Waiter | None = None  # the function to wait in while paused
+        self._listeners: _Hooks[Listener] = _Hooks()
+        self._endings: _Hooks[Listener] = _Hooks()
+        self._idlers: _Hooks[Idler] = _Hooks()
+        self._viewers: _Hooks[Viewer] = _Hooks()
+
+    def __bool__(self) -> bool:
+        """Whether there are listeners; otherwise no snapshot is needed."""
+        return bool(self._listeners.all)
+
+    def on_frame(self, callback: Listener) -> Callable[[], None]:
+        """Call back at every boundary, in the order of registration."""
+        return self._listeners.add(callback)
+
     def on_pause(self, waiter: Waiter) -> Callable[[], None]:
-        """Wait in this function while paused; returns a function that undoes it.
+        """Wait in this function while paused.
 
         The waiter is called on the feeding thread, repeatedly until the measurement continues.
         """
@@ -71,53 +85,39 @@ class FrameBoundary:
         return remove
 
     def on_idle(self, callback: Idler) -> Callable[[], None]:
-        """Call back on the feeding thread, some times a second, while it waits for the next pair.
-
-        Returns a function that undoes it.
-        """
-        self._idlers = (*self._idlers, callback)
-
-        def remove() -> None:
-            self._idlers = tuple(idler for idler in self._idlers if idler is not callback)
-
-        return remove
+        """Call back on the feeding thread, some times a second, while it waits for the next pair."""
+        return self._idlers.add(callback)
 
     def on_pictures(self, callback: Viewer) -> Callable[[], None]:
         """Show the pictures of every frame that is counted, on the feeding thread; any thread may call this.
 
-        Returns a function that undoes it. The pictures are borrowed for the time of the call.
+        The pictures are borrowed for the time of the call.
         """
-        self.viewers = (*self.viewers, callback)
+        return self._viewers.add(callback)
 
-        def remove() -> None:
-            self.viewers = tuple(viewer for viewer in self.viewers if viewer is not callback)
+    def on_end(self, callback: Listener) -> Callable[[], None]:
+        """Call back once, on the thread that ends the measurement."""
+        return self._endings.add(callback)
 
-        return remove
-
-    def on_end(self, callback: Ended) -> Callable[[], None]:
-        """Call back once, on the thread that ends the measurement; returns a function that undoes it."""
-        self._endings = (*self._endings, callback)
-
-        def remove() -> None:
-            self._endings = tuple(ending for ending in self._endings if ending is not callback)
-
-        return remove
+    @property
+    def viewers(self) -> tuple[Viewer, ...]:
+        return self._viewers.all
 
     def notify(self, snapshot: BoundarySnapshot) -> None:
-        for listener in self._listeners:
+        for listener in self._listeners.all:
             listener(snapshot)
 
     def idle(self) -> None:
         """Call the idle listeners."""
-        for idler in self._idlers:
+        for idler in self._idlers.all:
             idler()
 
     def show(self, index: int, pictures: Pair) -> None:
         """Show the viewers a frame."""
-        for viewer in self.viewers:
+        for viewer in self._viewers.all:
             viewer(index, pictures)
 
     def end(self, snapshot: BoundarySnapshot) -> None:
         """Call the end listeners: no more frames come."""
-        for ending in self._endings:
+        for ending in self._endings.all:
             ending(snapshot)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from acuity.errors import ClosedError
-from acuity.measure.scheduler import Scheduler, check_threads, most_pending
+from acuity.measure.scheduler import Pending, Scheduler, check_threads, most_pending
 from acuity.measure.worker import Lanes, MakeWorker, WorkItem
 
 _Job = tuple["CrewScheduler", WorkItem]
@@ -90,28 +90,14 @@ class Crew:
         return work
 
 
-class CrewScheduler:
+class CrewScheduler(Pending):
     """The jobs of one measurement, with the interface of a Scheduler."""
 
     def __init__(self, crew: Crew, make_worker: MakeWorker) -> None:
+        super().__init__()
         self.make_worker = make_worker
-        self.closed = False
         self._crew = crew
-        self._room = threading.Condition()
         self._running = 0
-        self._pending = 0
-        self._done = 0
-        self._error: BaseException | None = None
-
-    @property
-    def done(self) -> int:
-        """The number of finished jobs."""
-        return self._done
-
-    @property
-    def pending(self) -> int:
-        """The number of jobs under way."""
-        return self._pending
 
     def submit(self, job: WorkItem) -> None:
         """Queue a job; waits while this measurement has its share under way."""
@@ -121,17 +107,11 @@ class CrewScheduler:
             self._pending += 1
         self._crew.submit(self, job)
 
-    def drain(self) -> None:
-        """Wait until every job is finished."""
-        with self._room:
-            self._room.wait_for(lambda: self._pending == 0 or self._stopped)
-            self._check()
-
     def close(self) -> None:
         """Drop waiting jobs, and wait for running ones; may be called again."""
         with self._room:
-            if not self.closed:
-                self.closed = True
+            if not self._closed:
+                self._closed = True
                 self._crew.leave(self)
             self._room.notify_all()
             self._room.wait_for(lambda: self._running == 0)
@@ -150,13 +130,3 @@ class CrewScheduler:
             self._done += error is None
             self._error = self._error or error
             self._room.notify_all()
-
-    @property
-    def _stopped(self) -> bool:
-        return self.closed or self._error is not None
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise self._error
-        if self.closed:
-            raise ClosedError("the measurement was closed while frames were under way")

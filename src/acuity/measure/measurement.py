@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import threading
 import time
 import weakref
@@ -11,34 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from acuity.devices import AUTO, device_for, open_devices
-from acuity.errors import (
-    BackendError,
-    CardMemoryError,
-    ClosedError,
-    FeatureError,
-    FeedingError,
-    NoFramesError,
-)
+from acuity.devices import AUTO, open_devices
+from acuity.errors import BackendError, CardMemoryError, ClosedError, FeatureError, FeedingError
 from acuity.features import get_extractor, parse_feature
 from acuity.features.options import OptionValue
-from acuity.measure.agenda import Agenda
 from acuity.measure.boundary import BoundarySnapshot, FrameBoundary
 from acuity.measure.checkpoint import Checkpoint, is_steered
-from acuity.measure.collector import Collector
-from acuity.measure.dispatcher import AnyScheduler, Dispatcher, First, dispatch
-from acuity.measure.epochs import Epochs
-from acuity.measure.gate import HOST, INTERRUPTED, Failure, Gate, Pause
-from acuity.measure.intake import Intake
+from acuity.measure.epochs import Epochs, check_step, is_counted, sampling
+from acuity.measure.gate import HOST, INTERRUPTED, Failure, Pause
 from acuity.measure.loans import Freed, Loans
 from acuity.measure.pictures import PictureLike, Terms, as_depth
-from acuity.measure.pooling import Method
-from acuity.measure.results import Results
-from acuity.measure.sampling import check_step, is_counted, last_counted, next_counted, sampling
+from acuity.measure.readings import Readings
 from acuity.measure.scheduler import MAX_THREADS as MAX_THREADS
 from acuity.measure.scheduler import check_threads
-from acuity.measure.segments import Segment, Slot
-from acuity.measure.snapshot import Snapshot
+from acuity.measure.segments import Slot
 from acuity.measure.steering import (
     Candidates,
     Swap,
@@ -49,7 +33,7 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import WorkItem
+from acuity.measure.worker import AnyScheduler, Dispatcher, First, WorkItem, dispatch
 from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
@@ -60,7 +44,7 @@ if TYPE_CHECKING:
     from acuity.video.picture import ColourTags
 
 
-class Measurement:
+class Measurement(Readings):
     """Measures models and features over pairs of pictures, on several threads.
 
     Add models and features, then pictures; read figures of a frame as soon as they are known, flush, and
@@ -88,29 +72,19 @@ class Measurement:
         with one is refused. The threads of a `crew` are shared with other measurements.
         """
         steps = sampling(subsample)
+        super().__init__(open_devices(backend, instruction_set=instruction_set), steps)
         self._may_decline = may_decline or backend == AUTO
         self.declined: BackendError | None = None  # why the preferred device isn't used
         self._alone = alone
-        self._devices = tuple(open_devices(backend, instruction_set=instruction_set))
         self._crew = crew
         wanted = crew.threads if crew is not None else check_threads(threads)
         self.threads = max(device.workers(wanted) for device in self._devices)
         self.boundary = FrameBoundary()
-        self.gate = Gate()
-        self._collector = Collector()
         self._candidates = Candidates(self._collector)
-        self._agenda = Agenda(steps)
-        self._intake = Intake(self._devices)
         self._loans = Loans()
         self._feeding = threading.Lock()
-        self._process = os.getpid()
-        self._scheduler: AnyScheduler | Dispatcher | None = None
-        self._frames = 0
         self._unscheduled = 0  # frames that needed no work
-        self._known: Checkpoint | None = None  # the first frames, whose figures were restored
-        self._state = "open"
         self._failure: Failure | None = None
-        self._started = self._stopped = math.nan
 
     # ---- what to measure --------------------------------------------------------------------
 
@@ -142,13 +116,6 @@ class Measurement:
         self._check_unstarted("the meaning of the samples")
         self._intake.colour = colour
 
-    @property
-    def readings(self) -> list[str]:
-        """How extractors read the colours of the pictures: a sentence for each whose figures depend on it."""
-        geometry = self._intake.geometry
-        said = [] if geometry is None else [entry.reading(geometry) for entry in self._agenda.measured]
-        return [text for text in said if text is not None]
-
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take the figures of the first frames from an earlier measurement of the same models and features.
 
@@ -158,11 +125,6 @@ class Measurement:
         self._check_unstarted("a checkpoint")
         checkpoint.check(self._agenda)
         self._known = checkpoint
-
-    @property
-    def restored(self) -> int:
-        """The number of frames whose figures were restored."""
-        return 0 if self._known is None else self._known.frames
 
     def _check_unstarted(self, what: str) -> None:
         self._check_open()
@@ -296,17 +258,6 @@ class Measurement:
         if begins:
             self.boundary.end(self.snapshot())
 
-    @property
-    def _forked(self) -> bool:
-        return os.getpid() != self._process
-
-    def _check_process(self) -> None:
-        if self._forked:
-            raise ClosedError(
-                "the measurement belongs to the process that made it, and this one was forked from that: "
-                "make a new one here"
-            )
-
     def _check_open(self) -> None:
         self._check_process()
         if self._state != "open":
@@ -403,154 +354,6 @@ class Measurement:
     def wait_while_paused(self) -> None:
         """Wait on the feeding thread, between two frames, until no pause is in effect or it is finished."""
         self.gate.wait(self.boundary, self._frames)
-
-    @property
-    def paused(self) -> bool:
-        """Whether a pause is in effect; gate.pauses names the owners."""
-        return bool(self.gate.pauses)
-
-    @property
-    def last_frame(self) -> int | None:
-        """The frame to stop after, if one was named; after stop() the last frame fed."""
-        return self._frames - 1 if self.gate.stopped and not self.gate.interrupted else self.gate.last
-
-    @property
-    def finished(self) -> bool:
-        """Whether no more frames are taken: after stop(), or when the frame to stop after was fed."""
-        return self.gate.is_last(self._frames)
-
-    # ---- figures, for any thread ------------------------------------------------------------
-
-    @property
-    def frames(self) -> int:
-        """The number of pairs fed."""
-        return self._frames
-
-    @property
-    def subsample(self) -> int:
-        """The sampling step from the next frame on: one frame in so many is counted."""
-        return self._agenda.steps.at(self._frames)
-
-    @property
-    def over(self) -> bool:
-        """Whether it was flushed or closed, so that no more frames come."""
-        return self._state != "open"
-
-    @property
-    def features(self) -> list[str]:
-        """The keys of all features that are or were measured, in report order."""
-        return self._agenda.measured.keys()
-
-    @property
-    def extractors(self) -> list[Extractor]:
-        """The extractors of the next frame; at the end, those of the last frame."""
-        if self._scheduler is None:
-            return list(self._agenda.measured)
-        return list(self._agenda.plans.at(max(self._frames - self.over, 0)))
-
-    @property
-    def backend(self) -> str:
-        """The name of the preferred device."""
-        return self._devices[0].name
-
-    @property
-    def card(self) -> str | None:
-        """The name of the card that computes, if one does."""
-        found: str | None = self._devices[0].describe().get("card")
-        return found
-
-    @property
-    def instruction_set(self) -> str:
-        """The instruction set of the CPU device."""
-        return str(self._devices[-1].describe().get("instruction_set", ""))
-
-    @property
-    def computed_by(self) -> dict[str, str]:
-        """The name of the device that computes each extractor that is or was measured."""
-        measured = self._agenda.measured
-        pictures = self._intake.geometry
-        return {entry.identity: device_for(self._devices, type(entry), pictures).name for entry in measured}
-
-    @property
-    def uses_chroma(self) -> bool:
-        """Whether a model or feature reads chroma planes."""
-        return self._agenda.measured.uses_chroma
-
-    @property
-    def models(self) -> list[AnyModel]:
-        """The models of the next frame; at the end, those of the last frame."""
-        index = max(self._frames - self.over, 0)
-        return [slot.holders.at(index).model for slot in self._agenda.slots]
-
-    @property
-    def geometry(self) -> Geometry | None:
-        """The size and depth of the pictures; None before the first."""
-        return self._intake.geometry
-
-    @property
-    def segments(self) -> list[Segment]:
-        """Which model scores which of the frames fed so far."""
-        return self._snapshot().segments()
-
-    @property
-    def agenda(self) -> Agenda:
-        """The models, features and plans of every frame; a steering command replaces it."""
-        return self._agenda
-
-    @property
-    def repredictions(self) -> int:
-        """How often frames that clients may have read were assigned to another model."""
-        return self._agenda.claims
-
-    def next_counted(self, index: int) -> int:
-        """The first frame from `index` on that subsampling counts."""
-        return next_counted(self._agenda.steps, index)
-
-    def last_counted(self, index: int) -> int:
-        """The last frame up to `index` that subsampling counts; -1 if there is none."""
-        return last_counted(self._agenda.steps, index)
-
-    def score_at(self, index: int, name: str | None = None) -> float:
-        """A frame's score, of the first model unless named; NotReady until its features exist."""
-        return self._snapshot().score_at(index, name)
-
-    def feature_at(self, index: int, key: str) -> float:
-        """A frame's figure by its key; NotReady until it exists."""
-        return self._snapshot().feature_at(index, key)
-
-    def predict_known(self, first: int = 0) -> None:
-        """Predict all frames from `first` on whose features are known; score_at() then only looks them up."""
-        self._snapshot().predict(first)
-
-    def _snapshot(self) -> Snapshot:
-        self._check_process()
-        frames = self._frames  # before the agenda, which Snapshot relies on
-        return Snapshot(frames, self._agenda, self._collector, over=self.over)
-
-    def pool(
-        self,
-        name: str | None = None,
-        method: Method = "mean",
-        first: int | None = None,
-        last: int | None = None,
-    ) -> float:
-        """One figure for many frames: see Results.pool()."""
-        return self.results().pool(name, method, first, last)
-
-    def results(self, *, partial: bool = False) -> Results:
-        """All figures known so far; complete after flush(). With `partial`, incomplete columns pool too."""
-        reading = self._snapshot()
-        if self._scheduler is None or self._intake.geometry is None:
-            if self.gate.stopped:
-                raise NoFramesError("the measurement was stopped before its first frame: it has no results")
-            raise NoFramesError("no frame was measured, so there are no results")
-        end = time.monotonic() if math.isnan(self._stopped) else self._stopped
-        return reading.results(
-            self._intake.geometry,
-            (reading.frames - self.restored) / max(end - self._started, 1e-9),
-            partial=partial,
-            stopped_after=self.last_frame if self.finished and not self.gate.interrupted else None,
-        )
 
     def checkpoint(self) -> Checkpoint | None:
         """The figures of the frames fed, from which restore() goes on; call it after flush().

@@ -39,29 +39,62 @@ def most_pending(threads: int) -> int:
     return threads + max(1, threads // _THREADS_PER_WAITING)
 
 
-class Scheduler(Generic[JobT]):
-    """Runs jobs on `threads` workers; each thread creates its own worker function."""
+class Pending:
+    """Counts jobs, for whoever waits for them or for their error."""
 
-    def __init__(
-        self,
-        threads: int,
-        make_worker: Callable[[], Callable[[JobT], None]],
-        *,
-        limit: float | None = None,
-    ) -> None:
-        """`limit` is how many jobs may be under way; without one, those that run and a few that wait."""
-        self._make_worker = make_worker
-        self._process = os.getpid()
-        self._limit = most_pending(threads) if limit is None else limit
-        lock = threading.Lock()
-        self._ready = threading.Condition(lock)  # there is a job: wakes one worker, not all of them
-        self._room = threading.Condition(lock)  # a job is finished: wakes the submitting or draining thread
-        self._jobs: deque[JobT] = deque()
-        self._awaited = 1  # how many jobs have to be there before a worker is woken
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)  # a job is finished: wakes who submits or drains
         self._pending = 0  # submitted and not finished
         self._done = 0
         self._closed = False
         self._error: BaseException | None = None
+
+    @property
+    def done(self) -> int:
+        """The number of finished jobs."""
+        return self._done
+
+    @property
+    def pending(self) -> int:
+        """The number of jobs under way."""
+        return self._pending
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def drain(self) -> None:
+        """Wait until every job is finished."""
+        with self._room:
+            self._room.wait_for(lambda: self._pending == 0 or self._stopped)
+            self._check()
+
+    @property
+    def _stopped(self) -> bool:
+        return self._closed or self._error is not None
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._closed:
+            raise ClosedError("the measurement was closed while frames were under way")
+
+
+class Scheduler(Pending, Generic[JobT]):
+    """Runs jobs on `threads` workers; each thread creates its own worker function."""
+
+    def __init__(
+        self, threads: int, make_worker: Callable[[], Callable[[JobT], None]], *, limit: float | None = None
+    ) -> None:
+        """`limit` is how many jobs may be under way; without one, those that run and a few that wait."""
+        super().__init__()
+        self._make_worker = make_worker
+        self._process = os.getpid()
+        self._limit = most_pending(threads) if limit is None else limit
+        self._ready = threading.Condition(self._lock)  # there is a job: wakes one worker, not all of them
+        self._jobs: deque[JobT] = deque()
+        self._awaited = 1  # how many jobs have to be there before a worker is woken
         # Daemons, so that a caller who never closes doesn't keep the process alive.
         self._threads = [
             threading.Thread(target=self._work, name=f"acuity-worker-{number}", daemon=True)
@@ -75,16 +108,6 @@ class Scheduler(Generic[JobT]):
             self.close()
             raise _refused(threads) from None
 
-    @property
-    def done(self) -> int:
-        """The number of finished jobs."""
-        return self._done
-
-    @property
-    def pending(self) -> int:
-        """The number of jobs under way."""
-        return self._pending
-
     def submit(self, job: JobT) -> None:
         """Queue a job; waits while too many are under way."""
         with self._room:
@@ -95,12 +118,6 @@ class Scheduler(Generic[JobT]):
             self._pending += 1
             if len(self._jobs) >= self._awaited:
                 self._ready.notify()
-
-    def drain(self) -> None:
-        """Wait until every job is finished."""
-        with self._room:
-            self._room.wait_for(lambda: self._pending == 0 or self._stopped)
-            self._check()
 
     def close(self) -> None:
         """Drop waiting jobs, let running ones end, and join the threads; may be called again.
@@ -123,16 +140,6 @@ class Scheduler(Generic[JobT]):
         self._ready.notify_all()
         self._room.notify_all()
         return dropped
-
-    @property
-    def _stopped(self) -> bool:
-        return self._closed or self._error is not None
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise self._error
-        if self._closed:
-            raise ClosedError("the measurement was closed while frames were under way")
 
     def _work(self) -> None:
         try:

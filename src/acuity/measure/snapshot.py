@@ -11,11 +11,10 @@ from acuity.errors import FeatureError, NotReady
 from acuity.features.extractor import Geometry
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
+from acuity.measure.epochs import counted, is_counted
 from acuity.measure.plan import ExtractorSet
-from acuity.measure.prediction import Prediction
 from acuity.measure.results import Results
-from acuity.measure.sampling import counted, is_counted
-from acuity.measure.segments import Segment, Slot
+from acuity.measure.segments import Prediction, Segment, Slot
 
 
 class Snapshot(NamedTuple):

@@ -21,7 +21,7 @@ from acuity.features.extractor import Extractor, Geometry
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
 from acuity.measure.epochs import Epochs
-from acuity.measure.prediction import Prediction
+from acuity.measure.segments import Prediction
 
 if TYPE_CHECKING:
     from acuity.models.inputs import AnyModel

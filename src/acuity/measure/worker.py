@@ -1,4 +1,4 @@
-"""The work of each worker thread: computes frames and stores their figures in the collector.
+"""Computes frames on the devices of a measurement, and stores their figures in the collector.
 
 A work item carries its plan, so workers need no notice of a change: each creates the missing runners when it
 gets the first frame of a new plan.
@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
 from acuity.errors import CardMemoryError
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
+from acuity.measure.scheduler import BatchScheduler, Scheduler
+
+if TYPE_CHECKING:
+    from acuity.measure.crew import Crew, CrewScheduler
 
 
 class WorkItem(NamedTuple):
@@ -68,7 +72,7 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
             taken = lane.take(frame, plan.planes)
             for group, runner in runners.items():
                 if counted or group.every_frame:
-                    figures.update(runner.run(taken))
+                    figures.update(runner(taken))
             collector.write(frame.index, figures)
 
         return work
@@ -158,3 +162,88 @@ class ConveyorWorker:
 
     def close(self) -> None:
         self._conveyor.close()
+
+
+AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
+
+
+class First(NamedTuple):
+    """What is known of a measurement's first frame."""
+
+    plan: Plan
+    uploads: bool  # whether its pictures lie in the machine's memory
+
+
+class Dispatcher:
+    """Gives each frame to the devices that compute its extractors, with the interface of a Scheduler."""
+
+    def __init__(self, parts: Sequence[tuple[Share, AnyScheduler]]) -> None:
+        self._parts = parts
+        self._plan = NOTHING
+        # Of this plan: the devices that compute counted frames, and those that compute every frame.
+        self._counted: list[AnyScheduler] = []
+        self._every: list[AnyScheduler] = []
+        self._submitted = 0
+
+    @property
+    def pending(self) -> int:
+        """The number of frames under way: devices take them in one order, so the slowest one has them all."""
+        return max(scheduler.pending for _, scheduler in self._parts)
+
+    @property
+    def done(self) -> int:
+        """The number of frames that every device has finished."""
+        return self._submitted - self.pending
+
+    def submit(self, job: WorkItem) -> None:
+        """Queue a frame; waits while too many are under way."""
+        if job.plan is not self._plan:
+            groups = [(scheduler, share.groups(job.plan)) for share, scheduler in self._parts]
+            self._counted = [scheduler for scheduler, its in groups if its]
+            self._every = [scheduler for scheduler, its in groups if any(group.every_frame for group in its)]
+            self._plan = job.plan
+        for scheduler in self._counted if job.counted else self._every:
+            scheduler.submit(job)
+        self._submitted += 1
+
+    def drain(self) -> None:
+        """Wait until every frame is finished."""
+        for _, scheduler in self._parts:
+            scheduler.drain()
+
+    def close(self) -> None:
+        """Drop waiting frames, let running ones end, and join the threads; may be called again."""
+        for _, scheduler in self._parts:
+            scheduler.close()
+
+
+def dispatch(
+    geometry: Geometry,
+    first: First,
+    collector: Collector,
+    devices: Sequence[Device],
+    threads: int,
+    crew: Crew | None,
+) -> AnyScheduler | Dispatcher:
+    """The scheduler for frames of this geometry; raises CardMemoryError."""
+    parts: list[tuple[Share, AnyScheduler]] = []
+    try:
+        for device in devices:
+            share = Share(device, devices, geometry)
+            parts.append((share, _scheduler(geometry, first, collector, share, threads, crew)))
+    except BaseException:
+        Dispatcher(parts).close()
+        raise
+    return parts[0][1] if len(parts) == 1 else Dispatcher(parts)
+
+
+def _scheduler(
+    geometry: Geometry, first: First, collector: Collector, share: Share, threads: int, crew: Crew | None
+) -> AnyScheduler:
+    window = share.device.window(geometry)
+    if window is not None:
+        worker = ConveyorWorker(geometry, collector, share, uploads=first.uploads)
+        worker.prepare(first.plan)  # here, so that the first frame finds out whether there is memory for it
+        return BatchScheduler(lambda: worker, window)
+    make_worker = worker_factory(geometry, collector, share)
+    return crew.join(make_worker) if crew is not None else Scheduler(threads, lambda: make_worker({}))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import ModelError
-from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry
+from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Run
 from acuity.models.inputs import ModelFeature, OptionValue, ReadsFeatures
 from acuity.models.model import Columns, as_matrix
 from acuity.text import bounded, note
@@ -199,22 +199,16 @@ class PictureExtractor(Extractor):
             entry.check_size(self.network.label, geometry, self.network.options.resize)
 
     @classmethod
-    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> PictureRunner:
+    def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         (member,) = members
-        return PictureRunner(member)
+        network, colours, keys = member.network, member.colours, member.hidden_keys()
 
+        def run(frame: Frame) -> dict[str, float]:
+            """Run the network on one frame; several threads may use its session."""
+            try:
+                scores = network.score_frame(frame, colours)
+            except ModelError as error:
+                raise ModelError(*error.args, f" (frame {frame.index})") from None
+            return dict(zip(keys, scores, strict=True))
 
-class PictureRunner:
-    """Runs the network on one frame; sessions may be used by several threads."""
-
-    def __init__(self, extractor: PictureExtractor) -> None:
-        self._network = extractor.network
-        self._colours = extractor.colours
-        self._keys = extractor.hidden_keys()
-
-    def run(self, frame: Frame) -> dict[str, float]:
-        try:
-            scores = self._network.score_frame(frame, self._colours)
-        except ModelError as error:
-            raise ModelError(*error.args, f" (frame {frame.index})") from None
-        return dict(zip(self._keys, scores, strict=True))
+        return run

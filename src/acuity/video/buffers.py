@@ -1,14 +1,17 @@
-"""Frame buffers that are reused when no picture refers to them any more."""
+"""Buffers of frames: where the planes lie in them, and pools that use them again."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from acuity.errors import FormatError
+from acuity.video.picture import PixelFormat, Samples
 
 Bytes = NDArray[np.uint8]
 # Returns so many bytes of memory, or more, that are freed with the array. A device has a function of its own
@@ -94,3 +97,44 @@ class BufferPool:
         # Through a memoryview: a view of a view refers to the array that owns the memory, and not to the one
         # that the pool counts references of.
         return np.frombuffer(self._allocate(self._size).data, np.uint8, self._size)
+
+
+# Room for 65536 x 4096 or 16384 x 16384; more is a typing error or a malformed header.
+MAX_SIDE: Final = 65536
+MAX_SAMPLES: Final = 1 << 28
+
+
+def check_size(name: str, width: int, height: int) -> None:
+    """Refuse impossible sizes before memory is allocated for them."""
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_SAMPLES):
+        raise FormatError(
+            f"'{name}': a frame of {width}x{height} is not supported, each side must be 1 to {MAX_SIDE}"
+            f" and the picture at most {MAX_SAMPLES} samples"
+        )
+
+
+class FrameLayout(NamedTuple):
+    """The shapes of consecutive planes in `frame_bytes` bytes."""
+
+    format: PixelFormat
+    shapes: tuple[tuple[int, int], ...]
+    frame_bytes: int  # of one frame in the file
+
+    @classmethod
+    def of(cls, format: PixelFormat, width: int, height: int, *, round_up: bool = True) -> FrameLayout:
+        shapes = tuple(format.plane_shapes(width, height, round_up=round_up))
+        return cls(format, shapes, format.frame_bytes(width, height, round_up=round_up))
+
+    def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Samples, ...]:
+        """Views on the samples of the frame that begins at `start`."""
+        dtype = self.format.dtype
+        planes: list[Samples] = []
+        for shape in self.shapes[: 1 if luma_only else None]:
+            plane: Samples = np.ndarray(shape, dtype, buffer, start)
+            planes.append(plane)
+            start += plane.nbytes
+        return tuple(planes)
+
+    def luma_bytes(self) -> int:
+        rows, columns = self.shapes[0]
+        return rows * columns * self.format.bytes_per_sample

@@ -57,20 +57,6 @@ class CardPicture(Picture):
         self._fetched: tuple[Samples, ...] | None = None
         self._fetching = threading.Lock()
 
-    @classmethod
-    def of(
-        cls,
-        planes: tuple[CardPlane, ...],
-        format: PixelFormat,
-        pts: float | None,
-        *,
-        card: int,
-        owner: CardOwner,
-        written: Any = None,
-    ) -> CardPicture:
-        """A picture of planes on a card."""
-        return cls(planes, format, pts, card=card, owner=owner, written=written)
-
     @property
     def planes(self) -> tuple[Samples, ...]:  # type: ignore[override]
         """The samples in the machine's memory, fetched once."""
@@ -91,10 +77,6 @@ class CardPicture(Picture):
     def height(self) -> int:
         return self.card_planes[0].shape[0]
 
-    def host(self) -> Picture:
-        """The same picture in the machine's memory."""
-        return Picture(self.planes, self.format, self.pts, self.signature)
-
     def share(self) -> CardPicture:
         """The same samples as an object of its own."""
         shared = CardPicture(
@@ -112,8 +94,3 @@ class CardPicture(Picture):
 
     def __repr__(self) -> str:
         return f"CardPicture({self.width}x{self.height}, {self.format}, card {self.card})"
-
-
-def on_host(picture: Picture) -> Picture:
-    """The picture with samples that the CPU can read."""
-    return picture.host() if isinstance(picture, CardPicture) else picture

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from acuity.errors import InputError
 
 # Horizontal and vertical log2 subsampling of the chroma planes; None: no chroma at all.
-LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {
-    "400": None,
-    "420": (1, 1),
-    "422": (1, 0),
-    "444": (0, 0),
-}
+LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {"400": None, "420": (1, 1), "422": (1, 0), "444": (0, 0)}
 
 DEPTHS: Final = (8, 10, 12, 14, 16)
 

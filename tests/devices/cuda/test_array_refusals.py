@@ -57,19 +57,13 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: Dlpack(c, np.zeros((2, 32, 40), np.uint8)), "one has the shape (2, 32, 40)"),
     (lambda c: CudaInterface(c, np.zeros(40, np.uint8)), "one has the shape (40,)"),
     (lambda c: CudaInterface(c, np.zeros((0, 40), np.uint8)), "shape (0, 40) has no samples"),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (80, 2)}),
-        "these are 2 bytes apart: pass array.con",
-    ),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (-40, 1)}),
-        "40 bytes can't lie -40 bytes apart",
-    ),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (80, 2)}),
+     "these are 2 bytes apart: pass array.con"),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (-40, 1)}),
+     "40 bytes can't lie -40 bytes apart"),
     (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (0, 1)}), "40 bytes can't lie 0 bytes apart"),
-    (
-        lambda c: CudaInterface(c, SAMPLES, changes={"strides": (1 << 31, 1)}),
-        "can't lie 2147483648 bytes apart",
-    ),
+    (lambda c: CudaInterface(c, SAMPLES, changes={"strides": (1 << 31, 1)}),
+     "can't lie 2147483648 bytes apart"),
     (lambda c: CudaInterface(c, WORDS, changes={"strides": (81, 2)}), "80 bytes can't lie 81 bytes apart"),
     (lambda c: CudaInterface(c, WORDS, offset=1), "which is odd, can't be read: pass a copy"),
     (lambda c: CudaInterface(c, SAMPLES, stream=0), "names the stream 0, which is none: pass 1"),
@@ -78,24 +72,18 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: Dlpack(c, SAMPLES, device=(2, 3)), "or pass backend='cuda:3'"),
     (lambda c: Dlpack(c, SAMPLES, device=(10, 0)), "DLPack's kind 10, which is no NVIDIA card"),
     (lambda c: Dlpack(c, SAMPLES, major=2), "comes by DLPack 2.0, and this version of Acuity knows 1"),
-    (
-        lambda c: other(c, BufferError("it is being written")),
-        "does not export its array (it is being written)",
-    ),
+    (lambda c: other(c, BufferError("it is being written")),
+     "does not export its array (it is being written)"),
     (lambda c: other(c, 7), "__dlpack__ has to return a capsule, and it returned int"),
     (used_capsule, "the DLPack capsule was taken already: export the array anew"),
-    (
-        lambda c: (Dlpack(c, SAMPLES), SAMPLES, SAMPLES),
-        "plane 0 of a picture lies on a card and plane 1 in the",
-    ),
-    (
-        lambda c: (SAMPLES, Dlpack(c, SAMPLES), SAMPLES),
-        "plane 1 of a picture lies on a card and plane 0 in the",
-    ),
+    (lambda c: (Dlpack(c, SAMPLES), SAMPLES, SAMPLES),
+     "plane 0 of a picture lies on a card and plane 1 in the"),
+    (lambda c: (SAMPLES, Dlpack(c, SAMPLES), SAMPLES),
+     "plane 1 of a picture lies on a card and plane 0 in the"),
     (lambda c: (Dlpack(c, SAMPLES), Dlpack(c, SAMPLES)), "are no 400, 420, 422 or 444 picture"),
     (lambda c: (Dlpack(c, SAMPLES), *[Dlpack(c, WORDS)] * 2), "and these are uint8 and uint16"),
     (lambda c: Dlpack(c, WORDS), "pass bitdepth=10, 12 or 16"),
-]
+]  # fmt: skip
 
 
 # What an interface says that isn't so, and what is said of it.

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.twins.speed_chroma import SpeedChromaTwin
-from acuity.devices.cuda.twins.speed_temporal import SpeedTemporalTwin
+from acuity.devices.cuda.twins.speed import SpeedChromaTwin, SpeedTemporalTwin
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import Frame
 from acuity.video.picture import Picture

@@ -29,12 +29,10 @@ FILES: dict[str, tuple[Make, bool]] = {  # and whether the card decodes all of i
     "a recording that began late": (beheaded("late.ts", 0.3, options={"g": "6"}, **SMALL), False),
     "a transport stream with a hole": (wiped("hole.ts"), False),
     "open groups of pictures": (made("open.mkv", "libx265", **OPEN, **SMALL), True),
-    "a size that changes": (
-        joined("joined.ts", made("one.ts", **SMALL), made("two.ts", size=(64, 64))),
-        False,
-    ),
+    "a size that changes": (joined("joined.ts", made("one.ts", **SMALL), made("two.ts", size=(64, 64))),
+        False),
     "times that jump": (joined("twice.ts", made("one.ts", **SMALL), made("two.ts", **SMALL)), False),
-}
+}  # fmt: skip
 
 
 def outcome(reader: ContainerReader) -> tuple[list[Any], int, str, list[str]]:

@@ -12,7 +12,7 @@ import pytest
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import CardMemoryError, InputError
 from acuity.video.alignment.signature import sign
-from acuity.video.card_picture import CardPicture, on_host
+from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, without_packet
@@ -52,9 +52,8 @@ def compared(
 def check_equal(found: Picture, expected: Picture) -> None:
     assert found.pts == expected.pts
     np.testing.assert_array_equal(sign(found), sign(expected))
-    host = on_host(found)
-    assert len(host.planes) == len(expected.planes)
-    for plane, wanted in zip(host.planes, expected.planes, strict=True):
+    assert len(found.planes) == len(expected.planes)
+    for plane, wanted in zip(found.planes, expected.planes, strict=True):
         np.testing.assert_array_equal(plane, wanted)
 
 
@@ -291,8 +290,7 @@ def test_a_decoder_that_fails(tmp_path: Path) -> None:
     with opened(path, library, required=True) as reader:
         reader.expect(converted=False)
         with pytest.raises(
-            InputError,
-            match=r"clip\.mp4' can't be decoded on the card, because .*CUDA error 999",
+            InputError, match=r"clip\.mp4' can't be decoded on the card, because .*CUDA error 999"
         ):
             list(reader)
 
@@ -320,7 +318,7 @@ def test_a_damaged_file(allowed: bool, tmp_path: Path) -> None:
         reader.expect(converted=False)
         pictures: list[Any] = []
         try:
-            pictures.extend(on_host(picture).luma.copy() for picture in reader)
+            pictures.extend(picture.luma.copy() for picture in reader)
         except InputError as error:
             return len(pictures), str(error), [], reader.notes
         return len(pictures), None, pictures, reader.notes

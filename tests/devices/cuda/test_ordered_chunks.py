@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.batch import cleared, placed
-from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, DOUBLE, SINGLE, chunks_of
+from acuity.devices.cuda.batch import CHUNK_BLOCK, DOUBLE, SINGLE, chunks_of, cleared, placed
 from emulated_card import EmulatedCard, needs_compiler
 
 pytestmark = needs_compiler

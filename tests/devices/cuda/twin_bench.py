@@ -68,7 +68,7 @@ def on_cpu(
 ) -> list[dict[str, float]]:
     geometry = replace(geometry_of(frames[0]), colour=colour)
     runner = type(members[0]).runner(members, geometry, CpuContext(Workspace(), ""))
-    return [runner.run(frame) for frame in frames]
+    return [runner(frame) for frame in frames]
 
 
 def on_card(

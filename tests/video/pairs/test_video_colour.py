@@ -32,14 +32,11 @@ def apart(pairing: Pairing) -> float:
 RGB_FILES = {
     "ffv1.mkv": {"codec": "ffv1", "pix_fmt": "bgr0"},
     "x264.mp4": {"codec": "libx264rgb", "pix_fmt": "rgb24", "options": {"qp": "0"}},
-    "hevc.mp4": {
-        "codec": "libx265",
-        "pix_fmt": "gbrp",
-        "options": {"x265-params": "lossless=1:bframes=0:pools=none:frame-threads=1:log-level=0"},
-    },
+    "hevc.mp4": {"codec": "libx265", "pix_fmt": "gbrp",
+        "options": {"x265-params": "lossless=1:bframes=0:pools=none:frame-threads=1:log-level=0"}},
     "still.png": {"codec": "png", "pix_fmt": "rgb24"},
     "anim.apng": {"codec": "apng", "pix_fmt": "rgb24"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RGB_FILES)

@@ -184,16 +184,10 @@ def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes
         (turned(0, 1.3), "colours", r"saturation 1(28|29|30|31)%"),
         (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
         (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
-        (
-            lambda planes: (
-                np.clip(255 * (planes[0] / 255.0) ** 0.77, 16, 235).astype(np.uint8),
-                *planes[1:],
-            ),
-            "brightness",
-            "brighter by",
-        ),
+        (lambda planes: (np.clip(255 * (planes[0] / 255.0) ** 0.77, 16, 235).astype(np.uint8), *planes[1:]),
+         "brightness", "brighter by"),
     ],
-)
+)  # fmt: skip
 def test_what_vmaf_does_not_see_is_a_warning(
     change: Callable[[Planes], Planes],
     code: str,

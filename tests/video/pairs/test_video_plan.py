@@ -167,36 +167,16 @@ def test_differences_that_are_handled_and_said(
 REFUSED = [
     (None, SMALL, Y4M, {}, "dimensions do not match: 'ref' is 640x360 and 'dis' is 320x180.* scale='force'"),
     (None, SMALL, None, {"scale": "never"}, "dimensions do not match"),
-    (
-        None,
-        {"width": 640, "height": 272},
-        None,
-        {},
-        "another shape .* pass crop='640:272:0:44', .*scale='force'",
-    ),
-    (
-        None,
-        {"width": 640, "height": 480},
-        None,
-        {},
-        "another shape .* pass crop='auto', if not, scale='force'",
-    ),
+    (None, {"width": 640, "height": 272}, None, {},
+     "another shape .* pass crop='640:272:0:44', .*scale='force'"),
+    (None, {"width": 640, "height": 480}, None, {},
+     "another shape .* pass crop='auto', if not, scale='force'"),
     (None, {"width": 360, "height": 640}, None, {}, "'dis' .360x640. is turned on its side .*scale='force'"),
-    (
-        PAL,
-        {"width": 640, "height": 480, "aspect": Fraction(1)},
-        None,
-        {},
-        "another shape .*samples of 1.422:1",
-    ),
+    (PAL, {"width": 640, "height": 480, "aspect": Fraction(1)}, None, {},
+     "another shape .*samples of 1.422:1"),
     (None, None, None, {"crop": "640:362:0:0"}, "crop='640:362:0:0' reaches beyond the 640x360 of 'ref'"),
-    (
-        None,
-        None,
-        None,
-        {"crop": "320:180:1:0"},
-        "between the chroma samples of 'ref' .420.: use even numbers",
-    ),
+    (None, None, None, {"crop": "320:180:1:0"},
+     "between the chroma samples of 'ref' .420.: use even numbers"),
     (None, SMALL, None, {"crop": "322:180:0:2"}, "between the chroma samples of 'dis'"),
     (None, {"width": 480, "height": 270}, None, {"crop": "322:180:0:2"}, "between the pixels of 'dis'"),
     (HD, {"matrix": "ictcp"}, None, {}, "matrix bt709 and 'dis' ictcp, which cannot be .* colour='ignore'"),
@@ -218,7 +198,7 @@ REFUSED = [
     (VFR, None, ("container", "y4m"), {}, "variable frame rate .* align='auto' .*, or, if .* vfr='by-index'"),
     ({"format": PixelFormat("420", 11)}, SMALL, None, {}, "11 bit"),
     ({"format": PixelFormat("444", 11)}, None, None, {}, "11 bit"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ref", "dis", "kinds", "options", "says"), REFUSED)

@@ -15,11 +15,9 @@ import pytest
 from acuity.errors import InputError, NoFramesError
 from acuity.video.picture import PixelFormat
 from acuity.video.readers import container as container_module
-from acuity.video.readers import keyframes as keyframes_module
 from acuity.video.readers.avframes import ToPlanar, nearest
-from acuity.video.readers.container import ContainerReader
+from acuity.video.readers.container import ContainerReader, KeyframeIndex, index_keyframes
 from acuity.video.readers.decoder import Decoder
-from acuity.video.readers.keyframes import KeyframeIndex, index_keyframes
 from video_clips import HEIGHT, WIDTH, encode, number_of, numbered_luma
 
 OPEN_GOP = {"x264-params": "open-gop=1:keyint=12:bframes=4:b-adapt=0"}
@@ -274,7 +272,7 @@ def test_a_file_is_read_through_once_for_its_keyframes_unless_it_changes(
         return index_keyframes(decoder)
 
     monkeypatch.setattr(container_module, "_NEAR", 0)
-    monkeypatch.setattr(keyframes_module, "index_keyframes", counted)
+    monkeypatch.setattr(container_module, "index_keyframes", counted)
     options = {"x264-params": "keyint=8"}
 
     def frame(number: int) -> int:

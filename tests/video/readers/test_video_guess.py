@@ -153,8 +153,7 @@ def test_raw_names() -> None:
 
 
 @given(
-    st.text(alphabet="0123456789xXpyuvile_.-420b", max_size=30),
-    st.one_of(st.none(), st.integers(0, 1 << 40)),
+    st.text(alphabet="0123456789xXpyuvile_.-420b", max_size=30), st.one_of(st.none(), st.integers(0, 1 << 40))
 )
 def test_any_name_is_read_or_refused_in_words(name: str, size: int | None) -> None:
     with contextlib.suppress(InputError):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
 from acuity.video.picture import PixelFormat
-from acuity.video.readers.y4m import Y4mReader
-from acuity.video.readers.y4m_header import COLOURS, MAX_LINE, frame_line_length, parse_header
+from acuity.video.readers.y4m import COLOURS, MAX_LINE, Y4mReader, frame_line_length, parse_header
 from video_clips import all_same, feed, random_planes, same, y4m_bytes
 
 

@@ -21,6 +21,15 @@ FRAME: Final = np.dtype(
     [("ref", PICTURE), ("dis", PICTURE), ("before_ref", PICTURE, REACH), ("before_dis", PICTURE, REACH)]
 )
 
+# Sums in a fixed order by the whole card, in chunks: the twin of kernels/ordered_chunks.cuh.
+_CHUNK: Final = 4096  # numbers
+_GUESSES: Final = 4
+CHUNK_BLOCK: Final = (256, 1, 1)
+
+# What a chunk adds to a sum, by the powers of two that the sum may have reached.
+SINGLE: Final = np.dtype([("most", np.int32), ("at", np.uint32, (_GUESSES, 2))], align=True)
+DOUBLE: Final = np.dtype([("most", np.int32), ("at", np.uint64, (_GUESSES, 2))], align=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -88,3 +97,8 @@ def cleared(card: Card, size: int) -> Memory:
 def unique(values: Sequence[float]) -> list[float]:
     """Each value once, in their order."""
     return list(dict.fromkeys(values))
+
+
+def chunks_of(count: int) -> int:
+    """How many chunks so many numbers have."""
+    return -(-count // _CHUNK)

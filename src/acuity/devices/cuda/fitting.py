@@ -7,11 +7,14 @@ does not fit even then is told with what would.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices.cuda.hardware.card import Card
-from acuity.devices.cuda.hardware.counting_card import CountingCard
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.devices.cuda.hardware.card import Bytes, Card, Properties
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, in_gib
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Group, Stage
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 STREAMS: Final = 3
 _SAMPLES: Final = 1 << 24  # of luma in a batch, about: eight frames of 1080p
 _MOST: Final = 64  # frames of a batch
+_GRAIN: Final = 512  # bytes: memory is given out in multiples of this
 # Sizes that are named where larger pictures don't fit.
 _SIZES: Final = ((3840, 2160), (2560, 1440), (1920, 1080), (1280, 720), (640, 360))
 
@@ -53,6 +57,66 @@ def fits(geometry: Geometry, share: int = 1) -> Iterator[Fit]:
         most //= 2
     for streams in range(STREAMS, 0, -1):
         yield Fit(1, streams)
+
+
+class CountingCard:
+    """A card that only counts the memory that is asked for, to tell what would fit on a real one."""
+
+    def __init__(self, properties: Properties) -> None:
+        self.properties = properties
+        self.taken = 0
+        self.context = 0  # none
+
+    def allocate(self, size: int) -> _Counted:
+        start = self.taken
+        self.taken += -(-max(size, 1) // _GRAIN) * _GRAIN
+        return _Counted(_GRAIN + start, size)
+
+    def free_memory(self) -> int:
+        return self.properties.memory - self.taken
+
+    def pinned(self, size: int) -> Bytes:
+        return np.empty(size, np.uint8)
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        return False
+
+    def card_of(self, address: int) -> int | None:
+        return None
+
+    def in_place(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def stream(self) -> Any:
+        return _Idle()
+
+    def stream_of_others(self, handle: int) -> Any:
+        return _Idle()
+
+    def prefetch(self, program: str, names: Sequence[str]) -> None:
+        pass
+
+    def kernels(self, program: str, names: Sequence[str]) -> list[Any]:
+        return [_Idle() for _ in names]
+
+
+class _Counted(NamedTuple):
+    """Memory that is nowhere."""
+
+    address: int
+    size: int
+
+
+class _Idle:
+    """A stream, an event and a kernel that does nothing: each of its methods returns it again."""
+
+    handle = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __call__(self, *_: object) -> Any:
+        return self
 
 
 class Needs(NamedTuple):

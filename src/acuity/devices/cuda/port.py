@@ -27,10 +27,7 @@ _MOST_PITCH: Final = (1 << 31) - 1  # what kernels count rows' distances in
 _MOST_BYTES: Final = 1 << 40  # no card has as much memory
 _VERSIONS: Final = range(1, 4)  # of Numba's interface
 _Dtype = np.dtype[np.uint8] | np.dtype[np.uint16]
-_DTYPES: Final[dict[str, _Dtype]] = {
-    "uint8": np.dtype(np.uint8),
-    "uint16": np.dtype(np.uint16),
-}
+_DTYPES: Final[dict[str, _Dtype]] = {"uint8": np.dtype(np.uint8), "uint16": np.dtype(np.uint16)}
 _TYPES: Final = {dtype.str: name for name, dtype in _DTYPES.items()}  # as Numba's interface writes them
 _MANAGED: Final = CUDA, CUDA_MANAGED
 _INTERFACE: Final = "__cuda_array_interface__"
@@ -38,7 +35,7 @@ _INTERFACE: Final = "__cuda_array_interface__"
 # The stream in which a program works at present with a library that exports by DLPack alone, on a card. Where
 # none is known, copies are waited for.
 _CURRENT_STREAMS: Final[dict[str, Callable[[Any, int], int]]] = {
-    "torch": lambda torch, card: int(torch.cuda.current_stream(card).cuda_stream),
+    "torch": lambda torch, card: int(torch.cuda.current_stream(card).cuda_stream)
 }
 
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from acuity.features.adm import Adm
 from acuity.features.cambi import Cambi
 from acuity.features.ciede import Ciede
-from acuity.features.float_ms_ssim import FloatMsSsim
-from acuity.features.float_ssim import FloatSsim
 from acuity.features.motion import Motion
 from acuity.features.psnr import Psnr
 from acuity.features.psnr_hvs import PsnrHvs
-from acuity.features.speed_chroma import SpeedChroma
-from acuity.features.speed_temporal import SpeedTemporal
+from acuity.features.speed import SpeedChroma, SpeedTemporal
+from acuity.features.ssim import FloatMsSsim, FloatSsim
 from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
 from acuity.features.xpsnr import Xpsnr
@@ -47,8 +45,8 @@ TWINS: Final[dict[type[Extractor], Entry]] = {
     PsnrHvs: Entry("psnr_hvs", "PsnrHvsTwin", "psnr_hvs"),
     FloatSsim: Entry("similarity", "FloatSsimTwin", "ssim"),
     FloatMsSsim: Entry("similarity", "FloatMsSsimTwin", "ssim"),
-    SpeedChroma: Entry("speed_chroma", "SpeedChromaTwin", "speed"),
-    SpeedTemporal: Entry("speed_temporal", "SpeedTemporalTwin", "speed"),
+    SpeedChroma: Entry("speed", "SpeedChromaTwin", "speed"),
+    SpeedTemporal: Entry("speed", "SpeedTemporalTwin", "speed"),
     Ssimulacra2: Entry("ssimulacra2", "Ssimulacra2Twin", "ssimulacra2"),
     Vif: Entry("vif", "VifTwin", "vif"),
     Xpsnr: Entry("xpsnr", "XpsnrTwin", "xpsnr"),

@@ -40,10 +40,7 @@ def colour_tags(source: Pairing | LoneVideo) -> ColourTags:
     said = any(video.full_range is not None for video in videos)
     primaries = ref.primaries or (dis.primaries if dis.matrix in (None, source.matrix) else None)
     return ColourTags(
-        source.matrix,
-        full_range if said else None,
-        transfer,
-        primaries or _IMPLIED.get(str(source.matrix)),
+        source.matrix, full_range if said else None, transfer, primaries or _IMPLIED.get(str(source.matrix))
     )
 
 

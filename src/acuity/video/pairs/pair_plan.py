@@ -1,6 +1,6 @@
 """PairPlan: how two videos will be compared, as the decisions so far have it.
 
-The decisions are in colour.py, shape.py, samples.py and rate.py; planning.py takes them in order.
+The decisions are in colour.py, shape.py, samples.py and clock.py; planning.py takes them in order.
 """
 
 from __future__ import annotations

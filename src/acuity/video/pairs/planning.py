@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from acuity.errors import to_set
+from acuity.video.pairs.clock import match_times
 from acuity.video.pairs.colour import match_matrix, match_rgb, match_transfer
 from acuity.video.pairs.pair_options import PairOptions, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan, Side
-from acuity.video.pairs.rate import match_times
 from acuity.video.pairs.samples import match_samples
 from acuity.video.pairs.shape import check_shape, crop, turn
 from acuity.video.readers.reader import VideoInfo

@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 # Codecs of sources, which are rarely used for the encode under test.
 _SOURCE_CODECS: Final = frozenset(
     (
-        "ffv1",
-        "ffvhuff",
-        "huffyuv",
-        "utvideo",
-        "rawvideo",
-        "v210",
-        "prores",
-        "dnxhd",
-        "cfhd",
-        "magicyuv",
+        *("ffv1", "ffvhuff", "huffyuv", "utvideo", "rawvideo", "v210", "prores", "dnxhd", "cfhd", "magicyuv"),
         "png",
     )
 )

@@ -74,10 +74,7 @@ def _of_distorted(plan: PairPlan, part: Rectangle) -> Rectangle:
     scaled = [
         edge * size / whole
         for edge, size, whole in zip(
-            part,
-            (dis.width, dis.height) * 2,
-            (ref.width, ref.height) * 2,
-            strict=True,
+            part, (dis.width, dis.height) * 2, (ref.width, ref.height) * 2, strict=True
         )
     ]
     if _same_shape(ref, dis):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from shlex import quote
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import av
 import av.error
@@ -12,6 +13,11 @@ from av.stream import Discard, Disposition
 
 from acuity.errors import GEOMETRY, FormatError, InputError, NoFramesError, to_give
 from acuity.video.source import Source
+
+# PyAV before 19 refuses tags that aren't UTF-8 unless it is told otherwise; later ones have no such argument.
+_LENIENT: Final[dict[str, Any]] = (
+    {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+)
 
 # What PyAV raises for a file that it can't read.
 AV_ERRORS: Final = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
@@ -101,11 +107,11 @@ def open_container(source: Source, file: AvFile) -> av.container.InputContainer:
             " -movflags +faststart"
         )
     try:
-        container = av.open(
+        container: av.container.InputContainer = av.open(
             file,
             mode="r",
             buffer_size=_READ_BYTES,
-            metadata_errors="replace",
+            **_LENIENT,
             container_options={"protocol_whitelist": "none"},
             io_open=_refuse,
         )
@@ -161,6 +167,11 @@ def choose_stream(container: av.container.InputContainer, path: str, wanted: int
         if stream.index != chosen.index:
             stream.discard = Discard.all
     return chosen
+
+
+def known(ratio: Fraction | None) -> Fraction | None:
+    """A ratio of PyAV's as a fraction; None where it isn't known, for which PyAV 19 has a ratio of 0."""
+    return Fraction(ratio.numerator, ratio.denominator) if ratio else None
 
 
 def _described(stream: av.VideoStream) -> str:

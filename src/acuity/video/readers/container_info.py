@@ -12,54 +12,29 @@ import av
 import numpy as np
 from av.buffer import Buffer
 
+from acuity.video.readers.av_open import known
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.reader import VideoInfo
 
-# FFmpeg's numbers for colour tags -> the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
-TRANSFERS: Final = {
-    1: "bt709",
-    4: "bt470m",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "linear",
-    9: "log100",
-    10: "log316",
-    11: "iec61966-2-4",
-    12: "bt1361e",
-    13: "iec61966-2-1",
-    14: "bt2020-10",
-    15: "bt2020-12",
-    16: "smpte2084",
-    17: "smpte428",
-    18: "arib-std-b67",
-}
-PRIMARIES: Final = {
-    1: "bt709",
-    4: "bt470m",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "film",
-    9: "bt2020",
-    10: "smpte428",
-    11: "smpte431",
-    12: "smpte432",
-    22: "ebu3213",
-}
-MATRICES: Final = {
-    0: "gbr",
-    1: "bt709",
-    4: "fcc",
-    5: "bt470bg",
-    6: "smpte170m",
-    7: "smpte240m",
-    8: "ycgco",
-    9: "bt2020nc",
-    10: "bt2020c",
-    11: "smpte2085",
-    14: "ictcp",
-}
+
+def _numbered(text: str) -> dict[int, str]:
+    """A table of numbers and names."""
+    return {int(number): name for number, name in (entry.split() for entry in text.split(","))}
+
+
+# FFmpeg's numbers for colour tags, and the names its tools print. 2 is "unspecified", 0 and 3 are reserved.
+TRANSFERS: Final = _numbered(
+    "1 bt709, 4 bt470m, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 linear, 9 log100, 10 log316, 11 iec61966-2-4, "
+    "12 bt1361e, 13 iec61966-2-1, 14 bt2020-10, 15 bt2020-12, 16 smpte2084, 17 smpte428, 18 arib-std-b67"
+)
+PRIMARIES: Final = _numbered(
+    "1 bt709, 4 bt470m, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 film, 9 bt2020, 10 smpte428, 11 smpte431, "
+    "12 smpte432, 22 ebu3213"
+)
+MATRICES: Final = _numbered(
+    "0 gbr, 1 bt709, 4 fcc, 5 bt470bg, 6 smpte170m, 7 smpte240m, 8 ycgco, 9 bt2020nc, 10 bt2020c, "
+    "11 smpte2085, 14 ictcp"
+)
 _RANGES: Final = {1: False, 2: True}
 _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever is coded first
 
@@ -87,7 +62,8 @@ def describe(
     rate = _rate(stream, variable=variable)
     extra = {"container": container.format.name}
     if tag := next((text for key, text in stream.metadata.items() if key.lower() == "encoder"), ""):
-        extra["encoder"] = tag[:_LONGEST_TAG]
+        readable = tag.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # as PyAV 19 has others
+        extra["encoder"] = readable[:_LONGEST_TAG]
     if planar.description is not None:
         extra["converted"] = planar.description
     rotation, flipped = orientation(first)
@@ -110,7 +86,7 @@ def describe(
         transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(context.color_trc),
         primaries=PRIMARIES.get(first.color_primaries) or PRIMARIES.get(context.color_primaries),
         matrix="gbr" if planar.rgb else None if matrix == "gbr" else matrix,
-        aspect=stream.sample_aspect_ratio or None,
+        aspect=known(stream.sample_aspect_ratio),
         interlaced=first.interlaced_frame,
         bottom_field_first=context.field_order in _BOTTOM_FIRST,
         codec=context.codec.canonical_name,  # the name alone is the decoder's: libdav1d
@@ -136,7 +112,7 @@ def _rate(stream: av.VideoStream, *, variable: bool) -> Fraction | None:
     # The guessed rate uses the codec's own clock; a variable rate has none, so the average is used.
     candidates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
     order = candidates if variable else (candidates[1], candidates[0], candidates[2])
-    found = next((rate for rate in order if rate), None)
+    found = known(next((rate for rate in order if rate), None))
     if stream.codec_context.name == "gif" and found == 100 and stream.frames and stream.duration:
         # Frames that are shown for one tick or two have a rate between them: 60 a second, say.
         return Fraction(100 * stream.frames, stream.duration)

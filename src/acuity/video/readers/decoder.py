@@ -1,10 +1,11 @@
-"""Decodes one video stream with PyAV, and reports lost and damaged frames."""
+"""Decodes one video stream with PyAV, and reports lost and damaged frames; or measures its packets alone."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -16,9 +17,9 @@ from av.video.frame import PictureType
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.readers import damage_log
-from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container, reason
+from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, known, open_container, reason
 from acuity.video.readers.container_info import UNKNOWN_FRAMES
-from acuity.video.source import Source
+from acuity.video.source import Place, Source, open_source
 
 # With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
 ONE_TO_ONE: Final = frozenset(
@@ -243,7 +244,7 @@ class Decoder:
 
     def _end_of(self, pts: int, duration: int) -> Fraction:
         """The end of a frame's presentation, in seconds; a frame without a duration has the usual one."""
-        base, rate = self.stream.time_base or Fraction(1), self.stream.guessed_rate
+        base, rate = known(self.stream.time_base) or Fraction(1), known(self.stream.guessed_rate)
         return pts * base + (duration * base if duration or not rate else 1 / rate)
 
     def _decode(self, packet: av.Packet[av.VideoStream]) -> Callable[[], DecodedFrame | None]:
@@ -290,7 +291,7 @@ class Decoder:
                 " the file is incomplete, so copy or encode it again"
             )
         expected = _tagged_duration(self.stream) if "matroska" in formats else None
-        rate = self.stream.guessed_rate
+        rate = known(self.stream.guessed_rate)
         end = None if self._shown is None else self._end_of(*self._shown)
         if expected is not None and rate and end is not None and end < expected - _SLACK / rate:
             raise TruncatedError(
@@ -306,3 +307,37 @@ def _tagged_duration(stream: av.VideoStream) -> Fraction | None:
         return None
     hours, minutes, seconds = match.groups()
     return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
+
+
+def measure_packets(
+    path: Place, stream: int | None = None, *, skip: int = 0, frames: int = 0
+) -> tuple[int, float] | None:
+    """The bytes of all packets of the stream, and the seconds that they are shown; None if it has no times.
+
+    Nothing is decoded, and nothing but this stream counts: neither sound nor the container. With `skip` and
+    `frames`, only the packets of so many frames after the first ones count; None if that isn't known.
+    """
+    with closing(Decoder(open_source(path), threads=1, stream=stream)) as decoder:
+        base, rate = known(decoder.stream.time_base), known(decoder.stream.guessed_rate)
+        packets = [
+            (packet.pts, packet.size, packet.duration or 0)
+            for packet in decoder.demux()
+            if packet.size and not (packet.is_discard and (skip or frames))
+        ]
+    usual = 1 / rate if rate else Fraction(0)
+    size, count = sum(size for _, size, _ in packets), len(packets)
+    shown = sorted((pts, own, duration) for pts, own, duration in packets if pts is not None)
+    end = None
+    if skip or frames:
+        if len(shown) < count:
+            return None  # in which order they are shown isn't known
+        part = shown[skip : skip + frames if frames else None]
+        end = shown[skip + len(part)][0] if skip + len(part) < count else None
+        size, count, shown = sum(own for _, own, _ in part), len(part), part
+    if not shown or base is None or (shown[0][0] == shown[-1][0] and end is None):
+        seconds = count * usual
+    elif end is not None:
+        seconds = (end - shown[0][0]) * base
+    else:
+        seconds = (shown[-1][0] - shown[0][0]) * base + (shown[-1][2] * base or usual)
+    return (size, float(seconds)) if seconds else None

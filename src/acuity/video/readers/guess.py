@@ -15,7 +15,7 @@ import re
 from typing import Final, NamedTuple
 
 from acuity.errors import GEOMETRY, InputError, Remedy, to_give
-from acuity.video.frame_layout import check_size
+from acuity.video.buffers import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
 # Extensions of raw samples, which carry no description.
@@ -152,10 +152,7 @@ def _said(name: str) -> tuple[str | None, int | None]:
     depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
     if not depths and re.search(_PLANAR_8, name):
         depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
-    return (
-        layouts.pop() if len(layouts) == 1 else None,
-        depths.pop() if len(depths) == 1 else None,
-    )
+    return (layouts.pop() if len(layouts) == 1 else None, depths.pop() if len(depths) == 1 else None)
 
 
 def _only_fit(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acuity.errors import NoFramesError, TruncatedError
-from acuity.video.buffers import Allocate, BufferPool, Bytes, allocate
-from acuity.video.frame_layout import FrameLayout, check_size
+from acuity.video.buffers import Allocate, BufferPool, Bytes, FrameLayout, allocate, check_size
 from acuity.video.notes import warning
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.file_reads import FramePlaces

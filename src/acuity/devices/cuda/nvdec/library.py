@@ -33,13 +33,12 @@ class Codec(NamedTuple):
 # By FFmpeg's names. The lossless frames of H.264's High 4:4:4 Predictive are decoded, too, but otherwise than
 # it says.
 CODECS: Final = {
-    "h264": Codec(
-        4, "h264_mp4toannexb", True, ("Constrained Baseline", "Baseline", "Main", "High", "High 10")
-    ),
+    "h264": Codec(4, "h264_mp4toannexb", True,
+        ("Constrained Baseline", "Baseline", "Main", "High", "High 10")),
     "hevc": Codec(8, "hevc_mp4toannexb", True, ("Main", "Main 10", "Main Still Picture", "Rext")),
     "vp9": Codec(10, None, False),
     "av1": Codec(11, None, False),
-}
+}  # fmt: skip
 
 
 class Abilities(NamedTuple):

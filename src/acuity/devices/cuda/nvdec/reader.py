@@ -224,10 +224,7 @@ class NvdecReader(ContainerReader):
         if self._parts is None:
             return super()._decoder_of(source)
         return Decoder(
-            source,
-            allow_damaged=self._allow_damaged,
-            stream=self._stream,
-            decoded_by=self._decoded_by,
+            source, allow_damaged=self._allow_damaged, stream=self._stream, decoded_by=self._decoded_by
         )
 
     def _decoded_by(self, stream: av.VideoStream) -> Decode:

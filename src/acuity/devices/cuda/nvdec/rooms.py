@@ -145,6 +145,6 @@ class PictureLayout:
             for plane, shape in zip(self.planes, self._shapes, strict=True)
         )
         number = self._card.properties.number
-        picture = CardPicture.of(planes, self._format, pts, card=number, owner=owner)
+        picture = CardPicture(planes, self._format, pts, card=number, owner=owner)
         picture.signature = signature.reshape(self.cells)
         return picture

@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.batch import Batch, Bench
+from acuity.devices.cuda.batch import CHUNK_BLOCK, DOUBLE, Batch, Bench, chunks_of
 from acuity.devices.cuda.hardware.card import Shape
-from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, DOUBLE, chunks_of
 from acuity.features.ciede import SHIFTS, Ciede, figures
 from acuity.features.extractor import Frame, Geometry
 from acuity.video.picture import PixelFormat

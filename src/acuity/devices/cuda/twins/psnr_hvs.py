@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import _native
-from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.twins.ordered_chunks import CHUNK_BLOCK, SINGLE, chunks_of
+from acuity.devices.cuda.batch import CHUNK_BLOCK, SINGLE, Batch, Bench, chunks_of, placed
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.psnr_hvs import PsnrHvs, figures
 

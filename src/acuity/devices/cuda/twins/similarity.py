@@ -12,9 +12,7 @@ from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench
 from acuity.devices.cuda.hardware.card import Shape
 from acuity.features.extractor import CpuContext, Frame, Geometry
-from acuity.features.float_ms_ssim import FloatMsSsim
-from acuity.features.float_ssim import FloatSsim
-from acuity.features.similarity import Similarity, SimilarityFigures
+from acuity.features.ssim import FloatMsSsim, FloatSsim, Similarity, SimilarityFigures
 
 _WINDOW: Final = 11
 _TERMS: Final = 4

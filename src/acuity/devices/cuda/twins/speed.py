@@ -1,4 +1,4 @@
-"""The common base of both SpEED twins: the plan for planes of one size, and the kernels in their order."""
+"""SpEED on the card, of chroma and of changes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity._native import Speed
 from acuity.devices.cuda.batch import Batch, Bench
 from acuity.devices.cuda.hardware.card import Card, Memory
-from acuity.features.speed import SpeedExtractor, native_plan, weighings
+from acuity.features.extractor import Frame, Geometry
+from acuity.features.speed import (
+    SpeedChroma,
+    SpeedChromaFigures,
+    SpeedExtractor,
+    SpeedTemporal,
+    SpeedTemporalFigures,
+    native_plan,
+    weighings,
+)
 
-CHROMA: Final = 0
-CHANGE: Final = 1
-CHANGE_TOWARDS_REFERENCE: Final = 2
-_SIDES: Final = {CHROMA: 4, CHANGE: 2, CHANGE_TOWARDS_REFERENCE: 2}
+_CHROMA: Final = 0
+_CHANGE: Final = 1
+_CHANGE_TOWARDS_REFERENCE: Final = 2
+_SIDES: Final = {_CHROMA: 4, _CHANGE: 2, _CHANGE_TOWARDS_REFERENCE: 2}
 
 # The twins of the structures in kernels/speed/plan.cuh.
 _ADDRESS: Final = np.uint64
@@ -34,7 +44,7 @@ _NUMBERS: Final = (
     *("taps", "mean_taps", "blend", "normalised", "across", "down", "comparison", "sides", "depth"),
     *("weighing_count", "noise_count", "unused"),
 )
-PLAN: Final = np.dtype(
+_PLAN: Final = np.dtype(
     [
         ("columns", _AXIS),
         ("rows", _AXIS),
@@ -67,7 +77,7 @@ class SpeedTwin:
         native = native_plan(members[0], plane)
         settings = weighings(members)
         noises = sorted({noise for noise, _, _ in settings})
-        plan = np.zeros((), PLAN)
+        plan = np.zeros((), _PLAN)
         tables: dict[str, NDArray[Any]] = {
             "low_pass": np.array(native.low_pass, np.float32),
             "mean": np.array(native.mean, np.float32),
@@ -143,3 +153,43 @@ class SpeedTwin:
         pairs = sums.reshape(-1, 1 + self._weighings)
         scores = pairs[:, 1:].astype(np.uint32).view(np.float32).astype(np.float64)
         return [(bool(pair[0]), row.tolist()) for pair, row in zip(pairs, scores, strict=True)]
+
+
+class SpeedChromaTwin:
+    """Compares u with u and v with v."""
+
+    def __init__(self, members: Sequence[SpeedChroma], geometry: Geometry, bench: Bench) -> None:
+        self._figures = SpeedChromaFigures(members)
+        self._twin = SpeedTwin(members, geometry.chroma or (0, 0), geometry.depth, _CHROMA, bench)
+        self.words = self._twin.words
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        self._twin.launch(batch, sums)
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        return self._figures.of(Speed.joined(*self._twin.results(sums)))
+
+
+class SpeedTemporalTwin:
+    """Compares what changed in the luma of both pictures."""
+
+    def __init__(self, members: Sequence[SpeedTemporal], geometry: Geometry, bench: Bench) -> None:
+        self._figures = SpeedTemporalFigures(members, geometry)
+        self._twin: SpeedTwin | None = None
+        if self._figures.fits:
+            comparison = _CHANGE_TOWARDS_REFERENCE if members[0].flag("speed_use_ref_diff") else _CHANGE
+            plane = geometry.width, geometry.height
+            self._twin = SpeedTwin(members, plane, geometry.depth, comparison, bench)
+        self.words = self._twin.words if self._twin is not None else 1
+
+    def launch(self, batch: Batch, sums: int) -> None:
+        if self._twin is not None:
+            self._twin.launch(batch, sums)
+
+    def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
+        if frame.index == 0:
+            return self._figures.of_first()
+        if self._twin is None:
+            raise self._figures.too_small()
+        ((_, scores),) = self._twin.results(sums)
+        return self._figures.of(scores)

@@ -12,7 +12,7 @@ from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench, placed
 from acuity.devices.cuda.hardware.card import Memory
 from acuity.features.extractor import CpuContext, Frame, Geometry
-from acuity.features.ssimulacra2 import Ssimulacra2, Ssimulacra2Runner
+from acuity.features.ssimulacra2 import Ssimulacra2, native_ssimulacra2
 
 _CHANNELS: Final = 3
 _BLURRED: Final = 5
@@ -47,7 +47,7 @@ class Ssimulacra2Twin:
     def __init__(self, members: Sequence[Ssimulacra2], geometry: Geometry, bench: Bench) -> None:
         (member,) = members
         colour = member.colour(geometry)
-        self._native = Ssimulacra2Runner(colour, geometry, CpuContext(Workspace(), "")).native
+        self._native = native_ssimulacra2(colour, geometry, CpuContext(Workspace(), ""))
         self._sizes = self._native.sizes
         self.words = len(self._sizes) * _CHANNELS * _SUMS
         stride = -(-geometry.width // 16) * 16

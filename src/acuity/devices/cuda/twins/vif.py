@@ -13,7 +13,7 @@ from acuity.devices.cuda.batch import Batch, Bench
 from acuity.devices.cuda.hardware.card import Card, Kernel, Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
-from acuity.features.vif import Vif, VifMembers
+from acuity.features.vif import Vif, shared_vif
 
 _TILE: Final = 16  # rows and columns that a warp measures at a time
 _WARPS: Final = 4  # of a block
@@ -51,21 +51,22 @@ class VifTwin:
     """Sums the information of both pictures at four scales, halving them in between."""
 
     def __init__(self, members: Sequence[Vif], geometry: Geometry, bench: Bench) -> None:
-        self._members = VifMembers(members)
+        self._shared = shared_vif(members)
+        self._skip_scale0 = members[0].flag("vif_skip_scale0")
         self._depth = geometry.depth
         self._room = _ROOM * bench.card.properties.processors
         self._passes = self._planned(bench.card)
         self._levels, self._stride = _levels(geometry)
         self._planes = bench.card.allocate(self._stride * bench.most)
         self._steps = _log2_steps(bench.card)
-        self.words = len(SCALES) * (_SHARED + len(self._members.gains))
+        self.words = len(SCALES) * (_SHARED + len(self._shared.settings))
 
     def _planned(self, card: Card) -> list[_Pass]:
-        parts = list(_parts(self._members.gains))
+        parts = list(_parts(self._shared.settings))
         wanted = []
         for scale in SCALES:
             samples = "halved" if scale else "8" if self._depth == 8 else "16"
-            of_scale = [_NOTHING] if scale == 0 and self._members.skip_scale0 else parts
+            of_scale = [_NOTHING] if scale == 0 and self._skip_scale0 else parts
             wanted += [(scale, f"vif_{samples}_{part.kind}", part) for part in of_scale]
         names = list(dict.fromkeys(name for _, name, _ in wanted))
         kernels = dict(zip(names, card.kernels("vif", names), strict=True))
@@ -103,10 +104,9 @@ class VifTwin:
         )
 
     def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, NDArray[np.float64]]:
-        members = self._members
-        gains, skip_scale0 = len(members.gains), members.skip_scale0
+        gains, skip_scale0 = len(self._shared.settings), self._skip_scale0
         outputs = [vif_outputs(row, gains=gains, skip_scale0=skip_scale0) for row in sums]
-        return members.columns(np.array(outputs))
+        return self._shared.columns(np.array(outputs))
 
 
 class _Part(NamedTuple):

@@ -1,4 +1,4 @@
-"""The extractor that gives nothing, through every door."""
+"""The extractor that gives nothing, through every door; and moments of large sums."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from acuity.cli.vmaf import main
 from acuity.measure import Measurement
+from acuity.video.picture import Picture, PixelFormat
 from seeded import figures, pair
 
 
@@ -60,3 +62,19 @@ def test_reports_are_empty_and_whole(kind: str, check: Callable[[str], None], tm
     request = ["--no_prediction", "--feature", "null", f"--{kind}", "-o", str(report), "-q"]
     assert main([*inputs, *geometry, *request]) == 0
     check(report.read_text())
+
+
+# ---- moments ----
+
+
+@pytest.mark.parametrize("depth", [8, 10, 12, 14, 16])
+def test_large_sums_are_exact(depth: int) -> None:
+    peak = (1 << depth) - 1
+    dtype = np.uint8 if depth == 8 else np.uint16
+    white, black = (
+        Picture((np.full((70, 1000), value, dtype),), PixelFormat("400", depth)) for value in (peak, 0)
+    )
+    found = list(figures("float_moment", white, black).values())
+    mean = peak / 2 ** (depth - 8)
+    square = float(np.float32(mean) * np.float32(mean))
+    assert found == [mean, 0.0, square, 0.0]
