@@ -122,5 +122,5 @@ def test_no_page_installs_another_company_s_package() -> None:
         files += [
             path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".toml", ".yaml")
         ]
-    other = re.compile(r"(?<![\w.-])acuity\[(?=[a-z]+[],])|\binstall (?:-\S+ )*acuity\b(?!-vmaf)")
+    other = re.compile(r"(?<![\w.-])acuity\[(?=[a-z]+[],])|\bpip install (?:-\S+ )*acuity\b(?!-vmaf)")
     assert [str(path.relative_to(ROOT)) for path in files if other.search(path.read_text())] == []
