@@ -38,7 +38,7 @@ async def pinch(page: DevTools, *moves: tuple[float, float]) -> None:
 def test_a_growing_curve(chromium: Chromium, tmp_path: Path) -> None:
     async def test() -> None:
         path = tmp_path / "chart.html"
-        script = bundled(["chart.js"]) + _DRIVER
+        script = bundled("chart.js") + _DRIVER
         path.write_text(
             f"<!doctype html><meta charset='utf-8'><style>{static_text('page.css')}</style>"
             f"<div id='here'></div><script type='module'>{script}</script>",
