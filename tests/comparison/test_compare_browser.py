@@ -10,7 +10,7 @@ from axe import RUN, axe_script
 
 import acuity
 from acuity.cli.tune.page import tune_page
-from acuity.comparison.pictures import compare_pictures
+from acuity.comparison.page import compare_pictures
 from acuity.comparison.report import Extras, write_comparison
 from acuity.comparison.tables import ranking_table
 from acuity.report.page.page_document import RatePoint, Rates

@@ -17,7 +17,7 @@ from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import PairColours, colours_of, tone_mapped
 from acuity.frames.contact_sheet import MOST, ContactSheet, layout, resized
 from acuity.frames.heat_map import Drawn, draw, heat_colours
-from acuity.report.plots.letters import fitting, font, wrapped
+from acuity.report.plots.png_plot import fitting, font, wrapped
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import pair_videos
 from acuity.video.picture import Picture, PixelFormat

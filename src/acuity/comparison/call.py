@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
 from acuity.comparison.encodes import Encodes, find_encodes
@@ -21,14 +21,10 @@ from acuity.models import load_model
 from acuity.models.choose import AUTO as CHOSEN
 from acuity.scoring.metrics import find_metrics
 from acuity.scoring.python_request import OPTIONS, python_request
+from acuity.scoring.request import Request
 from acuity.text import quoted
 from acuity.video.readers.image_names import is_pattern
 from acuity.video.source import is_web_address
-
-if TYPE_CHECKING:
-    from acuity.comparison.encodes import Encodes
-    from acuity.measure.feed import ProgressCallback
-    from acuity.scoring.request import Request
 
 
 def run_comparison(

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import Rgb8
 from acuity.frames.heat_map import Drawn, heat_colours
-from acuity.report.plots.letters import fitting, font, wrapped
+from acuity.report.plots.png_plot import fitting, font, wrapped
 
 MOST: Final = 4000  # pixels of the sheet, in each direction
 _LARGEST: Final = 640  # pixels of the longer side of a picture in it

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.figure import Area, Line, Words
-from acuity.report.plots.letters import plain_letters
-from acuity.report.plots.png_plot import Raster, plot_pixels, png_plot
+from acuity.report.plots.png_plot import Raster, plain_letters, plot_pixels, png_plot
 
 BLUE = (0x00, 0x72, 0xB2)
 _SMALL: dict[str, Any] = {"width": 420, "height": 200, "title": "", "label": "VMAF"}
