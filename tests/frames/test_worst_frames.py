@@ -18,7 +18,7 @@ from acuity.frames.request import WorstProgress, WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.scoring.request import Request
 from acuity.video.readers.open import open_video
-from numbered_clips import DAMAGED, FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
+from numbered_clips import FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
 
 KINDS = ("distorted", "reference", "heat")
 
@@ -426,8 +426,3 @@ def test_a_video_that_changes_on_the_way(
         find_worst(wanted(videos, out, 1), progress=progress)
     assert done
     assert not out.parent.exists()
-
-
-def test_the_damaged_frames_are_found(videos: tuple[Path, Path], out: Path) -> None:
-    found = find_worst(wanted(videos, out, len(DAMAGED)))
-    assert {frame.index for frame in found.frames} == set(DAMAGED)
