@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,7 +30,7 @@ _FEW: Final = 4  # frames that say nothing about a clip
 
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
 # ones take long.
-_SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (None, 6))
+_SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (math.inf, 6))
 _SHOWN: Final = 0.05  # loss of a region from which the heat map shows it plainly
 _LOCAL: Final = 2  # times the picture's loss: a region with as much has a flaw of its own
 _THREADS: Final = 8
@@ -80,7 +81,9 @@ class Drawing:
         self._tell = tell
         self._crop = crop
         results = report.results
-        sampled = spread(len(results.frames), _sampled(results.width * results.height))
+        pixels = results.width * results.height
+        most = next(count for largest, count in _SAMPLED if pixels <= largest)
+        sampled = spread(len(results.frames), most)
         self._typical = [int(results.frames[number]) for number in sampled]
         scores = results.columns[results.models[0]] if report.on_vmaf_scale else ()
         self._scores = {
@@ -168,10 +171,6 @@ class Drawing:
             return ""
         results = self._report.results
         return f" Greatest loss: {where.region.words(results.width, results.height)}."
-
-
-def _sampled(pixels: int) -> int:
-    return next(count for most, count in _SAMPLED if most is None or pixels <= most)
 
 
 def _at_once(threads: int | None, pixels: int) -> int:

@@ -129,7 +129,8 @@ def write_json(source: ReportSource, precision: Precision, version: str, extra: 
     )
     yield "\n  }"
     for key, value in extra.items():
-        yield f",\n  {_quote(key)}: {_extra(value)}"
+        text = json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
+        yield f",\n  {_quote(key)}: {text}"
     yield "\n}\n"
 
 
@@ -151,11 +152,6 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _extra(value: object) -> str:
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
-
-
-# Not xml.sax.saxutils, which imports urllib.
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _XML = RowStyle(cell='{name}="{value}" ')
 
@@ -208,12 +204,9 @@ def _elements(about: Mapping[str, object], extra: Mapping[str, object]) -> Itera
 def _plain_attributes(values: Mapping[str, object]) -> str:
     """Texts and numbers as attributes; None and nested values are left out."""
     plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
-    return "".join(f' {name}="{_escape(_plain(value))}"' for name, value in plain)
-
-
-def _plain(value: str | float) -> str:
-    """The value as XML Schema writes it: booleans in lower case."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    # Booleans as XML Schema writes them: in lower case.
+    texts = ((name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in plain)
+    return "".join(f' {name}="{_escape(text)}"' for name, text in texts)
 
 
 def _attributes(values: Mapping[str, float], precision: Precision) -> str:

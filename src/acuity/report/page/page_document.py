@@ -257,16 +257,15 @@ def _packed(series: Sequence[Series], detail: Detail, made: _Made, limit: int | 
             decimals = decimals_for(column.values, digits)
         bucket = _bucket(column, group, detail)
         key = (number, decimals, bucket)
-        packed = made.get(key) or made.setdefault(key, _packed_column(column.values, decimals, bucket))
+        if key not in made:
+            values = column.values
+            made[key] = pack(values, decimals) if bucket == 1 else pack_ranges(values, decimals, bucket)
+        packed = made[key]
         size += packed_size(packed)
         if limit is not None and size > limit:
             return None
         found.append(packed)
     return found
-
-
-def _packed_column(values: NDArray[np.float64], decimals: int, bucket: int) -> Packed:
-    return pack(values, decimals) if bucket == 1 else pack_ranges(values, decimals, bucket)
 
 
 def _bucket(column: Column, group: _Group, detail: Detail) -> int:

@@ -47,7 +47,8 @@ def rate_plot(
         colour, shape = _look(index)
         parts += _drawn(axes, name, curve, GREY if colours else colour, shape, colours)
     parts += _legend([name for name, _ in drawn], GREY if colours else None)
-    summary = ", ".join(f"{name}: {_encodes(len(_known(curve)))}" for name, curve in drawn)
+    counts = [(name, len(_known(curve))) for name, curve in drawn]
+    summary = ", ".join(f"{name}: {count} encode{'s' * (count != 1)}" for name, count in counts)
     label = escape(f"{one_line(score_name)} over bitrate. {summary}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
@@ -62,10 +63,6 @@ def _known(curve: Rates) -> list[RatePoint]:
     """The encodes that can be drawn, by their bitrates."""
     known = (point for point in curve.points if point.kbps > 0 and math.isfinite(point.score))
     return sorted(known, key=lambda point: point.kbps)
-
-
-def _encodes(number: int) -> str:
-    return f"{number} encode{'' if number == 1 else 's'}"
 
 
 class _Axes(NamedTuple):
