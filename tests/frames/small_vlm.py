@@ -34,11 +34,7 @@ _SURE: Final = 50.0
 
 
 def write_small_vlm(
-    folder: Path,
-    dark: Sequence[str] = DARK,
-    bright: Sequence[str] = BRIGHT,
-    *,
-    endless: bool = False,
+    folder: Path, dark: Sequence[str] = DARK, bright: Sequence[str] = BRIGHT, *, endless: bool = False
 ) -> Path:
     """Write the model that says these words; a word is followed by the same one in both sentences.
 

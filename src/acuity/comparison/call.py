@@ -149,10 +149,5 @@ def compare(
         others = [encodes] if isinstance(encodes, str | os.PathLike) else list(encodes)
         found = find_encodes([os.fspath(word) for word in (reference, *others)])
     return run_comparison(
-        found,
-        scoring,
-        encoder_from=encoder_from,
-        against=against,
-        remember=remember,
-        progress=progress,
+        found, scoring, encoder_from=encoder_from, against=against, remember=remember, progress=progress
     )

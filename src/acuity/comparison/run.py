@@ -79,10 +79,7 @@ WatchCallback = Callable[[Interruptible], None]
 
 
 def compare_videos(
-    request: CompareRequest,
-    *,
-    progress: ProgressCallback | None = None,
-    watch: WatchCallback | None = None,
+    request: CompareRequest, *, progress: ProgressCallback | None = None, watch: WatchCallback | None = None
 ) -> CompareReport:
     """Score all pairs; what goes wrong with one is in its row.
 

@@ -17,13 +17,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from acuity.errors import InputError
 from acuity.foreign_json import NestedTooDeeply, parse_json
-from acuity.report.stored_report import (
-    StoredReport,
-    figures,
-    frame_numbers,
-    number_or_nan,
-    pooled_figures,
-)
+from acuity.report.stored_report import StoredReport, figures, frame_numbers, number_or_nan, pooled_figures
 from acuity.text import quoted, shortened
 
 SCORE: Final = "acuity.score/1"

@@ -73,11 +73,7 @@ def _as_text(piece: Piece, format: str) -> str:
 
 
 def _pieces(
-    results: ReportSource,
-    format: str,
-    precision: str | int,
-    extra: Extra | None,
-    version: str | None,
+    results: ReportSource, format: str, precision: str | int, extra: Extra | None, version: str | None
 ) -> Iterator[Piece]:
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
@@ -116,8 +112,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if suffix not in WRITERS:
         endings = " or ".join(", ".join(f".{name}" for name in WRITERS).rsplit(", ", 1))
         raise OutputError(
-            f"'{os.fspath(path)}' doesn't say its format: end it with {endings}, or ",
-            to_give("format"),
+            f"'{os.fspath(path)}' doesn't say its format: end it with {endings}, or ", to_give("format")
         )
     return suffix
 

@@ -134,12 +134,7 @@ async def test_a_press_shows_the_pictures_of_that_frame_or_of_the_nearest(
     before = await page.value("window.scrollY")
     await page.at(x + wide / 2, y + tall / 2, "mouseMoved")
     await page.send(
-        "Input.dispatchMouseEvent",
-        type="mouseWheel",
-        x=x + wide / 2,
-        y=y + tall / 2,
-        deltaX=0,
-        deltaY=-240,
+        "Input.dispatchMouseEvent", type="mouseWheel", x=x + wide / 2, y=y + tall / 2, deltaX=0, deltaY=-240
     )
     await page.until(f"!{READOUT}.includes('all 600')")
     assert await page.value("window.scrollY") == before

@@ -8,14 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smoothed
-from acuity.frames.artefacts.detail import (
-    Blur,
-    BrightnessShift,
-    ColourShift,
-    ContrastChange,
-    Noise,
-    Ringing,
-)
+from acuity.frames.artefacts.detail import Blur, BrightnessShift, ColourShift, ContrastChange, Noise, Ringing
 from acuity.frames.artefacts.findings import Anchors, Examination, Finding
 from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Tone, strips
 from acuity.frames.artefacts.other_pictures import (
