@@ -50,8 +50,8 @@ def run_comparison(
     request = CompareRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     part = is_part(scoring)
-    listed_kbps = [None] * len(encodes.pairs) if part else encodes.kbps  # those are of whole files
-    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, listed_kbps, strict=True)]
+    said = [None if part else pair.kbps for pair in encodes.pairs]  # those are of whole files
+    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, said, strict=True)]
     notes = [*encodes.notes, *report.notes, *(_about_rates(rows) if part else ())]
     known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))
     if against is not None and against not in known:
@@ -144,7 +144,7 @@ def compare(
     scoring = python_request("", "", **options)
     if isinstance(encodes, Mapping):
         named = [ComparePair(os.fspath(reference), os.fspath(path), name) for name, path in encodes.items()]
-        found = Encodes(named, [None] * len(named), [])
+        found = Encodes(named, [])
     else:
         others = [encodes] if isinstance(encodes, str | os.PathLike) else list(encodes)
         found = find_encodes([os.fspath(word) for word in (reference, *others)])

@@ -20,6 +20,7 @@ class ComparePair(NamedTuple):
     distorted: str
     name: str = ""  # in tables and reports; empty: made from the file's name
     encoder: str | None = None  # encodes of one encoder are points of one curve
+    kbps: float | None = None  # that a list says
 
 
 @dataclass(frozen=True)
