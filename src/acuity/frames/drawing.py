@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from acuity.frames.artefacts.cells import WHOLE, Box
@@ -14,7 +15,7 @@ from acuity.frames.artefacts.examine import examine
 from acuity.frames.artefacts.findings import Examination, Typical, artefacts, describe
 from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.frames.colours import PairColours, colours_of
-from acuity.frames.compared import ComparedPair, compared_pairs, reopen
+from acuity.frames.compared import compared_pairs, reopen
 from acuity.frames.heat_map import Drawn, draw
 from acuity.frames.pick import Pick, spread
 from acuity.frames.request import Listener, WorstProgress
@@ -120,7 +121,7 @@ class Drawing:
                     for pair in pairs:
                         if len(waiting) == at_once:
                             waiting.popleft().result()
-                        waiting.append(threads.submit(self._work, pair, picks.get(pair.number)))
+                        waiting.append(threads.submit(self._work, pair, picks.get(pair.index)))
                         del pair
                     while waiting:
                         waiting.popleft().result()
@@ -129,26 +130,16 @@ class Drawing:
                     raise
             self._tell(WorstProgress("drawing", total, total))
 
-    def _work(self, pair: ComparedPair, found: Pick | None) -> None:
+    def _work(self, pair: ExaminedFrame, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
-        examined = examine(
-            ExaminedFrame(
-                pair.ref,
-                pair.dis,
-                pair.before,
-                pair.number,
-                pair.frozen_since,
-                pair.neighbours,
-                full_range=self.colours.full_range,
-                eotf=_CURVES.get(str(self.colours.transfer), "bt1886"),
-            )
-        )
-        score = self._scores.get(pair.number)
-        self._examined[pair.number] = examined if score is None else examined.in_keeping(score)
+        eotf = _CURVES.get(str(self.colours.transfer), "bt1886")
+        examined = examine(replace(pair, full_range=self.colours.full_range, eotf=eotf))
+        score = self._scores.get(pair.index)
+        self._examined[pair.index] = examined if score is None else examined.in_keeping(score)
         if found is None:
             return
         drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)
-        self.where[pair.number] = Where(drawn.region, drawn.loss, drawn.region_loss)
+        self.where[pair.index] = Where(drawn.region, drawn.loss, drawn.region_loss)
         self._take(found, drawn, self.colours)
 
     def described(self, frame: int) -> Described:

@@ -95,7 +95,7 @@ def differences(
     """
     wanted = {int(frame) for frame in report.results.frames}
     with reopen(request, report) as pairing, closing(compared_pairs(pairing, wanted, passed)) as pairs:
-        return {pair.number: difference(pair.ref, pair.dis) for pair in pairs}
+        return {pair.index: difference(pair.ref, pair.dis) for pair in pairs}
 
 
 def difference(ref: Picture, dis: Picture) -> float:

@@ -143,8 +143,6 @@ def _finding(name: str, anchors: Anchors, measured: Measured, grid: Grid, note: 
 
 
 def _repeats(frame: ExaminedFrame) -> str:
-    if frame.index is None:
-        return "the picture repeats the frame before while the reference moves"
     since = frame.index - 1 if frame.frozen_since is None else frame.frozen_since
     if since < frame.index - 1:
         return f"the picture is frozen since frame {since} while the reference moves"
