@@ -8,29 +8,25 @@ from typing import Any
 import numpy as np
 
 from acuity.report import render_report
-from golden_figures import GoldenCase, GoldenRun, load_cases, needs_golden
+from acuity.report.stored_report import StoredReport
+from golden_figures import GoldenRun, load_cases, needs_golden
 
 pytestmark = needs_golden
 
 
-class Source:
-    """A golden run as a report takes it."""
-
-    fps = 1.0
-
-    def __init__(self, case: GoldenCase, run: GoldenRun) -> None:
-        self.frames, self.columns, self.aggregate = run.frames, run.metrics, run.aggregate
-        self.width, self.height = case.width or 0, case.height or 0
-        self._pooled = run.pooled
-
-    def pooled(self) -> dict[str, dict[str, float]]:
-        return self._pooled
-
-
-def sources() -> list[tuple[str, GoldenRun, Source]]:
-    cases = load_cases().values()
-    runs = [(case, run) for case in cases for run in case.runs.values() if run.exit == 0 and run.metrics]
-    return [(f"{run.case}-{run.name}", run, Source(case, run)) for case, run in runs]
+def sources() -> list[tuple[str, GoldenRun, StoredReport]]:
+    runs = [(case, run) for case in load_cases().values() for run in case.runs.values()]
+    return [
+        (
+            f"{run.case}-{run.name}",
+            run,
+            StoredReport(
+                run.frames, run.metrics, run.aggregate, case.width or 0, case.height or 0, 1.0, run.pooled
+            ),
+        )
+        for case, run in runs
+        if run.exit == 0 and run.metrics
+    ]
 
 
 def test_full_precision_brings_every_figure_back() -> None:
