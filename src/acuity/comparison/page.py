@@ -30,6 +30,7 @@ from acuity.report.page.page_document import Card, Column, Page, PageNote, Pictu
 
 if TYPE_CHECKING:
     from acuity.comparison.analysis import ComparedRows
+    from acuity.comparison.report import Extras
     from acuity.frames.request import Listener
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport
@@ -48,15 +49,7 @@ _FIGURES: Final = (
 )
 
 
-def compare_page(
-    report: ComparedRows,
-    *,
-    pools: Sequence[str] = (),
-    command: str | None = None,
-    spell: Spell = Remedy.plain,
-    pictures: Sequence[Picture] = (),
-    no_pictures: str | None = None,
-) -> Page:
+def compare_page(report: ComparedRows, extras: Extras) -> Page:
     """All that the page shows; `series` of pictures are numbers of the rows that drawn_rows() has."""
     rows = drawn_rows(report)
     names = [os.path.basename(reference) or reference for reference in report.references]
@@ -70,14 +63,14 @@ def compare_page(
         subtitle=f"scored with {report.model}" if report.model is not None else "",
         cards=list(_cards(report)),
         series=[_series(row, row.report, figures, clocks) for row in rows if row.report is not None],
-        pictures=pictures,
-        no_pictures=no_pictures,
+        pictures=extras.pictures,
+        no_pictures=extras.no_pictures,
         rates=_rates(report),
         rate_score=score_figure(report).title,
-        tables=list(_tables(report, pools)),
+        tables=list(_tables(report, extras.pools)),
         first_tables=len(names),  # the rankings
-        notes=list(_notes(report, spell)),
-        facts=list(_facts(report, command)),
+        notes=list(_notes(report, extras.spell)),
+        facts=list(_facts(report, extras.command)),
     )
 
 
