@@ -6,12 +6,12 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from devtools import Chromium, chromium_process
+from devtools import Chromium, DevTools, chromium_process
 
 settings.register_profile(
     "usual", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
@@ -73,3 +73,12 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A browser that the tests of a file share; each has pages of its own."""
     with chromium_process(tmp_path_factory.mktemp("chromium")) as browser:
         yield browser
+
+
+@pytest.fixture
+async def page(chromium: Chromium) -> AsyncIterator[DevTools]:
+    """A page of its own, of which nothing may be stopped; tests take their time on a busy machine."""
+    async with chromium.page() as page:
+        yield page
+        assert await page.value("window.stopped ?? []") == []
+        assert page.problems == []

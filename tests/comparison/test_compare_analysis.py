@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,54 +11,11 @@ import pytest
 from acuity.comparison.encoder_curves import CurvePoint, encoder_rates
 from acuity.comparison.report import CompareReport
 from acuity.comparison.row import CompareRow
-from acuity.measure.results import Results
 from acuity.scoring.bd_rate import bd_rate, compare_scores
-from acuity.scoring.metrics import find_metrics, headlines
-from acuity.scoring.report import ScoreReport
 from acuity.video.notes import warning
-from acuity.video.pairs.clock import Timeline
+from made_reports import report
 
 FRAMES = 100
-
-
-class Model:
-    """What is read of a model."""
-
-    name = "vmaf"
-    label = "vmaf_v0.6.1"
-
-
-def report(values: Any, *, metric: str | None = None) -> ScoreReport:
-    column = np.asarray(values, np.float64)
-    name = metric or "vmaf"
-    results = Results(
-        frames=list(range(len(column))),
-        columns={name: column},
-        models=[] if metric else ["vmaf"],
-        model_labels={} if metric else {"vmaf": "vmaf_v0.6.1"},
-        width=64,
-        height=48,
-        fps=1.0,
-        undefined={name: np.isnan(column)} if np.isnan(column).any() else {},
-    )
-    return ScoreReport(
-        results=results,
-        models=[] if metric else [cast(Any, Model())],
-        choice=None,
-        notes=[],
-        input={"pairs": len(column), "distorted": {}},
-        bitdepth=8,
-        timeline=cast(Timeline, _Clock()),
-        threads=1,
-        instruction_set="plain",
-        seconds=1.0,
-        headlines=headlines(find_metrics([metric]), {}) if metric else [],
-    )
-
-
-class _Clock:
-    def at(self, frame: int) -> float:
-        return frame / 25
 
 
 def row(name: str, level: float, *, spread: float = 1.0, reference: str = "ref", **more: Any) -> CompareRow:

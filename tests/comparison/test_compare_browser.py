@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anyio
 import pytest
 from axe import RUN, axe_script
 
 import acuity
 from acuity.cli.tune.page import tune_page
-from acuity.comparison.pictures import compare_pictures
+from acuity.comparison.page import compare_pictures
 from acuity.comparison.report import Extras, write_comparison
 from acuity.comparison.tables import ranking_table
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.scoring.request import Request
-from devtools import BROWSER, Chromium, DevTools
+from devtools import BROWSER, DevTools
 from scoring_clips import container, y4m
 
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="neither chromium nor google-chrome is installed here"
-)
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here"),
+    pytest.mark.anyio,
+]
 RANKING = """[...document.querySelectorAll('#first-tables tbody tr')].map(
   (row) => [...row.cells].map((cell) => cell.innerText))"""
 FRAME = """[...document.querySelectorAll('.frame-box tbody tr')].map(
@@ -49,7 +49,7 @@ DRAWN = """(() => { const plot = document.querySelector('#chart canvas');
   return found; })()"""
 
 
-def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
+async def test_pages_in_a_browser(page: DevTools, tmp_path: Path) -> None:
     y4m(tmp_path / "ref.y4m", 10)
     container(tmp_path / "good.mkv", 10, codec="libx264")
     container(tmp_path / "bad.mkv", 10, worse=True)
@@ -69,7 +69,7 @@ def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
     )
     assert reason is None
 
-    async def compared(page: DevTools) -> None:
+    async def compared() -> None:
         ranked = ranking_table(report, report.analysis.standings)
         ranked = ranked.in_order("place", "encode", "VMAF", "kbit/s", "size", last="encoder")
         assert await page.value(RANKING) == [list(row) for row in ranked.rows]
@@ -94,28 +94,21 @@ def test_pages_in_a_browser(chromium: Chromium, tmp_path: Path) -> None:
         await page.value("document.querySelectorAll('#chart input[type=checkbox]')[0].click()")
         await page.until(f"{DRAWN} === {both}")
 
-    async def tuned(page: DevTools) -> None:
+    async def tuned() -> None:
         await page.shows("document.querySelectorAll('#rates .point').length", 2)
         said = await page.value("document.querySelector('#rates .chosen').getAttribute('aria-label')")
         assert said == "libx264, crf 25: 900.0 kbit/s, VMAF 91.00, chosen"
 
-    async def run() -> None:
-        with anyio.fail_after(240):
-            async with chromium.page() as page:
-                for name, look in (("compare", compared), ("tune", tuned)):
-                    for width in (1400, 800, 360):
-                        await page.resize(width, 900)
-                        await page.go((tmp_path / f"{name}.html").as_uri())
-                        await page.until("document.body?.dataset.ready === 'true'")
-                        await page.drawn()
-                        wide = await page.value("document.documentElement.scrollWidth")
-                        assert wide <= width, (name, width)
-                        if name == "compare":
-                            assert await page.value(RIGHT) <= width - 20, width  # size is the fifth
-                    await look(page)
-                    assert await page.value("window.stopped ?? []") == []
-                    await page.value(axe_script() + "\n;0")
-                    assert await page.value(RUN) == [], name
-                assert page.problems == []
-
-    anyio.run(run)
+    for name, look in (("compare", compared), ("tune", tuned)):
+        for width in (1400, 800, 360):
+            await page.resize(width, 900)
+            await page.go((tmp_path / f"{name}.html").as_uri())
+            await page.until("document.body?.dataset.ready === 'true'")
+            await page.drawn()
+            wide = await page.value("document.documentElement.scrollWidth")
+            assert wide <= width, (name, width)
+            if name == "compare":
+                assert await page.value(RIGHT) <= width - 20, width  # size is the fifth
+        await look()
+        await page.value(axe_script() + "\n;0")
+        assert await page.value(RUN) == [], name

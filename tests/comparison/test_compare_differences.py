@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from acuity.comparison.differences import Scored, block_length, difference, interval
-from acuity.scoring.report import ScoreReport
+from made_reports import report
 
 Floats = NDArray[np.float64]
 
 
-@dataclass
-class Figures:
-    """What is read of a measurement's results."""
-
-    frames: list[int]
-    columns: dict[str, Floats]
-
-
-@dataclass
-class Report:
-    """What is read of a report: its results and the times of frames."""
-
-    results: Figures
-    rate: float | None = 25.0
-    models: list[Any] = field(default_factory=list)
-
-    def time_of(self, frame: int) -> float | None:
-        return None if self.rate is None else frame / self.rate
-
-
-def scored(name: str, values: Any, frames: Any = None, rate: float | None = 25.0) -> Scored:
-    column = np.asarray(values, np.float64)
-    numbers = list(range(len(column))) if frames is None else list(frames)
-    report = Report(Figures(numbers, {"vmaf": column}), rate)
-    return Scored(name, cast(ScoreReport, report), "vmaf")
+def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> Scored:
+    return Scored(name, report(values, frames, rate), "vmaf")
 
 
 def noisy(seed: int, count: int, *, mean: float = 0.0, kept: float = 0.9) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.comparison.encodes import ListEntry, distinct, find_encodes, is_list, read_list
+from acuity.comparison.encodes import distinct, find_encodes, is_list, read_list
 from acuity.comparison.request import ComparePair
 from acuity.errors import InputError, MissingExtra
 
@@ -41,8 +41,8 @@ def test_what_is_left_out_is_said(folder: Path) -> None:
     assert [pair.distorted for pair in found.pairs] == ["a_1.mp4", "a_2.mp4", "out/b.mkv"]
     assert found.notes == [
         "'*': 1 file is no video by name, and left out",
-        "'a_1.mp4' is named more than once, and compared once",
         "'out': 1 file is no video by name, and left out",
+        "'a_1.mp4' is named more than once, and compared once",
         "'ref.mp4' is the reference, and is not compared with itself",
     ]
 
@@ -66,7 +66,6 @@ def test_files_that_are_named_one_by_one_are_compared_once(folder: Path) -> None
         ("a_2.mp4", "two"),
         ("a_1.mp4", "again"),
     ]
-    assert found.kbps == [None, None, None]
     assert found.notes == [
         "'./a_1.mp4' is named more than once, and compared once",
         "'ref.mp4' is the reference, and is not compared with itself",
@@ -113,12 +112,11 @@ def test_lists_and_files_together(folder: Path) -> None:
         "reference,distorted,name,encoder,bitrate\nother.mkv,x.mp4,same,x264,100\n,y.mp4,same,x265,\n"
     )
     found = find_encodes(["ref.mp4", "list.csv", "a_1.mp4"])
-    assert [tuple(pair[:4]) for pair in found.pairs] == [
-        ("ref.mp4", "a_1.mp4", "", None),
-        ("other.mkv", "x.mp4", "same", "x264"),
-        ("ref.mp4", "y.mp4", "same", "x265"),
+    assert [tuple(pair) for pair in found.pairs] == [
+        ("ref.mp4", "a_1.mp4", "", None, None),
+        ("other.mkv", "x.mp4", "same", "x264", 100.0),
+        ("ref.mp4", "y.mp4", "same", "x265", None),
     ]
-    assert found.kbps == [None, 100.0, None]
     assert found.notes == ["2 encodes have the name 'same': all but the first have a number"]
 
 
@@ -143,20 +141,20 @@ def test_csv_with_any_separator_mark_and_line_end(
     text = mark + end.join(separator.join(cells) for cells in lines) + end
     path = written(tmp_path, "list.csv", text)
     assert read_list(path) == [
-        ListEntry(f"line 2 of '{path}'", f"{tmp_path}/b.mp4", f"{tmp_path}/a.mkv", "first", "x264", 2500.0),
-        ListEntry(f"line 4 of '{path}'", "/else/c.mp4", f"{tmp_path}/a.mkv", None, None, 2500.0),
+        (f"line 2 of '{path}'", (f"{tmp_path}/a.mkv", f"{tmp_path}/b.mp4", "first", "x264", 2500.0)),
+        (f"line 4 of '{path}'", (f"{tmp_path}/a.mkv", "/else/c.mp4", "", None, 2500.0)),
     ]
 
 
 def test_titles_that_others_use(tmp_path: Path) -> None:
     path = written(tmp_path, "list.csv", "Ref,File,Codec,kbps\na,b,av1,1200\n")
-    (entry,) = read_list(path)
+    ((_, entry),) = read_list(path)
     assert (entry.encoder, entry.kbps) == ("av1", 1200.0)
 
 
 def test_a_quoted_path_may_have_the_separator(tmp_path: Path) -> None:
     path = written(tmp_path, "list.csv", 'distorted,name\n"a, b.mp4",<script>alert(1)</script>\n')
-    (entry,) = read_list(path)
+    ((_, entry),) = read_list(path)
     assert entry.distorted == f"{tmp_path}/a, b.mp4"
     assert entry.name == "<script>alert(1)</script>"
 
@@ -190,9 +188,9 @@ def test_yaml_scalars_stay_text(tmp_path: Path) -> None:
         "list.yaml",
         "reference: a.mkv\nencodes:\n- {distorted: b.mp4, name: no, encoder: 1e3, bitrate: 800}\n- c.mp4\n",
     )
-    assert [entry[1:] for entry in read_list(path)] == [
-        (f"{tmp_path}/b.mp4", f"{tmp_path}/a.mkv", "no", "1e3", 800.0),
-        (f"{tmp_path}/c.mp4", f"{tmp_path}/a.mkv", None, None, None),
+    assert [entry for _, entry in read_list(path)] == [
+        (f"{tmp_path}/a.mkv", f"{tmp_path}/b.mp4", "no", "1e3", 800.0),
+        (f"{tmp_path}/a.mkv", f"{tmp_path}/c.mp4", "", None, None),
     ]
 
 

@@ -121,13 +121,15 @@ def test_encodes_of_other_depths_and_sizes(tmp_path, encodes, depth, settings):
 
 
 def test_a_reference_of_variable_rate(tmp_path, encodes):
+    fast = container(tmp_path / "fast.mkv", FRAMES, rate=50)
     times = [4 * number + (number % 3 == 1) + 9 * (number > 11) for number in range(FRAMES)]
     ref = clip(tmp_path / "ref.mkv", times=times)
     same = clip(tmp_path / "same.mkv", times=times, worse=True)
     report = compared(ref, same, *encodes)
     assert report.rows[0].report is not None
     assert report.rows[0].report.input["reference"]["variable_rate"]
-    compared(ref, same, *encodes, rate="by-index")
+    compared(ref, same, fast, *encodes, rate="by-index")
+    compared(ref, fast)
 
 
 def test_lost_frames_and_a_doubtful_alignment(tmp_path):
@@ -138,6 +140,7 @@ def test_lost_frames_and_a_doubtful_alignment(tmp_path):
     refused = compared(ref, lost, fine, late)
     assert refused.rows[0].error is not None
     assert refused.rows[1].error is None
+    compared(ref, lost, fine, late, align="auto")
     warned = compared(ref, lost, fine, late, align="warn")
     assert warned.rows[0].report is not None
     assert warned.rows[0].report.warnings

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import acuity
-from acuity.comparison.page import drawn_rows
-from acuity.comparison.pictures import INTERRUPTED, NONE_SCORED, compare_pictures
+from acuity.comparison.page import INTERRUPTED, NONE_SCORED, compare_pictures, drawn_rows
 from acuity.comparison.report import CompareReport
 from acuity.scoring.request import Request
 from scoring_clips import container, y4m

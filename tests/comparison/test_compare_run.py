@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
 from acuity.comparison.run import Interruptible, compare_videos
-from acuity.errors import AcuityError
-from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
-from acuity.scoring.run import run_request
 from moving_pictures import HEIGHT, WIDTH
 from scoring_clips import container, raw, y4m
 
@@ -21,29 +17,6 @@ from scoring_clips import container, raw, y4m
 def compared(*paths: tuple[Path, Path], remember: bool = False, **settings: object) -> CompareReport:
     pairs = [ComparePair(str(ref), str(dis)) for ref, dis in paths]
     return compare_videos(CompareRequest(pairs, Request("", "", **settings), remember=remember))  # type: ignore[arg-type]
-
-
-def assert_alone(report: CompareReport, **settings: object) -> None:
-    """Every row has the figures and notes of its pair scored alone."""
-    for row in report.rows:
-        alone = run_request(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
-        assert row.error is None, row.error
-        assert row.report is not None
-        assert list(row.report.results.columns) == list(alone.results.columns)
-        for name, values in alone.results.columns.items():
-            np.testing.assert_array_equal(row.report.results.columns[name], values, strict=True)
-        assert row.report.notes == alone.notes
-        assert row.report.input == alone.input
-        assert row.report.summary() == alone.summary()
-
-
-def test_every_row_has_the_digits_of_its_pair_alone(tmp_path):
-    ref = container(tmp_path / "ref.mkv", 12)
-    good = container(tmp_path / "good.mp4", 12, codec="libx264")
-    bad = container(tmp_path / "bad.mkv", 12, worse=True)
-    report = compared((ref, good), (ref, bad))
-    assert_alone(report)
-    assert [row.name for row in report.ranking] == ["good.mp4", "bad.mkv"]
 
 
 def test_a_pair_that_fails_is_a_row_with_its_sentence(tmp_path):
@@ -114,39 +87,6 @@ def test_raw_video_has_the_bitrate_of_its_file_where_its_rate_is_known(tmp_path)
     assert row.error is None
     assert row.size == plain[1].stat().st_size
     assert row.kbps is None
-
-
-def _alone(request: Request) -> ScoreReport | AcuityError:
-    try:
-        return run_request(request)
-    except AcuityError as error:
-        return error
-
-
-def test_odd_pairs_of_one_reference_have_their_own_digits_notes_and_refusals(tmp_path):
-    ref = container(tmp_path / "ref.mkv", 30)
-    short = container(tmp_path / "short.mkv", 21, worse=True)
-    small = container(tmp_path / "small.mkv", 30, half=True)
-    fast = container(tmp_path / "fast.mkv", 30, rate=50)
-    plain = container(tmp_path / "plain.mp4", 30, codec="libx264")
-    paths = [short, small, fast, plain, ref, plain]
-    for settings in (
-        {},
-        {"align": "warn", "rate": "by-index"},
-        {"align": "auto"},
-        {"skip_ref": 2, "skip_dis": 2},
-    ):
-        report = compared(*((ref, path) for path in paths), **settings)
-        for row in report.rows:
-            alone = _alone(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
-            if isinstance(alone, AcuityError):
-                assert str(row.failure) == str(alone)
-                continue
-            assert row.report is not None, row.error
-            for name, values in alone.results.columns.items():
-                np.testing.assert_array_equal(row.report.results.columns[name], values, strict=True)
-            assert row.report.notes == alone.notes
-            assert row.report.input == alone.input
 
 
 def test_more_pairs_than_one_group_and_several_references(tmp_path):

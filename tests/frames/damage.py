@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
+from PIL.Image import Resampling
+from scipy.ndimage import correlate1d, gaussian_filter
 
 from acuity.features.extractor import Pair
 from acuity.frames.artefacts.measure import ExaminedFrame
@@ -27,21 +30,11 @@ Damage = Callable[[Planes], Planes]
 
 def along(plane: NDArray[Any], kernel: NDArray[Any], axis: int) -> NDArray[Any]:
     """A plane filtered along an axis, with the border repeated."""
-    reach = len(kernel) // 2
-    pad = [(0, 0), (0, 0)]
-    pad[axis] = (reach, reach)
-    wide, length = np.pad(plane, pad, mode="edge"), plane.shape[axis]
-    out = np.zeros(plane.shape)
-    for number, weight in enumerate(kernel):
-        out += weight * (wide[number : number + length] if axis == 0 else wide[:, number : number + length])
-    return out
+    return np.asarray(correlate1d(plane, kernel, axis, mode="nearest"))
 
 
 def gaussian(plane: NDArray[Any], sigma: float) -> NDArray[Any]:
-    reach = max(1, int(np.ceil(3 * sigma)))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-    kernel /= kernel.sum()
-    return along(along(plane, kernel, 0), kernel, 1)
+    return np.asarray(gaussian_filter(plane, sigma, mode="nearest", truncate=3.0))
 
 
 def random_field(shape: tuple[int, int], power: float, seed: int) -> NDArray[Any]:
@@ -57,15 +50,10 @@ def random_field(shape: tuple[int, int], power: float, seed: int) -> NDArray[Any
 # Contents -----------------------------------------------------------------------------------------
 
 
-def _still(width: int, height: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
-    return y, x
-
-
 @lru_cache(maxsize=8)
 def _panorama(kind: str, width: int, height: int, seed: int) -> Planes:
     """A picture wider than the content's window, which moves over it."""
-    y, x = _still(width, height)
+    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     rng = np.random.default_rng(seed)
     if kind == "texture":
         luma = (
@@ -222,41 +210,20 @@ def box_blurred(side: int) -> Damage:
 
 def scaled_down(factor: int) -> Damage:
     """Smaller and back, with straight lines between samples."""
-
-    def change(luma: NDArray[Any]) -> NDArray[Any]:
-        small = along(along(luma, np.full(factor, 1 / factor), 0), np.full(factor, 1 / factor), 1)
-        small = small[factor // 2 :: factor, factor // 2 :: factor]
-        for axis in (0, 1):
-            length = luma.shape[axis]
-            places = np.clip((np.arange(length) - factor // 2) / factor, 0, small.shape[axis] - 1)
-            low = np.minimum(places.astype(int), small.shape[axis] - 1)
-            high = np.minimum(low + 1, small.shape[axis] - 1)
-            share = np.expand_dims(places - low, 1 - axis)
-            small = np.take(small, low, axis) * (1 - share) + np.take(small, high, axis) * share
-        return small
-
-    return on_luma(change)
+    return on_luma(lambda luma: _resized(luma, factor, Resampling.BOX, Resampling.BILINEAR))
 
 
 def rescaled(factor: int) -> Damage:
     """Smaller and back, by windowed sines of three lobes (Lanczos)."""
+    return on_luma(
+        lambda luma: np.clip(_resized(luma, factor, Resampling.LANCZOS, Resampling.LANCZOS), 0, 255)
+    )
 
-    def weights(places: NDArray[Any], length: int, wide: float) -> NDArray[Any]:
-        away = (places[:, None] - np.arange(length)[None]) / wide
-        found = np.where(np.abs(away) < 3, np.sinc(away) * np.sinc(away / 3), 0)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    def change(luma: NDArray[Any]) -> NDArray[Any]:
-        for axis in (0, 1):
-            length = luma.shape[axis]
-            few = length // factor
-            down = weights((np.arange(few) + 0.5) * factor - 0.5, length, factor)
-            back = weights((np.arange(length) + 0.5) / factor - 0.5, few, 1)
-            both = back @ np.rint(down @ luma) if axis == 0 else np.rint(luma @ down.T) @ back.T
-            luma = np.clip(both, 0, 255)
-        return luma
-
-    return on_luma(change)
+def _resized(luma: NDArray[Any], factor: int, down: Resampling, back: Resampling) -> NDArray[Any]:
+    height, width = luma.shape
+    small = Image.fromarray(luma.astype(np.float32)).resize((width // factor, height // factor), down)
+    return np.asarray(small.resize((width, height), back), np.float64)
 
 
 def ringing(strength: float, frequency: float = 0.27, decay: float = 3.0) -> Damage:

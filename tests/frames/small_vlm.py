@@ -1,4 +1,4 @@
-"""A vision-language model of a few kilobytes, in the folder layout of ONNX Runtime GenAI (gemma3 or phi3v).
+"""A vision-language model of a few kilobytes, in the folder layout of ONNX Runtime GenAI (gemma3).
 
 It says one of two sentences, word after word. The picture decides which: the mean of its samples, against a
 half. So what the model says proves that the picture was decoded and scaled, and that it reached the model.
@@ -19,19 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 DARK: Final = ("Dark", " and", " blocky", ".")
 BRIGHT: Final = ("Bright", " with", " ringing", ".")
 _SPECIAL: Final = (
-    "<pad>",
-    "<eos>",
-    "<bos>",
-    "<unk>",
-    "<start_of_image>",
-    "<image_soft_token>",
-    "<end_of_image>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-)
-_TEXT_TEMPLATE: Final = (  # for models whose questions are plain text
-    "{%- for message in messages -%}{{ '<start_of_turn>' + message['content'] + '<end_of_turn>' }}"
-    "{%- endfor -%}{{ '<start_of_turn>' }}"
+    *("<pad>", "<eos>", "<bos>", "<unk>", "<start_of_image>", "<image_soft_token>", "<end_of_image>"),
+    *("<start_of_turn>", "<end_of_turn>"),
 )
 _TEMPLATE: Final = (
     "{{ bos_token }}{%- for message in messages -%}{{ '<start_of_turn>' + message['role'] }}"
@@ -45,12 +34,7 @@ _SURE: Final = 50.0
 
 
 def write_small_vlm(
-    folder: Path,
-    dark: Sequence[str] = DARK,
-    bright: Sequence[str] = BRIGHT,
-    *,
-    endless: bool = False,
-    type: str = "gemma3",
+    folder: Path, dark: Sequence[str] = DARK, bright: Sequence[str] = BRIGHT, *, endless: bool = False
 ) -> Path:
     """Write the model that says these words; a word is followed by the same one in both sentences.
 
@@ -66,14 +50,14 @@ def write_small_vlm(
         following[row, ids[0]] = 10 * _SURE
         for one, another in pairwise([*ids, ids[-1] if endless else names.index("<eos>")]):
             following[one, another] = _SURE
-    _save(_vision(vocabulary, type), folder / "vision.onnx")
+    _save(_vision(vocabulary), folder / "vision.onnx")
     _save(_embedding(vocabulary), folder / "embedding.onnx")
     _save(_decoder(following), folder / "decoder.onnx")
     documents: dict[str, Any] = {
-        "genai_config.json": _config(vocabulary, type),
-        "processor_config.json": _processor(type),
+        "genai_config.json": _config(vocabulary),
+        "processor_config.json": _processor(),
         "tokenizer.json": _tokenizer(names),
-        "tokenizer_config.json": _tokenizer_config(type),
+        "tokenizer_config.json": _tokenizer_config(),
     }
     for name, document in documents.items():
         (folder / name).write_text(json.dumps(document))
@@ -90,7 +74,7 @@ def _info(name: str, kind: int, shape: Sequence[int | str]) -> onnx.ValueInfoPro
     return helper.make_tensor_value_info(name, kind, list(shape))
 
 
-def _vision(vocabulary: int, type: str) -> onnx.GraphProto:
+def _vision(vocabulary: int) -> onnx.GraphProto:
     """pixel_values → image_features: of two extra columns, the one that the picture's mean chooses is 1."""
     hidden = vocabulary + 2
     dark, bright = np.zeros((1, hidden), np.float32), np.zeros((1, hidden), np.float32)
@@ -101,41 +85,9 @@ def _vision(vocabulary: int, type: str) -> onnx.GraphProto:
         helper.make_node("Where", ["is_bright", "bright", "dark"], ["chosen"]),
         helper.make_node("Expand", ["chosen", "shape"], ["image_features"]),
     ]
-    values = {"zero": np.float32(0), "dark": dark, "bright": bright}
+    values: dict[str, Any] = {"zero": np.float32(0), "dark": dark, "bright": bright}
     inputs = [_info("pixel_values", TensorProto.FLOAT, ["images", 3, _SIDE, _SIDE])]
-    if type == "phi3v":
-        inputs = [
-            _info("pixel_values", TensorProto.FLOAT, ["images", "crops", 3, "height", "width"]),
-            _info("image_sizes", TensorProto.INT64, ["images", 2]),
-        ]
-        # Tokens of m by n crops: 144 for each and the whole, with marks at the ends of rows.
-        nodes[:0] = [
-            helper.make_node("Div", ["image_sizes", "side"], ["crops"]),
-            helper.make_node("ReduceProd", ["crops"], ["all"], keepdims=0),
-            helper.make_node("Slice", ["crops", "first", "second", "across"], ["down"]),
-            helper.make_node("Reshape", ["down", "second"], ["rows"]),
-            helper.make_node("Mul", ["all", "each"], ["local"]),
-            helper.make_node("Mul", ["rows", "row"], ["ends"]),
-            helper.make_node("Sum", ["local_f", "ends_f", "others"], ["tokens_f"]),
-            helper.make_node("Cast", ["tokens_f"], ["tokens"], to=TensorProto.INT64),
-            helper.make_node("Concat", ["tokens", "hidden"], ["shape"], axis=0),
-        ]
-        nodes[6:6] = [
-            helper.make_node("Cast", [name], [f"{name}_f"], to=TensorProto.FLOAT)
-            for name in ("local", "ends")
-        ]
-        values |= {
-            "side": np.array(336),
-            "first": np.array([0]),
-            "second": np.array([1]),
-            "across": np.array([1]),
-            "each": np.array(144),
-            "row": np.array(12),
-            "others": np.array([144 + 1 + 12], np.float32),
-            "hidden": np.array([hidden]),
-        }
-    else:
-        values["shape"] = np.array([_TOKENS, hidden])
+    values["shape"] = np.array([_TOKENS, hidden])
     return helper.make_graph(
         nodes,
         "vision",
@@ -193,11 +145,11 @@ def _decoder(following: np.ndarray) -> onnx.GraphProto:
     )
 
 
-def _config(vocabulary: int, type: str) -> dict[str, Any]:
+def _config(vocabulary: int) -> dict[str, Any]:
     options = {"provider_options": []}
     return {
         "model": {
-            "type": type,
+            "type": "gemma3",
             "bos_token_id": 2,
             "eos_token_id": 1,
             "pad_token_id": 0,
@@ -243,7 +195,7 @@ def _config(vocabulary: int, type: str) -> dict[str, Any]:
     }
 
 
-def _processor(type: str) -> dict[str, Any]:
+def _processor() -> dict[str, Any]:
     steps: list[tuple[str, dict[str, Any]]] = [
         ("DecodeImage", {"color_space": "RGB"}),
         ("Resize", {"interpolation": "CUBIC", "width": _SIDE, "height": _SIDE, "keep_aspect_ratio": 0}),
@@ -251,12 +203,6 @@ def _processor(type: str) -> dict[str, Any]:
         ("Normalize", {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]}),
         ("Permute3D", {"dims": [2, 0, 1]}),
     ]
-    if type == "phi3v":
-        steps = [
-            ("DecodeImage", {"color_space": "BGR"}),
-            ("ConvertRGB", {}),
-            ("Phi3ImageTransform", {"num_crops": 16, "num_img_tokens": 144}),
-        ]
     transforms = [
         {"operation": {"name": kind.lower(), "type": kind, **({"attrs": attrs} if attrs else {})}}
         for kind, attrs in steps
@@ -265,39 +211,27 @@ def _processor(type: str) -> dict[str, Any]:
 
 
 def _tokenizer(names: list[str]) -> dict[str, Any]:
-    added = [
-        {
-            "id": id,
-            "content": name,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
-        for id, name in enumerate(names[: len(_SPECIAL)])
-    ]
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    unused = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+    vocabulary = {name: id for id, name in enumerate(names)}
     return {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": added,
-        "normalizer": None,
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
+        **dict.fromkeys(unused),
+        "added_tokens": [
+            {"id": vocabulary[name], "content": name, **plain, "special": True} for name in _SPECIAL
+        ],
         "model": {
             "type": "BPE",
             "unk_token": "<unk>",
             "fuse_unk": True,
             "byte_fallback": False,
-            "vocab": {name: id for id, name in enumerate(names)},
+            "vocab": vocabulary,
             "merges": [],
         },
     }
 
 
-def _tokenizer_config(type: str) -> dict[str, Any]:
+def _tokenizer_config() -> dict[str, Any]:
     return {
         "bos_token": "<bos>",
         "eos_token": "<eos>",
@@ -305,5 +239,5 @@ def _tokenizer_config(type: str) -> dict[str, Any]:
         "unk_token": "<unk>",
         "model_max_length": 4096,
         "tokenizer_class": "GemmaTokenizer",
-        "chat_template": _TEMPLATE if type == "gemma3" else _TEXT_TEMPLATE,
+        "chat_template": _TEMPLATE,
     }

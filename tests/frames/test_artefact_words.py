@@ -95,11 +95,7 @@ def test_boxes_meet_and_have_places() -> None:
     assert not box.meets(Box(40, 40, 20, 20))
     assert [
         Box(*place).words(100, 100) for place in ((0, 0, 25, 25), (0, 40, 100, 20), (40, 0, 20, 100))
-    ] == [
-        "upper left",
-        "across the middle",
-        "down the middle",
-    ]
+    ] == ["upper left", "across the middle", "down the middle"]
 
 
 def test_nothing_visible() -> None:

@@ -77,8 +77,6 @@ def test_a_freeze_names_the_frame_that_it_repeats() -> None:
     assert describe(examine(d.frozen(content, index=7)), Typical()) == (
         "Freeze: the picture repeats frame 6 while the reference moves."
     )
-    unnumbered = replace(d.frozen(content), index=None)
-    assert "repeats the frame before" in describe(examine(unnumbered), Typical())
 
 
 def test_what_else_is_wrong_with_a_repeated_picture() -> None:

@@ -163,26 +163,10 @@ def test_a_reader_is_not_read_twice(tmp_path: Path) -> None:
     assert "a reader can't" in without(scored((open_video(reference), distorted)))
 
 
-def test_standard_input_is_not_read_twice(damaged: Scored) -> None:
-    assert "standard input can't" in without(Scored(replace(damaged.request, reference="-"), damaged.report))
-
-
-def test_a_pipe_is_not_read_twice(damaged: Scored, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.y4m")
-    changed = replace(damaged.request, distorted=str(tmp_path / "pipe.y4m"))
-    assert "pipe" in without(Scored(changed, damaged.report))
-
-
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
     found = scored(pair(tmp_path))
     Path(found.request.distorted).unlink()  # type: ignore[arg-type]
     assert "there are no pictures" in without(found)
-
-
-def test_a_file_that_is_another_now(tmp_path: Path) -> None:
-    found = scored(pair(tmp_path))
-    y4m(Path(found.request.distorted), clip(range(2)))  # type: ignore[arg-type]
-    assert "changed" in without(found) or "frames" in without(found)
 
 
 def test_features_alone_rank_no_frame(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from acuity.frames.request import WorstProgress, WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.scoring.request import Request
 from acuity.video.readers.open import open_video
-from numbered_clips import DAMAGED, FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
+from numbered_clips import FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
 
 KINDS = ("distorted", "reference", "heat")
 
@@ -308,25 +308,25 @@ def test_a_narrator_that_fails_costs_its_sentence_alone(videos: tuple[Path, Path
     assert none.model_id is None
 
 
-@pytest.mark.parametrize("n", [0, 33, -1, 2.5, True, "5"])
-def test_how_many(videos: tuple[Path, Path], n: Any) -> None:
-    with pytest.raises(InputError, match="ask for 1 to 32 frames"):
-        wanted(videos, Path("out"), n)
-
-
-@pytest.mark.parametrize("apart", [-1, float("nan"), float("inf"), 1e6, "1", True])
-def test_how_far_apart(videos: tuple[Path, Path], apart: Any) -> None:
-    with pytest.raises(InputError, match="seconds between two of the frames"):
-        wanted(videos, Path("out"), 5, apart)
-
-
-def test_a_folder_without_a_name(videos: tuple[Path, Path]) -> None:
-    with pytest.raises(InputError, match="has no name"):
-        WorstRequest(Request(*videos), "")
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        *(({"n": n}, "ask for 1 to 32 frames") for n in (0, 33, -1, 2.5, True, "5")),
+        *(
+            ({"apart": apart}, "seconds between two of the frames")
+            for apart in (-1, float("nan"), float("inf"), 1e6, "1", True)
+        ),
+        ({"output": ""}, "has no name"),
+        ({"start": 5.0, "end": 2.0}, "end=2 can't be: it has to be after 5 s"),
+    ],
+)
+def test_what_a_request_refuses(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        WorstRequest(**{"scoring": Request("a.mkv", "b.mkv"), "output": "out", **changes})
 
 
 def test_a_request_is_a_document(videos: tuple[Path, Path], out: Path) -> None:
-    request = WorstRequest(Request(*map(str, videos), subsample=2), str(out), 7, 0.5, True)
+    request = WorstRequest(Request(*map(str, videos), subsample=2), str(out), 7, 0.5, True, 5.0)
     assert WorstRequest.from_document(json.loads(json.dumps(request.to_document()))) == request
 
 
@@ -384,35 +384,26 @@ def test_a_full_disk(videos: tuple[Path, Path], out: Path, monkeypatch: pytest.M
     assert not out.parent.exists()
 
 
-def shorter(path: Path) -> None:
-    y4m(path, clip(range(10)))
-
-
-def larger(path: Path) -> None:
-    y4m(path, [[plane.repeat(2, 0).repeat(2, 1) for plane in frame] for frame in clip()])
-
-
 def other(path: Path) -> None:
     before = path.stat()
     y4m(path, clip(damaged=(1, 2)))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
 
 
-def gone(path: Path) -> None:
-    path.unlink()
+LARGER = [[plane.repeat(2, 0).repeat(2, 1) for plane in frame] for frame in clip()]
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (shorter, r"there are 10 now"),
-        (larger, "width was 128 and is 256"),
+        (lambda path: y4m(path, clip(range(10))), "there are 10 now"),
+        (lambda path: y4m(path, LARGER), "width was 128 and is 256"),
         (other, "changed while"),
-        (gone, "does not exist"),
+        (Path.unlink, "does not exist"),
     ],
 )
 def test_a_video_that_changes_on_the_way(
-    videos: tuple[Path, Path], out: Path, change: Callable[[Path], None], says: str
+    videos: tuple[Path, Path], out: Path, change: Callable[[Path], object], says: str
 ) -> None:
     done: list[bool] = []
 
@@ -426,8 +417,3 @@ def test_a_video_that_changes_on_the_way(
         find_worst(wanted(videos, out, 1), progress=progress)
     assert done
     assert not out.parent.exists()
-
-
-def test_the_damaged_frames_are_found(videos: tuple[Path, Path], out: Path) -> None:
-    found = find_worst(wanted(videos, out, len(DAMAGED)))
-    assert {frame.index for frame in found.frames} == set(DAMAGED)

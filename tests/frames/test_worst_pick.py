@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.errors import InputError
 from acuity.frames.pick import FRAMES_A_SECOND, pick, spread
-from acuity.frames.request import WorstRequest
-from acuity.scoring.request import Request
 
 SCORES = st.lists(
     st.one_of(
@@ -53,14 +50,6 @@ def test_a_second_without_a_rate() -> None:
     found = pick(range(100), scores, 3, 1.0, lambda _: None)
     assert [entry.frame for entry in found] == [0, FRAMES_A_SECOND, 2 * FRAMES_A_SECOND]
     assert found[0].time is None
-
-
-@pytest.mark.parametrize(("start", "end"), [(5.0, None), (None, 2.0)])
-def test_an_end_before_its_start(start: float | None, end: float | None) -> None:
-    request = Request("a.mkv", "b.mkv")
-    assert WorstRequest(request, "out", start=start, end=end).to_document()["start"] == start
-    with pytest.raises(InputError, match="end=2 can't be: it has to be after 5 s"):
-        WorstRequest(request, "out", start=5.0, end=2.0)
 
 
 def test_nothing_to_pick() -> None:

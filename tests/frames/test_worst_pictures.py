@@ -17,7 +17,7 @@ from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import PairColours, colours_of, tone_mapped
 from acuity.frames.contact_sheet import MOST, ContactSheet, layout, resized
 from acuity.frames.heat_map import Drawn, draw, heat_colours
-from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
+from acuity.report.plots.png_plot import fitting, font, wrapped
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.pairs.pairing import pair_videos
 from acuity.video.picture import Picture, PixelFormat
@@ -217,42 +217,19 @@ def test_a_crop_is_a_part_of_the_whole() -> None:
         np.testing.assert_array_equal(getattr(part, name), cut)
 
 
-def test_every_letter_is_drawn_and_differs() -> None:
-    seen = set()
-    for code in range(32, 127):
-        canvas = np.zeros((LINE, 6, 3), np.uint8)
-        write(canvas, 0, 0, chr(code), (255, 255, 255))
-        assert canvas.any() == (code != 32)
-        seen.add(canvas.tobytes())
-    assert len(seen) == 95
-
-
-def test_letters_have_soft_edges() -> None:
-    canvas = np.zeros((LINE * 2, 60, 3), np.uint8)
-    write(canvas, 0, 0, "VMAF", (255, 255, 255), 2)
-    assert len(np.unique(canvas)) > 4
-
-
-def test_letters_stay_inside_the_canvas() -> None:
-    canvas = np.zeros((10, 20, 3), np.uint8)
-    write(canvas, 15, 6, "Wide text \u00e4\n", (9, 9, 9), 2)
-    assert canvas[6:, 15:].any()
-    assert not canvas[:6].any()
-    write(canvas, 400, 400, "outside", (9, 9, 9))
-    write(canvas, 0, 0, "", (9, 9, 9))
-
-
-@given(text=st.text(st.characters(codec="ascii", exclude_categories=["C"])), width=st.integers(0, 400))
+@given(text=st.text(), width=st.integers(0, 400))
 def test_texts_fit(text: str, width: int) -> None:
-    assert width_of(fitting(text, width, 2), 2) <= width
-    lines = wrapped(text, max(width, 60), 2, 2)
+    def length(line: str) -> float:
+        return font(20).getlength(line)
+
+    assert length(fitting(text, width, 20)) <= width
+    lines = wrapped(text, width, 20, 2)
     assert len(lines) <= 2
-    assert all(width_of(line, 2) <= max(width, 60) for line in lines)
+    assert all(length(line) <= width for line in lines)
 
 
 def test_long_names_keep_both_ends() -> None:
-    name = f"start{'x' * 200}end.mp4"
-    short = fitting(name, 400, 2)
+    short = fitting(f"start{'x' * 200}end.mp4", 400, 20)
     assert short.startswith("start")
     assert ".." in short
     assert short.endswith("end.mp4")
@@ -275,7 +252,7 @@ def test_pictures_and_captions_do_not_overlap() -> None:
     for rank in range(32):
         sheet.caption(rank, f"frame {rank}", "words " * 60)
     captions = (sheet.image != empty).any(-1)
-    sheet.image[:] = empty
+    sheet = ContactSheet(32, 320, 180, "title", "subtitle")
     white = np.full((180, 320, 3), 255, np.uint8)
     for rank in range(32):
         sheet.place(rank, Drawn(white, white, white, Box(0, 0, 80, 64), 0.0))
@@ -302,19 +279,19 @@ def test_small_pictures_are_means_of_areas(size: tuple[int, int]) -> None:
     width, height = size
     if height > 60:
         image = image.repeat(2, 0)
-    small = resized(image, width, height)
+    small = np.asarray(resized(image, width, height))
     assert small.shape == (height, width, 3)
     assert small.mean() == pytest.approx(image.mean(), abs=0.6)
     if size == (40, 30):
         blocks = image.reshape(30, 2, 40, 2, 3).mean((1, 3))
-        np.testing.assert_array_equal(small, np.rint(blocks.astype(np.float32)))
+        np.testing.assert_allclose(small, blocks, atol=1)
 
 
 def test_tiny_pictures_are_enlarged_by_whole_pixels() -> None:
     image = np.arange(16 * 16 * 3, dtype=np.uint8).reshape(16, 16, 3)
     found = layout(1, 16, 16).picture
     assert found == (400, 400)
-    np.testing.assert_array_equal(resized(image, *found)[::25, ::25], image)
+    np.testing.assert_array_equal(np.asarray(resized(image, *found))[::25, ::25], image)
 
 
 def test_to_frame_is_the_picture() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from acuity.measure.results import Results
 from acuity.report import ReportSource, render_report
 from acuity.report.document import as_document, plain
 
@@ -19,26 +19,9 @@ PRECISIONS = ("legacy", "max", "full", "1", "5", "16", "17")
 FIGURES = st.floats() | st.sampled_from([0.0, -0.0, 100.0, 1e-7, 1.0000004, 2.0**31 + 1e-7, 1e17, 1e22, 0.5])
 
 
-@dataclass
-class Source:
-    """A report's source that knows which figures are not a number."""
-
-    columns: dict[str, NDArray[np.float64]]
-    undefined: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    fps: float = 123.456
-    width: int = 576
-    height: int = 324
-
-    @property
-    def frames(self) -> list[int]:
-        return list(range(len(next(iter(self.columns.values()), ()))))
-
-    @property
-    def aggregate(self) -> dict[str, float]:
-        return {name: float(values[0]) for name, values in self.columns.items() if len(values)}
-
-    def pooled(self) -> dict[str, dict[str, float]]:
-        return {name: {"min": figure, "max": -figure} for name, figure in self.aggregate.items()}
+def measured(columns: dict[str, NDArray[np.float64]], **undefined: NDArray[np.bool_]) -> Results:
+    frames = list(range(len(next(iter(columns.values()), ()))))
+    return Results(frames, columns, [], {}, width=576, height=324, fps=123.456, undefined=undefined)
 
 
 def parsed(source: ReportSource, precision: str, **more: Any) -> Any:
@@ -56,14 +39,15 @@ def test_any_figures(rows: list[tuple[float, float, bool]], precision: str) -> N
     one, other, which = (np.array(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
     columns = {"vmaf": np.asarray(one, np.float64), "psnr_y": np.asarray(other, np.float64)}
     undefined = np.isnan(columns["vmaf"]) & np.asarray(which, np.bool_)
-    same(Source(columns, {"vmaf": undefined}), precision)
+    with np.errstate(all="ignore"):
+        same(measured(columns, vmaf=undefined), precision)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_sources_that_know_less(figures: ReportSource, ragged: ReportSource, precision: str) -> None:
     same(figures, precision)
     same(ragged, precision)
-    same(Source({}), precision)
+    same(measured({}), precision)
 
 
 def test_what_json_cannot_say_becomes_null_or_a_question_mark() -> None:

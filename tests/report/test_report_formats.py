@@ -11,6 +11,7 @@ import pytest
 
 from acuity.errors import OutputError
 from acuity.report import ReportSource, render_report
+from acuity.report.stored_report import StoredReport
 
 
 def render(source: Any, format: str, precision: str = "legacy", **options: Any) -> str:
@@ -139,8 +140,8 @@ def test_missing_and_infinite_figures_elsewhere(ragged: Any) -> None:
     ]
 
 
-def test_nothing_measured(figures: Any) -> None:
-    figures.frames, figures.columns, figures.pools, figures.aggregate = [], {}, {}, {}
+def test_nothing_measured() -> None:
+    figures = StoredReport([], {})
     document = json.loads(render(figures, "json"))
     assert (document["frames"], document["pooled_metrics"], document["aggregate_metrics"]) == ([], {}, {})
     assert ElementTree.fromstring(render(figures, "xml")).tag == "VMAF"
@@ -158,15 +159,15 @@ def test_extras_follow_libvmafs_keys(figures: Any) -> None:
     assert text.startswith(JSON.removesuffix("\n}\n"))
 
 
-def test_long_reports_are_complete(figures: Any) -> None:
+def test_long_reports_are_complete() -> None:
     frames = 20_000
     random = np.random.default_rng(1)
-    figures.frames = range(0, 3 * frames, 3)
-    figures.columns = {f"feature_{index}": random.random(frames) for index in range(15)}
-    figures.columns["feature_3"][777] = 1e-9
+    columns = {f"feature_{index}": random.random(frames) for index in range(15)}
+    columns["feature_3"][777] = 1e-9
+    figures = StoredReport([*range(0, 3 * frames, 3)], columns)
     lines = render(figures, "csv").splitlines()
     assert len(lines) == frames + 1
     assert lines[778].split(",")[0] == str(3 * 777)
     assert "0.0000000010000000" in lines[778]
     values = np.array([line.split(",")[1:-1] for line in lines[1:]], float)
-    np.testing.assert_allclose(values, np.column_stack(list(figures.columns.values())), rtol=0, atol=5.1e-7)
+    np.testing.assert_allclose(values, np.column_stack(list(columns.values())), rtol=0, atol=5.1e-7)

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import numpy as np
-import pytest
 
 from acuity.report import render_report
-from golden_figures import GoldenCase, GoldenRun, load_cases, needs_golden
+from acuity.report.stored_report import StoredReport
+from golden_figures import GoldenRun, load_cases, needs_golden
 
 pytestmark = needs_golden
 
 
-class Source:
-    """A golden run as a report takes it."""
-
-    fps = 1.0
-
-    def __init__(self, case: GoldenCase, run: GoldenRun) -> None:
-        self.frames, self.columns, self.aggregate = run.frames, run.metrics, run.aggregate
-        self.width, self.height = case.width or 0, case.height or 0
-        self._pooled = run.pooled
-
-    def pooled(self) -> dict[str, dict[str, float]]:
-        return self._pooled
-
-
-def sources() -> list[tuple[str, GoldenRun, Source]]:
-    cases = load_cases().values()
-    runs = [(case, run) for case in cases for run in case.runs.values() if run.exit == 0 and run.metrics]
-    return [(f"{run.case}-{run.name}", run, Source(case, run)) for case, run in runs]
+def sources() -> list[tuple[str, GoldenRun, StoredReport]]:
+    runs = [(case, run) for case in load_cases().values() for run in case.runs.values()]
+    return [
+        (
+            f"{run.case}-{run.name}",
+            run,
+            StoredReport(
+                run.frames, run.metrics, run.aggregate, case.width or 0, case.height or 0, 1.0, run.pooled
+            ),
+        )
+        for case, run in runs
+        if run.exit == 0 and run.metrics
+    ]
 
 
 def test_full_precision_brings_every_figure_back() -> None:
@@ -47,25 +40,3 @@ def test_full_precision_brings_every_figure_back() -> None:
             assert [np.inf if value is None else value for value in written] == values.tolist(), (name, key)
         assert list(document["frames"][0]["metrics"]) == list(run.metrics)
         assert document["pooled_metrics"].keys() == run.pooled.keys()
-
-
-@pytest.mark.parametrize(
-    "run_name", ["model_vmaf_v0.6.1", "model_vmaf_b_v0.6.3", "opt_subsample3", "var_vif+debug"]
-)
-def test_the_formats_agree(run_name: str) -> None:
-    case = load_cases()["q160x90_48f"]
-    run = case.runs[run_name]
-    text = {form: "".join(render_report(Source(case, run), form)) for form in ("json", "xml", "csv", "sub")}
-    rows = [
-        {
-            "frameNum": str(frame["frameNum"]),
-            **{key: f"{value:.6f}" for key, value in frame["metrics"].items()},
-        }
-        for frame in json.loads(text["json"])["frames"]
-    ]
-    assert [dict(frame.attrib) for frame in ElementTree.fromstring(text["xml"]).iter("frame")] == rows
-    header, *lines = csv.reader(text["csv"].splitlines())
-    assert header == ["Frame", *run.metrics, ""]
-    assert [line[:-1] for line in lines] == [list(row.values()) for row in rows]
-    subtitles = [line.split("|")[1:-1] for line in text["sub"].splitlines()]
-    assert subtitles == [[f"{k}: {v}" for k, v in row.items() if k != "frameNum"] for row in rows]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -41,20 +40,6 @@ def decimals(value: float) -> int:
 def test_rule(value: float) -> None:
     assert LEGACY.format(value) == f"{value:.{decimals(value)}f}"
     assert bool(is_small_fraction(np.array([value]))[0]) == (decimals(value) == 16)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.000001, "0.000001"),
-        (0.0000009, "0.0000009000000000"),
-        (-3.0000002, "-3.0000002000000001"),
-        (100.0, "100.000000"),
-        (76.6683052, "76.668305"),
-    ],
-)
-def test_examples(value: float, text: str) -> None:
-    assert LEGACY.format(value) == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

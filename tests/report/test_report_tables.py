@@ -15,12 +15,7 @@ def test_text_is_aligned() -> None:
 
 
 def test_markdown_keeps_cells_apart() -> None:
-    assert TABLE.markdown() == [
-        "| encoder | kbit/s |",
-        "|---|---:|",
-        "| libx264 | 1,200 |",
-        "| a\\|b | 90 |",
-    ]
+    assert TABLE.markdown() == ["| encoder | kbit/s |", "|---|---:|", "| libx264 | 1,200 |", "| a\\|b | 90 |"]
 
 
 def test_csv_is_read_back() -> None:

@@ -81,7 +81,7 @@ def drawn_comparison(
     """The pictures of a comparison's page."""
 
     def draw(count: int, progress: Listener) -> Shown:
-        from acuity.comparison.pictures import compare_pictures
+        from acuity.comparison.page import compare_pictures
 
         return compare_pictures(report, scoring, count, progress)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.cli.graphics import Terminal, terminal_of
+from acuity.cli.graphics import Terminal, kitty, terminal_of
 from acuity.cli.plot import plot
 from acuity.cli.style import Style
 from acuity.report.plots.axes import PlotSeries
@@ -92,8 +92,6 @@ def _text(shown: Sequence[Panel], style: Style, terminal: Terminal, seconds: flo
 
 def _picture(shown: Sequence[Panel], terminal: Terminal, seconds: float | None) -> str:
     """The panels below each other as one picture, in the terminal's protocol."""
-    from acuity.cli.graphics import kitty
-    from acuity.cli.score_plot import sixel
     from acuity.png import rgb_png
     from acuity.report.plots.png_plot import plot_pixels
 
@@ -119,30 +117,20 @@ _FIRST: Final = 63  # the code of a character without dots
 
 def sixel(image: NDArray[np.uint8]) -> str:
     """A picture of (height, width, 3) as an escape sequence; colours that are much alike become one."""
+    from PIL import Image
+
     height, width, _ = image.shape
-    palette, places = _reduced(image)
+    reduced = Image.fromarray(image).quantize(_MOST_COLOURS)
+    places, palette = np.asarray(reduced), np.rint(np.array(reduced.getpalette()) / 2.55).astype(int)
     colours = "".join(
-        f"#{number};2;{';'.join(str(round(int(part) * 100 / 255)) for part in colour)}"
-        for number, colour in enumerate(palette)
+        f"#{number};2;{';'.join(map(str, colour))}"
+        for number, colour in enumerate(palette.reshape(-1, 3).tolist())
     )
     bands = "-".join(_band(places[start : start + _BAND]) for start in range(0, height, _BAND))
     return f'\033Pq"1;1;{width};{height}{colours}{bands}\033\\'
 
 
-def _reduced(image: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Few colours, and which of them each pixel has."""
-    pixels = image.reshape(-1, 3).astype(np.int64)
-    for bits in range(8, 0, -1):
-        keys = (pixels >> (8 - bits)) @ np.array([1 << 16, 1 << 8, 1])
-        found, places = np.unique(keys, return_inverse=True)
-        if len(found) <= _MOST_COLOURS:
-            break
-    sums = [np.bincount(places, pixels[:, part]) / np.bincount(places) for part in range(3)]
-    means = np.rint(np.column_stack(sums)).astype(np.uint8)
-    return means, places.reshape(image.shape[:2])
-
-
-def _band(rows: NDArray[np.int64]) -> str:
+def _band(rows: NDArray[np.uint8]) -> str:
     """Six rows: for each colour the dots that have it, then back to the start for the next colour."""
     weights = (1 << np.arange(len(rows)))[:, None]
     lines = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
 from acuity.comparison.encodes import Encodes, find_encodes
@@ -21,14 +21,10 @@ from acuity.models import load_model
 from acuity.models.choose import AUTO as CHOSEN
 from acuity.scoring.metrics import find_metrics
 from acuity.scoring.python_request import OPTIONS, python_request
+from acuity.scoring.request import Request
 from acuity.text import quoted
 from acuity.video.readers.image_names import is_pattern
 from acuity.video.source import is_web_address
-
-if TYPE_CHECKING:
-    from acuity.comparison.encodes import Encodes
-    from acuity.measure.feed import ProgressCallback
-    from acuity.scoring.request import Request
 
 
 def run_comparison(
@@ -54,8 +50,8 @@ def run_comparison(
     request = CompareRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     part = is_part(scoring)
-    listed_kbps = [None] * len(encodes.pairs) if part else encodes.kbps  # those are of whole files
-    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, listed_kbps, strict=True)]
+    said = [None if part else pair.kbps for pair in encodes.pairs]  # those are of whole files
+    rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, said, strict=True)]
     notes = [*encodes.notes, *report.notes, *(_about_rates(rows) if part else ())]
     known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))
     if against is not None and against not in known:
@@ -148,15 +144,10 @@ def compare(
     scoring = python_request("", "", **options)
     if isinstance(encodes, Mapping):
         named = [ComparePair(os.fspath(reference), os.fspath(path), name) for name, path in encodes.items()]
-        found = Encodes(named, [None] * len(named), [])
+        found = Encodes(named, [])
     else:
         others = [encodes] if isinstance(encodes, str | os.PathLike) else list(encodes)
         found = find_encodes([os.fspath(word) for word in (reference, *others)])
     return run_comparison(
-        found,
-        scoring,
-        encoder_from=encoder_from,
-        against=against,
-        remember=remember,
-        progress=progress,
+        found, scoring, encoder_from=encoder_from, against=against, remember=remember, progress=progress
     )

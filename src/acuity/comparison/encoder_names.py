@@ -46,20 +46,12 @@ def from_metadata(_: str, info: Mapping[str, Any] | None) -> str | None:
     return tag or info.get("codec")
 
 
-def _automatic(path: str, info: Mapping[str, Any] | None) -> str | None:
-    return from_name(path) or from_metadata(path, info)
-
-
-def _nothing(_: str, __: Mapping[str, Any] | None) -> None:
-    return None
-
-
 SOURCES: Final[Mapping[str, Finder]] = {
-    AUTO: _automatic,
+    AUTO: lambda path, info: from_name(path) or from_metadata(path, info),
     "name": from_name,
     "folder": from_folder,
     "metadata": from_metadata,
-    "none": _nothing,
+    "none": lambda path, info: None,
 }
 
 

@@ -33,30 +33,21 @@ _BITRATE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(k|m|kbps|mbps|kbit/s|mbit/s)?"
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
-class ListEntry(NamedTuple):
-    """One encode of a list, and where it stands there."""
-
-    where: str  # as in "line 3 of 'encodes.csv'"
-    distorted: str
-    reference: str | None = None
-    name: str | None = None
-    encoder: str | None = None
-    kbps: float | None = None
-
-
 def is_list(path: str) -> bool:
     """Whether a file is a list of encodes, by its name."""
     return os.path.splitext(path)[1].lower() in _READERS
 
 
-def read_list(path: str) -> list[ListEntry]:
-    """The entries of a list; raises InputError with the line that can't be used, or MissingExtra.
+def read_list(path: str) -> list[tuple[str, ComparePair]]:
+    """The entries of a list and where each stands, as in "line 3 of 'encodes.csv'".
+
+    Raises InputError with the line that can't be used, or MissingExtra.
 
     An entry has `distorted`, and may have `reference`, `name`, `encoder` and `bitrate` (kbit/s, or as 2500k
     or 2.5M). Paths are relative to the list's folder.
     """
     rows = _READERS[os.path.splitext(path)[1].lower()](path, _list_text(path))
-    entries = [_entry(path, where, row) for where, row in rows]
+    entries = [(where, _entry(path, where, row)) for where, row in rows]
     if not entries:
         raise InputError(f"'{path}' names no encode: add an entry for each")
     return entries
@@ -165,13 +156,16 @@ def _yaml_rows(path: str, text: str) -> Iterator[tuple[str, dict[str, str]]]:
 _READERS: Final = {".csv": _csv_rows, ".tsv": _csv_rows, ".yaml": _yaml_rows, ".yml": _yaml_rows}
 
 
-def _entry(path: str, where: str, row: Mapping[str, str]) -> ListEntry:
+def _entry(path: str, where: str, row: Mapping[str, str]) -> ComparePair:
+    """The encode of a row; its reference is empty if the row names none."""
     given = {title: text for title, value in row.items() if (text := value.strip())}
     if "distorted" not in given:
         raise InputError(f"{where} names no distorted video: add its path")
-    paths = {title: _beside(path, given[title]) for title in ("distorted", "reference") if title in given}
+    reference, distorted = (
+        _beside(path, given[title]) if title in given else "" for title in ("reference", "distorted")
+    )
     kbps = _kbps(where, given["bitrate"]) if "bitrate" in given else None
-    return ListEntry(where, **paths, name=given.get("name"), encoder=given.get("encoder"), kbps=kbps)
+    return ComparePair(reference, distorted, given.get("name", ""), given.get("encoder"), kbps)
 
 
 def _beside(path: str, text: str) -> str:
@@ -201,10 +195,9 @@ _REFERENCE: Final = "'{}' is the reference, and is not compared with itself"
 
 
 class Encodes(NamedTuple):
-    """The pairs to compare, the bitrates that lists give for them, and what was left out."""
+    """The pairs to compare, and notes on what was left out."""
 
     pairs: list[ComparePair]
-    kbps: list[float | None]
     notes: list[str]
 
 
@@ -220,21 +213,21 @@ def find_encodes(words: Sequence[str]) -> Encodes:
     if not lists and not others:
         raise InputError("there is nothing to compare: name a reference and at least one encode, or a list")
     notes: list[str] = []
-    found = _without_reference(reference, _once(_files(others, notes), notes), notes)
-    pairs = [ComparePair(reference or "", path) for path in found]
-    kbps: list[float | None] = [None] * len(pairs)
+    pairs, more = distinct([ComparePair(reference or "", path) for path in _files(others, notes)])
+    notes += more
     for path in lists:
-        for entry in read_list(path):
-            pairs.append(_pair(entry, reference))
-            kbps.append(entry.kbps)
+        for where, pair in read_list(path):
+            if (original := pair.reference or reference) is None:
+                raise InputError(f"{where} names no reference: add the column, or name one before the list")
+            pairs.append(pair._replace(reference=original))
     if len(pairs) > MOST_ENTRIES:
         raise InputError(f"{len(pairs)} encodes are too many for one comparison: name {MOST_ENTRIES} at most")
     notes += _shared_names(pairs)
-    return Encodes(pairs, kbps, notes)
+    return Encodes(pairs, notes)
 
 
 def distinct(pairs: Sequence[ComparePair]) -> Encodes:
-    """Encodes of one reference that somebody named one by one: each once, and not the reference.
+    """Encodes of one reference: each once, and not the reference, which may stand alone.
 
     Entries that give a file another name or encoder are kept, as those of lists are.
     """
@@ -247,14 +240,7 @@ def distinct(pairs: Sequence[ComparePair]) -> Encodes:
     others = [pair for key, pair in found.items() if key not in original]
     if others and len(others) < len(found):
         notes.append(_REFERENCE.format(pairs[0].reference))
-    kept = others or list(found.values())
-    return Encodes(kept, [None] * len(kept), list(dict.fromkeys(notes)))
-
-
-def _pair(entry: ListEntry, reference: str | None) -> ComparePair:
-    if (original := entry.reference or reference) is None:
-        raise InputError(f"{entry.where} names no reference: add the column, or name one before the list")
-    return ComparePair(original, entry.distorted, entry.name or "", entry.encoder)
+    return Encodes(others or list(found.values()), list(dict.fromkeys(notes)))
 
 
 def _shared_names(pairs: Iterable[ComparePair]) -> Iterator[str]:
@@ -316,30 +302,6 @@ def _matches(pattern: str, notes: list[str]) -> list[str]:
     if len(videos) < len(files):
         notes.append(f"'{pattern}': {_count(len(files) - len(videos))} no video by name, and left out")
     return videos
-
-
-def _once(paths: Iterable[str], notes: list[str]) -> list[str]:
-    """The paths without those that were named before: patterns may overlap."""
-    found: dict[str, str] = {}
-    for path in paths:
-        real = os.path.realpath(path)
-        if real not in found:
-            found[real] = path
-        else:
-            notes.append(_TWICE.format(path))
-    return list(found.values())
-
-
-def _without_reference(reference: str | None, paths: list[str], notes: list[str]) -> list[str]:
-    """The encodes without the reference, which patterns often match too; it may stand alone."""
-    if reference is None:
-        return paths
-    original = os.path.realpath(reference)
-    others = [path for path in paths if os.path.realpath(path) != original]
-    if len(others) == len(paths) or not others:
-        return paths
-    notes.append(_REFERENCE.format(reference))
-    return others
 
 
 def _count(files: int) -> str:

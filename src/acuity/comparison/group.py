@@ -21,13 +21,11 @@ from acuity.video.readers.open import RawGeometry, open_as, says_its_size
 from acuity.video.readers.shared import SharedReader
 
 if TYPE_CHECKING:
-    import os
-
     from acuity.comparison.request import ComparePair, CompareRequest
     from acuity.measure.measurement import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.video.readers.open import OpenOptions, RawGeometry
+    from acuity.video.readers.open import OpenOptions
     from acuity.video.readers.reader import BaseReader
 
 

@@ -1,16 +1,21 @@
-"""The page of a comparison: curves of all encodes over each other, ranking, rates, differences."""
+"""The page of a comparison: curves of all encodes over each other, ranking, rates, differences, pictures.
+
+The pictures are the worst encode at its worst, and where two encodes differ most: such a frame is shown of
+both, one after the other.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
-from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL
+from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL, CompareRow
 from acuity.comparison.tables import (
     Figure,
     all_figures,
@@ -21,14 +26,15 @@ from acuity.comparison.tables import (
     score_figure,
 )
 from acuity.errors import Remedy
-from acuity.report.page.page_document import Card, Column, Page, PageNote, RatePoint, Rates, Series
+from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, RatePoint, Rates, Series
 
 if TYPE_CHECKING:
     from acuity.comparison.analysis import ComparedRows
-    from acuity.comparison.row import CompareRow
-    from acuity.report.page.page_document import Picture
+    from acuity.comparison.report import Extras
+    from acuity.frames.request import Listener
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport
+    from acuity.scoring.request import Request
 
 Spell = Callable[[Remedy], str]
 
@@ -43,15 +49,7 @@ _FIGURES: Final = (
 )
 
 
-def compare_page(
-    report: ComparedRows,
-    *,
-    pools: Sequence[str] = (),
-    command: str | None = None,
-    spell: Spell = Remedy.plain,
-    pictures: Sequence[Picture] = (),
-    no_pictures: str | None = None,
-) -> Page:
+def compare_page(report: ComparedRows, extras: Extras) -> Page:
     """All that the page shows; `series` of pictures are numbers of the rows that drawn_rows() has."""
     rows = drawn_rows(report)
     names = [os.path.basename(reference) or reference for reference in report.references]
@@ -65,14 +63,14 @@ def compare_page(
         subtitle=f"scored with {report.model}" if report.model is not None else "",
         cards=list(_cards(report)),
         series=[_series(row, row.report, figures, clocks) for row in rows if row.report is not None],
-        pictures=pictures,
-        no_pictures=no_pictures,
+        pictures=extras.pictures,
+        no_pictures=extras.no_pictures,
         rates=_rates(report),
         rate_score=score_figure(report).title,
-        tables=list(_tables(report, pools)),
+        tables=list(_tables(report, extras.pools)),
         first_tables=len(names),  # the rankings
-        notes=list(_notes(report, spell)),
-        facts=list(_facts(report, command)),
+        notes=list(_notes(report, extras.spell)),
+        facts=list(_facts(report, extras.command)),
     )
 
 
@@ -221,3 +219,93 @@ def _facts(report: ComparedRows, command: str | None) -> Iterator[tuple[str, str
         "of mean differences: 95 %, from blocks of about a second that are drawn 2,000 times",
     )
     yield "version", f"acuity {__version__}"
+
+
+NONE_SCORED: Final = "there are no pictures: no encode was scored"
+INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
+
+
+class _Contrast(NamedTuple):
+    """A frame in which two encodes differ: `a` is the one that is better on the whole."""
+
+    a: CompareRow
+    b: CompareRow
+    frame: int
+
+
+def compare_pictures(
+    report: ComparedRows, scoring: Request, count: int, progress: Listener | None = None
+) -> tuple[list[Picture], str | None]:
+    """At most `count` pictures for compare_page(), and why there are none, if so.
+
+    `scoring` is how all pairs were scored. Each encode that is shown is read once more, with its reference.
+    """
+    from acuity.frames.page_pictures import BUDGET, page_pictures
+
+    if report.interrupted:  # whoever ended it doesn't want to wait
+        return [], INTERRUPTED
+    rows = {row.name: number for number, row in enumerate(drawn_rows(report))}
+    placed = [one.row for one in report.analysis.standings if one.place is not None]
+    worst = placed[-1] if placed else next((row for row in report.ranking if row.ranked), None)
+    if worst is None:
+        return [], NONE_SCORED
+    contrasts = list(_contrasts(report, count))
+    lowest = count - 2 * len(contrasts)
+    wanted: dict[str, list[int]] = {worst.name: []}
+    for found in contrasts:
+        for row in (found.a, found.b):
+            wanted.setdefault(row.name, []).append(found.frame)
+    drawn: dict[str, list[Picture]] = {}
+    reasons: list[str] = []
+    for row in [row for row in report.ranking if row.name in wanted]:
+        if row.report is None:
+            continue
+        also = wanted[row.name]
+        most = lowest + len(also) if row is worst else 0  # those that come later may be among the worst
+        pictures, reason = page_pictures(
+            replace(scoring, reference=row.reference, distorted=row.distorted),
+            row.report,
+            most,
+            also=also,
+            budget=BUDGET * max(most, len(also)) // count,
+            progress=progress,
+        )
+        drawn[row.name] = [picture._replace(series=rows[row.name]) for picture in pictures]
+        reasons += [reason] if reason is not None else []
+    first = [one for one in drawn.get(worst.name, []) if one.frame not in wanted[worst.name]][:lowest]
+    shown = [*first, *_in_contrast(report, contrasts, drawn)]
+    return shown, None if shown else next(iter(reasons), None)
+
+
+def _contrasts(report: ComparedRows, count: int) -> Iterator[_Contrast]:
+    """The frames with the greatest differences of two encodes, each frame of a reference once."""
+    by_name = {row.name: row for row in report.rows}
+    found = [
+        (abs(frame.difference), by_name[difference.a], by_name[difference.b], frame.frame)
+        for difference in report.analysis.differences
+        for frame in difference.worst
+    ]
+    seen: set[tuple[str, int]] = set()
+    for _, a, b, frame in sorted(found, key=lambda entry: -entry[0]):
+        if len(seen) == (count + 1) // 4:  # each takes two pictures: about half of all
+            return
+        if (a.reference, frame) not in seen:
+            seen.add((a.reference, frame))
+            yield _Contrast(a, b, frame)
+
+
+def _in_contrast(
+    report: ComparedRows, contrasts: list[_Contrast], drawn: dict[str, list[Picture]]
+) -> Iterator[Picture]:
+    """The frames that differ, each of the better encode first."""
+    figure = score_figure(report)
+    for found in contrasts:
+        a, b = (
+            next((one for one in drawn.get(row.name, []) if one.frame == found.frame), None)
+            for row in (found.a, found.b)
+        )
+        for one, other, name in ((a, b, found.b.name), (b, a, found.a.name)):
+            if one is None:
+                continue
+            there = "" if other is None else f", which has {figure.title} {other.score:.{figure.decimals}f}"
+            yield one._replace(description=f"Differs most from {name}{there}. {one.description}")

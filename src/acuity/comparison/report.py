@@ -113,7 +113,7 @@ def as_html(report: CompareReport, extras: Extras) -> str:
     from acuity.comparison.page import compare_page
     from acuity.report.page.html_page import html_page
 
-    return "".join(html_page(compare_page(report, **extras._asdict())))
+    return "".join(html_page(compare_page(report, extras)))
 
 
 def as_json(report: CompareReport, extras: Extras) -> str:

@@ -20,10 +20,7 @@ class ComparePair(NamedTuple):
     distorted: str
     name: str = ""  # in tables and reports; empty: made from the file's name
     encoder: str | None = None  # encodes of one encoder are points of one curve
-
-
-def _template() -> Request:
-    return Request("", "")
+    kbps: float | None = None  # that a list says
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class CompareRequest:
     """Pairs of videos, and how all of them are scored. The names of the pairs are made distinct."""
 
     pairs: Sequence[ComparePair]
-    scoring: Request = field(default_factory=_template)  # whose two videos are not read
+    scoring: Request = field(default_factory=lambda: Request("", ""))  # whose two videos are not read
     remember: bool = True  # take figures of an earlier run where nothing has changed, and keep those of this
     cache: str | None = None  # the file that remembers; None: that of the user
 

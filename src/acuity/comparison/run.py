@@ -79,10 +79,7 @@ WatchCallback = Callable[[Interruptible], None]
 
 
 def compare_videos(
-    request: CompareRequest,
-    *,
-    progress: ProgressCallback | None = None,
-    watch: WatchCallback | None = None,
+    request: CompareRequest, *, progress: ProgressCallback | None = None, watch: WatchCallback | None = None
 ) -> CompareReport:
     """Score all pairs; what goes wrong with one is in its row.
 
@@ -126,7 +123,7 @@ class Comparison:
         finally:
             if self._memory is not None:
                 self._memory.close()
-        rows = [self._rows.get(run.index) or self._interrupted(run) for run in self._runs]
+        rows = [self._rows.get(run.index) or replace(self._row(run), unfinished=True) for run in self._runs]
         return CompareReport(
             rows, time.monotonic() - begin, notes=list(self._notes()), interrupted=self._stop.is_set()
         )
@@ -170,9 +167,6 @@ class Comparison:
         pair = run.pair
         facts = file_facts(pair.distorted, self._request.scoring)
         return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy, **facts)
-
-    def _interrupted(self, run: PairRun) -> CompareRow:
-        return replace(self._row(run), unfinished=True)
 
     def _notes(self) -> Iterator[str]:
         yield from self._memory.notes if self._memory is not None else ()

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import InputError
 from acuity.features.extractor import Pair
+from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.scoring.file_identity import FileIdentity, file_identity
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
@@ -93,17 +94,6 @@ _DECIDED: Final = (
 _NEIGHBOURS: Final = 3
 
 
-class ComparedPair(NamedTuple):
-    """Two pictures that were compared, the two before them, and the references around."""
-
-    number: int
-    ref: Picture
-    dis: Picture
-    before: Pair | None
-    frozen_since: int | None  # the frame that the distorted picture repeats, if it is frozen
-    neighbours: Mapping[int, Samples]  # luma of the references around, by number
-
-
 def identities(request: Request, report: ScoreReport | None = None) -> tuple[FileIdentity, ...]:
     """The files of a request now, or when they were scored; InputError for what can't be read twice."""
     now = tuple(map(_identity, request.pair))
@@ -151,7 +141,7 @@ def reopen(request: Request, report: ScoreReport) -> Pairing:
 
 def compared_pairs(
     pairing: Pairing, wanted: Collection[int], passed: Callable[[int], None] | None = None
-) -> Generator[ComparedPair]:
+) -> Generator[ExaminedFrame]:
     """The wanted pairs in order, up to the last of them; `passed` is called with each number that is read."""
     if not wanted:
         return
@@ -159,11 +149,11 @@ def compared_pairs(
     before: Pair | None = None
     run = FreezeRun()
     lumas: dict[int, Samples] = {}  # of the last references
-    waiting: deque[ComparedPair] = deque()  # for references that come after them
+    waiting: deque[ExaminedFrame] = deque()  # for references that come after them
 
-    def complete(pair: ComparedPair) -> ComparedPair:
-        around = {n: luma for n, luma in lumas.items() if 0 < abs(n - pair.number) <= _NEIGHBOURS}
-        return pair._replace(neighbours=around)
+    def complete(pair: ExaminedFrame) -> ExaminedFrame:
+        around = {n: luma for n, luma in lumas.items() if 0 < abs(n - pair.index) <= _NEIGHBOURS}
+        return replace(pair, neighbours=around)
 
     with closing(iter(pairing)) as pairs:  # type: ignore[type-var]
         for index, (ref, dis) in enumerate(pairs):
@@ -171,8 +161,8 @@ def compared_pairs(
             lumas[index] = ref.luma
             lumas.pop(index - 2 * _NEIGHBOURS - 1, None)
             if index in wanted:
-                waiting.append(ComparedPair(index, ref, dis, before, frozen_since, {}))
-            while waiting and waiting[0].number <= index - _NEIGHBOURS:
+                waiting.append(ExaminedFrame(ref, dis, before, index, frozen_since))
+            while waiting and waiting[0].index <= index - _NEIGHBOURS:
                 yield complete(waiting.popleft())
             if passed is not None:
                 passed(index)

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
 from acuity.frames.artefacts.cells import Box
+from acuity.frames.colours import Rgb8
 from acuity.frames.heat_map import Drawn, heat_colours
-from acuity.report.plots.letters import LINE, fitting, width_of, wrapped, write
-
-Image = NDArray[np.uint8]
+from acuity.report.plots.png_plot import fitting, font, wrapped
 
 MOST: Final = 4000  # pixels of the sheet, in each direction
 _LARGEST: Final = 640  # pixels of the longer side of a picture in it
@@ -23,19 +23,21 @@ _SMALLEST: Final = 400  # smaller frames are enlarged, where there is room
 _BLOCKS: Final = 4  # beside each other at most
 _MARGIN: Final = 24
 _GAP: Final = 8  # between the pictures of a frame
-_TEXT: Final = 2  # pixels of a dot of the letters
-_LARGE: Final = 3  # of those of the title
+_TEXT: Final = 20  # the size of letters
+_LINE: Final = 24  # pixels from a line to the next
+_TITLE: Final = 30
+_TICK: Final = 11
 _CAPTION: Final = 3  # lines below a frame
 _BELOW: Final = 20  # pixels below them
 _COLUMNS: Final = ("reference", "distorted", "heat map")
 _TICKS: Final = ((0.1, ".1"), (0.3, ".3"))  # on the scale of the heat map, by the square root as its colours
 _WITH_TICKS: Final = 80  # pixels of a scale that has room for them
-_BACKGROUND: Final = (22, 22, 24)
-_BRIGHT: Final = (240, 240, 240)
-_PLAIN: Final = (190, 190, 194)
-_FAINT: Final = (140, 140, 146)
+_BACKGROUND: Final = "#161618"
+_BRIGHT: Final = "#f0f0f0"
+_PLAIN: Final = "#bebec2"
+_FAINT: Final = "#8c8c92"
 _SUBTITLE: Final = 2  # lines
-_HEAD: Final = LINE * _LARGE + 6 + (_SUBTITLE + 1) * LINE * _TEXT + 16  # with the names of the columns
+_HEAD: Final = _TITLE + 12 + (_SUBTITLE + 1) * _LINE + 16  # with the names of the columns
 
 
 class Layout(NamedTuple):
@@ -51,7 +53,7 @@ class Layout(NamedTuple):
 
     @property
     def row_height(self) -> int:
-        return self.picture[1] + 6 + _CAPTION * LINE * _TEXT + _BELOW
+        return self.picture[1] + 6 + _CAPTION * _LINE + _BELOW
 
     @property
     def size(self) -> tuple[int, int]:
@@ -95,14 +97,23 @@ class ContactSheet:
 
     def __init__(self, count: int, width: int, height: int, title: str, subtitle: str) -> None:
         self._layout = layout(count, width, height)
-        across, down = self._layout.size
-        self.image: Image = np.full((down, across, 3), _BACKGROUND, np.uint8)
-        room = across - 2 * _MARGIN
-        write(self.image, _MARGIN, _MARGIN, fitting(title, room, _LARGE), _BRIGHT, _LARGE)
-        y = _MARGIN + LINE * _LARGE + 6
+        self._sheet = Image.new("RGB", self._layout.size, _BACKGROUND)
+        self._draw = ImageDraw.Draw(self._sheet)
+        room = self._layout.size[0] - 2 * _MARGIN
+        self._write(_MARGIN, _MARGIN, fitting(title, room, _TITLE), _BRIGHT, _TITLE)
+        y = _MARGIN + _TITLE + 12
         for number, line in enumerate(wrapped(subtitle, room, _TEXT, _SUBTITLE)):
-            write(self.image, _MARGIN, y + number * LINE * _TEXT, line, _PLAIN, _TEXT)
-        self._name_columns(y + _SUBTITLE * LINE * _TEXT + 10, count)
+            self._write(_MARGIN, y + number * _LINE, line, _PLAIN)
+        self._name_columns(y + _SUBTITLE * _LINE + 10, count)
+
+    @property
+    def image(self) -> NDArray[np.uint8]:
+        """The sheet as (height, width, 3)."""
+        return np.asarray(self._sheet)
+
+    def _write(self, x: float, y: float, text: str, colour: str, size: int = _TEXT) -> None:
+        """A line of text whose capitals begin at `y`."""
+        self._draw.text((x, y + 0.72 * size), text, colour, font(size), "ls")
 
     def _name_columns(self, y: int, count: int) -> None:
         wide = self._layout.picture[0]
@@ -110,75 +121,55 @@ class ContactSheet:
             left = self._layout.corner(block * self._layout.rows)[0]
             for column, name in enumerate(_COLUMNS):
                 x = left + column * (wide + _GAP)
-                write(self.image, x, y, fitting(name, wide, _TEXT), _FAINT, _TEXT)
-            self._draw_scale(x + width_of(f"{name} ", _TEXT), y, x + wide)
+                self._write(x, y, fitting(name, wide, _TEXT), _FAINT)
+            self._draw_scale(x + font(_TEXT).getlength(f"{name}  "), y, x + wide)
 
-    def _draw_scale(self, left: int, y: int, right: int) -> None:
+    def _draw_scale(self, left: float, y: int, right: int) -> None:
         """The colours of the heat map from no loss to all, at the right if there is room."""
-        words, end = "loss 0 ", " 1"
-        length = min(right - left - width_of(words, _TEXT) - width_of(end, _TEXT) - 8 * _TEXT, 128)
+        words, end = (font(_TEXT).getlength(text) for text in ("loss 0 ", " 1"))
+        length = int(min(right - left - words - end - 16, 128))
         if length < 32:
             return
-        x = right - width_of(end, _TEXT) - length
-        write(self.image, x - width_of(words, _TEXT) - _TEXT, y, words, _FAINT, _TEXT)
-        colours = heat_colours()[np.linspace(0, 255, length).round().astype(np.intp)]
-        self.image[y : y + 7 * _TEXT, x : x + length] = colours
-        write(self.image, x + length, y, end, _FAINT, _TEXT)
+        x, high = int(right - end) - length, 14
+        self._write(x - words, y, "loss 0 ", _FAINT)
+        colours = Image.fromarray(heat_colours()[np.newaxis])
+        self._sheet.paste(colours.resize((length, high)), (x, y))
+        self._write(x + length, y, " 1", _FAINT)
         if length >= _WITH_TICKS:  # they show that the scale isn't even
             for loss, label in _TICKS:
                 at = x + round(loss**0.5 * (length - 1))
-                self.image[y : y + 7 * _TEXT, at] = 255
-                write(self.image, at + 3, y + (7 * _TEXT - 7) // 2, label, _BRIGHT, 1)
+                self._draw.line((at, y, at, y + high - 1), "white")
+                self._write(at + 3, y + 3, label, _BRIGHT, _TICK)
 
     def place(self, rank: int, drawn: Drawn, mark: Box | None = None) -> None:
         """Put the pictures of a frame on the sheet; `mark` is outlined in them."""
         x, y = self._layout.corner(rank)
         wide, high = self._layout.picture
         for column, picture in enumerate((drawn.reference, drawn.distorted, drawn.heat)):
-            left = x + column * (wide + _GAP)
-            place = self.image[y : y + high, left : left + wide]
-            place[:] = resized(picture, wide, high)
+            shown = resized(picture, wide, high)
             if mark is not None:
-                _outline(place, mark, picture.shape[1], picture.shape[0])
+                _outline(shown, mark, picture.shape[1], picture.shape[0])
+            self._sheet.paste(shown, (x + column * (wide + _GAP), y))
 
     def caption(self, rank: int, first: str, text: str) -> None:
         """Write below a frame's pictures: a line, and a text that may go on for two."""
         x, y = self._layout.corner(rank)
-        room, y = self._layout.block_width, y + self._layout.picture[1] + 6
-        write(self.image, x, y, fitting(first, room, _TEXT), _BRIGHT, _TEXT)
+        room, y = self._layout.block_width, y + self._layout.picture[1] + 9
+        self._write(x, y, fitting(first, room, _TEXT), _BRIGHT)
         for number, line in enumerate(wrapped(text, room, _TEXT, _CAPTION - 1), 1):
-            write(self.image, x, y + number * LINE * _TEXT, line, _PLAIN, _TEXT)
+            self._write(x, y + number * _LINE, line, _PLAIN)
 
 
-def _outline(image: Image, box: Box, width: int, height: int) -> None:
+def _outline(image: Image.Image, box: Box, width: int, height: int) -> None:
     """Draw the edges of a box, given in the pixels of a picture of that size."""
-    high, wide = image.shape[:2]
-    left, right = (round(x * wide / width) for x in (box.x, box.x + box.width))
-    top, bottom = (round(y * high / height) for y in (box.y, box.y + box.height))
-    for inset, colour in ((0, 0), (1, 255)):  # a dark line and a bright one, to be seen on both
+    left, right = (round(x * image.width / width) for x in (box.x, box.x + box.width))
+    top, bottom = (round(y * image.height / height) for y in (box.y, box.y + box.height))
+    for inset, colour in ((0, "black"), (1, "white")):  # to be seen on dark and on bright pictures
         x0, x1, y0, y1 = left + inset, right - 1 - inset, top + inset, bottom - 1 - inset
         if x0 < x1 and y0 < y1:
-            image[y0, x0 : x1 + 1] = image[y1, x0 : x1 + 1] = colour
-            image[y0 : y1 + 1, x0] = image[y0 : y1 + 1, x1] = colour
+            ImageDraw.Draw(image).rectangle((x0, y0, x1, y1), outline=colour)
 
 
-def resized(image: Image, width: int, height: int) -> Image:
+def resized(image: Rgb8, width: int, height: int) -> Image.Image:
     """The picture at another size: smaller by the mean of each pixel's area, larger by repeating pixels."""
-    if height >= image.shape[0] and width >= image.shape[1]:
-        return image.repeat(height // image.shape[0], 0).repeat(width // image.shape[1], 1)
-    rows = _means(image, height)
-    return np.rint(_means(rows.transpose(1, 0, 2), width).transpose(1, 0, 2)).astype(np.uint8)
-
-
-def _means(image: NDArray[np.uint8] | NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """So many rows, each the mean of its share of the image's rows."""
-    edges = np.arange(count + 1) * (len(image) / count)
-    found = np.empty((count, *image.shape[1:]), np.float32)
-    for row in range(count):
-        start, stop = edges[row], edges[row + 1]
-        first, last = int(start), min(int(np.ceil(stop - 1e-9)), len(image))
-        places = np.arange(first, last)
-        shares = np.minimum(places + 1, stop) - np.maximum(places, start)
-        # Not with tensordot, which may start a thread for every core.
-        found[row] = np.einsum("i,i...", (shares / shares.sum()).astype(np.float32), image[first:last])
-    return found
+    return Image.fromarray(image).resize((width, height), Image.Resampling.BOX)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from acuity.frames.artefacts.cells import WHOLE, Box
@@ -13,7 +15,7 @@ from acuity.frames.artefacts.examine import examine
 from acuity.frames.artefacts.findings import Examination, Typical, artefacts, describe
 from acuity.frames.artefacts.measure import ExaminedFrame
 from acuity.frames.colours import PairColours, colours_of
-from acuity.frames.compared import ComparedPair, compared_pairs, reopen
+from acuity.frames.compared import compared_pairs, reopen
 from acuity.frames.heat_map import Drawn, draw
 from acuity.frames.pick import Pick, spread
 from acuity.frames.request import Listener, WorstProgress
@@ -29,7 +31,7 @@ _FEW: Final = 4  # frames that say nothing about a clip
 
 # Frames spread over the clip whose flaws are taken for typical, for pictures of up to so many pixels: large
 # ones take long.
-_SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (None, 6))
+_SAMPLED: Final = ((1_000_000, 24), (2_500_000, 12), (math.inf, 6))
 _SHOWN: Final = 0.05  # loss of a region from which the heat map shows it plainly
 _LOCAL: Final = 2  # times the picture's loss: a region with as much has a flaw of its own
 _THREADS: Final = 8
@@ -80,7 +82,9 @@ class Drawing:
         self._tell = tell
         self._crop = crop
         results = report.results
-        sampled = spread(len(results.frames), _sampled(results.width * results.height))
+        pixels = results.width * results.height
+        most = next(count for largest, count in _SAMPLED if pixels <= largest)
+        sampled = spread(len(results.frames), most)
         self._typical = [int(results.frames[number]) for number in sampled]
         scores = results.columns[results.models[0]] if report.on_vmaf_scale else ()
         self._scores = {
@@ -117,7 +121,7 @@ class Drawing:
                     for pair in pairs:
                         if len(waiting) == at_once:
                             waiting.popleft().result()
-                        waiting.append(threads.submit(self._work, pair, picks.get(pair.number)))
+                        waiting.append(threads.submit(self._work, pair, picks.get(pair.index)))
                         del pair
                     while waiting:
                         waiting.popleft().result()
@@ -126,26 +130,16 @@ class Drawing:
                     raise
             self._tell(WorstProgress("drawing", total, total))
 
-    def _work(self, pair: ComparedPair, found: Pick | None) -> None:
+    def _work(self, pair: ExaminedFrame, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
-        examined = examine(
-            ExaminedFrame(
-                pair.ref,
-                pair.dis,
-                pair.before,
-                pair.number,
-                pair.frozen_since,
-                pair.neighbours,
-                full_range=self.colours.full_range,
-                eotf=_CURVES.get(str(self.colours.transfer), "bt1886"),
-            )
-        )
-        score = self._scores.get(pair.number)
-        self._examined[pair.number] = examined if score is None else examined.in_keeping(score)
+        eotf = _CURVES.get(str(self.colours.transfer), "bt1886")
+        examined = examine(replace(pair, full_range=self.colours.full_range, eotf=eotf))
+        score = self._scores.get(pair.index)
+        self._examined[pair.index] = examined if score is None else examined.in_keeping(score)
         if found is None:
             return
         drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)
-        self.where[pair.number] = Where(drawn.region, drawn.loss, drawn.region_loss)
+        self.where[pair.index] = Where(drawn.region, drawn.loss, drawn.region_loss)
         self._take(found, drawn, self.colours)
 
     def described(self, frame: int) -> Described:
@@ -168,10 +162,6 @@ class Drawing:
             return ""
         results = self._report.results
         return f" Greatest loss: {where.region.words(results.width, results.height)}."
-
-
-def _sampled(pixels: int) -> int:
-    return next(count for most, count in _SAMPLED if most is None or pixels <= most)
 
 
 def _at_once(threads: int | None, pixels: int) -> int:

@@ -17,13 +17,13 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageChops
 
 from acuity.frames.artefacts.cells import Box
 from acuity.frames.colours import PairColours, Rgb8
 from acuity.video.picture import LAYOUTS, Picture, Samples
 
 Floats = NDArray[np.float32]
-Places = NDArray[np.int64]
 
 _CELL: Final = 4  # pixels of a side of the cells that windows are made of: two by two make a window
 _SCALES: Final = 3
@@ -81,7 +81,7 @@ class HeatMap:
 
     def pixels(self, start: int, stop: int) -> Floats:
         """The loss of the pixels in these rows, between the middles of cells by linear interpolation."""
-        return _enlarged(self.cells, np.arange(start, stop), np.arange(self.width), _CELL)
+        return _enlarged(self.cells, _CELL, self.width, start, stop)
 
 
 def heat_map(ref: Picture, dis: Picture) -> HeatMap:
@@ -100,11 +100,11 @@ def _luma_loss(ref: Picture, dis: Picture, unit: np.float32) -> tuple[Floats, Fl
     """The loss of structure, and the difference of brightness, of each cell."""
     x, y = (_scaled(picture.luma, unit) for picture in (ref, dis))
     total, brightness = _ssim_loss(x, y)
-    finest = np.arange(total.shape[0]), np.arange(total.shape[1])
+    rows, columns = total.shape
     scales = 1
     while scales < _SCALES and min(x.shape) >= 2 * _SMALLEST:
         x, y = _halved(x), _halved(y)
-        total += _enlarged(_ssim_loss(x, y)[0], *finest, 1 << scales)
+        total += _enlarged(_ssim_loss(x, y)[0], 1 << scales, columns, 0, rows)
         scales += 1
     return total / np.float32(scales), brightness
 
@@ -182,19 +182,10 @@ def _of_cells(windows: Floats) -> Floats:
     return _two_by_two(np.pad(windows, 1, "edge")) / np.float32(4)
 
 
-def _enlarged(cells: Floats, rows: Places, columns: Places, factor: int) -> Floats:
-    """The values at these places of a grid that is `factor` times finer, by linear interpolation."""
-    above, below, down = _between(rows, cells.shape[0], factor)
-    left, right, across = _between(columns, cells.shape[1], factor)
-    lines = cells[above] * (1 - down[:, None]) + cells[below] * down[:, None]
-    return cast("Floats", lines[:, left] * (1 - across) + lines[:, right] * across)
-
-
-def _between(places: Places, count: int, step: int) -> tuple[Places, Places, Floats]:
-    """For each place the two of `count` parts of that length whose middles are beside it, and how far on."""
-    exact = np.clip((places + 0.5) / step - 0.5, 0, count - 1)
-    first = exact.astype(np.int64)
-    return first, np.minimum(first + 1, count - 1), (exact - first).astype(np.float32)
+def _enlarged(cells: Floats, factor: int, width: int, start: int, stop: int) -> Floats:
+    """Rows of a grid that is `factor` times finer, by linear interpolation between the middles of cells."""
+    box = (0, start / factor, width / factor, stop / factor)
+    return np.asarray(Image.fromarray(cells).resize((width, stop - start), Image.Resampling.BILINEAR, box))
 
 
 def _side(length: int) -> int:
@@ -202,8 +193,6 @@ def _side(length: int) -> int:
     wanted = max(length // _REGION_PART, _REGION_LEAST)
     return length if wanted >= length else wanted - wanted % 2
 
-
-_Doubles = NDArray[np.float64]
 
 GAIN: Final = 4  # of the picture of differences
 _STEPS: Final = 256  # of the scale of colours
@@ -213,10 +202,11 @@ _DIMMED: Final = 0.55  # of the grey picture under the colours, which would drow
 # What red, green and blue count in that grey: as in BT.709's luma.
 _GREY: Final = tuple(np.float32(_DIMMED * weight) for weight in (0.2126, 0.7152, 0.0722))
 
-# The scale of colours in CIELAB: lightness rises evenly, hue goes from violet over red to yellow.
-_LIGHTNESS: Final = (25.0, 92.0)
-_HUES: Final = (-55.0, 0.0, 40.0, 65.0, 95.0)  # degrees, at equal distances along the scale
-_CHROMAS: Final = (55.0, 75.0, 85.0, 80.0, 65.0)
+# At equal distances on the scale of colours: lightness rises evenly, hue goes from violet over red to yellow.
+_STOPS: Final = bytes.fromhex(
+    "3f2c81 662583 891880 a80077 c30069 d6005e e50152 f12846 fa4137"
+    "ff582d ff6c29 ff7f27 ff9127 ffa32a ffb535 ffc743 ffd854 ffe867"
+)
 
 
 class Drawn(NamedTuple):
@@ -248,12 +238,8 @@ def draw(ref: Picture, dis: Picture, colours: PairColours, *, crop: bool = False
 
 def difference_picture(reference: Rgb8, distorted: Rgb8) -> Rgb8:
     """How much two pictures differ, GAIN times as bright; black where they are equal."""
-    out = np.empty_like(reference)
-    for start in range(0, len(out), _DRAWN_ROWS):
-        rows = slice(start, start + _DRAWN_ROWS)
-        x, y = reference[rows], distorted[rows]
-        out[rows] = np.minimum(np.maximum(x, y) - np.minimum(x, y), 255 // GAIN) * GAIN
-    return out
+    off = ImageChops.difference(Image.fromarray(reference), Image.fromarray(distorted))
+    return np.asarray(off.point(lambda value: min(value, 255 // GAIN) * GAIN))
 
 
 def _over_grey(found: HeatMap, picture: Rgb8, box: Box) -> Rgb8:
@@ -275,21 +261,7 @@ def _over_grey(found: HeatMap, picture: Rgb8, box: Box) -> Rgb8:
 @cache
 def heat_colours() -> NDArray[np.uint8]:
     """The scale of colours as (256, 3) in sRGB: its first is no loss, its middle 0.25, its last 1."""
-    along = np.linspace(0, 1, _STEPS)
-    stops = np.linspace(0, 1, len(_HUES))
-    hue, chroma = np.radians(np.interp(along, stops, _HUES)), np.interp(along, stops, _CHROMAS)
-    lightness = _LIGHTNESS[0] + (_LIGHTNESS[1] - _LIGHTNESS[0]) * along
-    return _from_lab(lightness, chroma * np.cos(hue), chroma * np.sin(hue))
-
-
-def _from_lab(lightness: _Doubles, a: _Doubles, b: _Doubles) -> NDArray[np.uint8]:
-    """CIELAB (white D65) as sRGB; colours that it lacks are clipped."""
-    fy = (lightness + 16) / 116
-    f = np.stack([fy + a / 500, fy, fy - b / 200], -1)
-    xyz = np.where(f > 6 / 29, f**3, (f - 4 / 29) * 3 * (6 / 29) ** 2) * (0.95047, 1.0, 1.08883)
-    to_rgb = np.array(
-        ((3.2406, -1.5372, -0.4986), (-0.9689, 1.8758, 0.0415), (0.0557, -0.2040, 1.0570)),
-    )
-    light = np.clip(xyz @ to_rgb.T, 0, 1)
-    shown = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    return cast("NDArray[np.uint8]", np.rint(shown * 255).astype(np.uint8))
+    stops = np.frombuffer(_STOPS, np.uint8).reshape(-1, 3)
+    along, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
+    parts = [np.interp(along, places, stops[:, part]) for part in range(3)]
+    return np.rint(np.stack(parts, -1)).astype(np.uint8)

@@ -94,11 +94,8 @@ def differences(
     Reads both videos once. Raises InputError if they aren't those that were scored.
     """
     wanted = {int(frame) for frame in report.results.frames}
-    with (
-        reopen(request, report) as pairing,
-        closing(compared_pairs(pairing, wanted, passed)) as pairs,
-    ):
-        return {pair.number: difference(pair.ref, pair.dis) for pair in pairs}
+    with reopen(request, report) as pairing, closing(compared_pairs(pairing, wanted, passed)) as pairs:
+        return {pair.index: difference(pair.ref, pair.dis) for pair in pairs}
 
 
 def difference(ref: Picture, dis: Picture) -> float:

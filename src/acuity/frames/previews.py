@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import struct
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
-import av
 import numpy as np
-from av.video.reformatter import Interpolation
 from numpy.typing import NDArray
+from PIL import Image
 
 from acuity.errors import InputError
 from acuity.frames.colours import Rgb8
@@ -22,7 +21,6 @@ from acuity.png import rgb_png
 LONGEST_SIDE: Final = 1280  # pixels; models that look at pictures make larger ones smaller anyway
 _LEAST: Final = 16  # pixels across
 _TRIES: Final = 6
-_SIZE: Final = struct.Struct(">16xII")  # the header of a PNG file, up to its width and height
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +33,22 @@ class Preview:
 
 
 def picture_size(path: Path) -> tuple[int, int]:
-    """Width and height of a PNG file; raises OSError or struct.error."""
-    with path.open("rb") as file:
-        width, height = _SIZE.unpack(file.read(_SIZE.size))
-    return width, height
+    """Width and height of a PNG file; raises OSError."""
+    with Image.open(path, formats=["PNG"]) as picture:
+        return picture.size
 
 
 def scaled_png(path: Path, width: int) -> Preview:
     """The picture at another width, in square samples; raises InputError."""
-    frame, aspect = _decoded(path)
-    height = max(1, round(frame.height * width / (frame.width * aspect)))
-    small = frame.reformat(width, height, format="rgb24", interpolation=Interpolation.AREA)
-    return Preview(rgb_png(cast("NDArray[np.uint8]", small.to_ndarray())), width, height)
+    picture, aspect = _decoded(path)
+    height = max(1, round(picture.height * width / (picture.width * aspect)))
+    small = picture.resize((width, height), Image.Resampling.BOX)
+    return Preview(rgb_png(np.asarray(small)), width, height)
 
 
 def rgb_samples(path: Path) -> NDArray[np.uint8]:
     """The samples of a PNG file: rows, columns, RGB; raises InputError."""
-    return cast("NDArray[np.uint8]", _decoded(path)[0].to_ndarray(format="rgb24"))
+    return np.asarray(_decoded(path)[0])
 
 
 def sample_aspect(path: Path) -> Fraction:
@@ -59,13 +56,13 @@ def sample_aspect(path: Path) -> Fraction:
     return _decoded(path)[1]
 
 
-def _decoded(path: Path) -> tuple[av.VideoFrame, Fraction]:
+def _decoded(path: Path) -> tuple[Image.Image, Fraction]:
     """The picture in a PNG file, and the shape of its samples; raises InputError."""
     try:
-        with av.open(str(path), format="png_pipe") as container:
-            frame = next(container.decode(video=0))
-            return frame, container.streams.video[0].sample_aspect_ratio or Fraction(1)
-    except (av.FFmpegError, StopIteration) as error:
+        with Image.open(path, formats=["PNG"]) as picture:
+            across, down = picture.info.get("aspect", (1, 1))  # samples of a length
+            return picture.convert("RGB"), Fraction(down, across)
+    except (OSError, SyntaxError, ValueError, ArithmeticError) as error:  # what Pillow says of bad files
         raise InputError(f"'{path}' is no PNG file that can be read") from error
 
 
@@ -91,22 +88,10 @@ def previews(pictures: Sequence[Path], budget: int) -> list[Preview]:
 # The longer side in pixels, and the quality, from the best that is wanted down to the least. Smaller pictures
 # hide flaws, and so does a low quality: both give way in turn.
 _RUNGS: Final = (
-    (1920, 88),
-    (1600, 86),
-    (1280, 86),
-    (1280, 78),
-    (960, 84),
-    (960, 76),
-    (800, 76),
-    (640, 76),
-    (640, 64),
-    (480, 64),
-    (320, 60),
-    (240, 40),
-    (160, 30),
-    (96, 10),
+    *((1920, 88), (1600, 86), (1280, 86), (1280, 78), (960, 84), (960, 76), (800, 76), (640, 76)),
+    *((640, 64), (480, 64), (320, 60), (240, 40), (160, 30), (96, 10)),
 )
-_EFFORT: Final = "2"  # of 6: a third of the time of the usual 4, for files that are hardly larger
+_EFFORT: Final = 2  # of 6: a third of the time of the usual 4, for files that are hardly larger
 _SMOOTH: Final = 0.03  # bytes that a pixel of a smooth picture takes at quality 75
 _HOPE: Final = 1.3  # a rung is tried although it should be so much too large: sizes are guessed roughly
 
@@ -140,11 +125,10 @@ def compressed(pictures: Mapping[str, Rgb8], budget: int, aspect: Fraction | Non
     density = _SMOOTH * len(pictures)  # bytes of all files for a unit of weight
     for longer, quality in _RUNGS:
         width, height = _fitting(columns, rows, aspect or Fraction(1), longer)
-        weight = width * height * _relative_size(quality)
-        guess = weight * density
-        if guess > budget * _HOPE and (longer, quality) != _RUNGS[-1]:
+        weight = width * height * 2 ** ((quality - 75) / 14)  # a pixel takes about so much more at a quality
+        if weight * density > budget * _HOPE and (longer, quality) != _RUNGS[-1]:
             continue
-        files = {kind: webp(picture, width, height, quality) for kind, picture in pictures.items()}
+        files = {kind: _webp(picture, width, height, quality) for kind, picture in pictures.items()}
         found = FrameFiles(width, height, files)
         density = found.size / weight
         if found.size <= budget:
@@ -153,16 +137,12 @@ def compressed(pictures: Mapping[str, Rgb8], budget: int, aspect: Fraction | Non
     return found
 
 
-def webp(picture: Rgb8, width: int, height: int, quality: int) -> bytes:
+def _webp(picture: Rgb8, width: int, height: int, quality: int) -> bytes:
     """A picture at another size as a WebP file."""
-    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-    # BGRA, so that the encoder itself makes the YUV that browsers expect.
-    small = frame.reformat(width, height, format="bgra", interpolation=Interpolation.AREA)
-    encoder = cast("Any", av.CodecContext.create("libwebp", "w"))
-    encoder.width, encoder.height, encoder.pix_fmt = width, height, "bgra"
-    encoder.time_base = Fraction(1, 25)  # it asks for one
-    encoder.options = {"quality": str(quality), "compression_level": _EFFORT}
-    return b"".join(bytes(packet) for packet in (*encoder.encode(small), *encoder.encode(None)))
+    file = io.BytesIO()
+    small = Image.fromarray(picture).resize((width, height), Image.Resampling.BOX)
+    small.save(file, "WEBP", quality=quality, method=_EFFORT)
+    return file.getvalue()
 
 
 def _fitting(columns: int, rows: int, aspect: Fraction, longer: int) -> tuple[int, int]:
@@ -170,8 +150,3 @@ def _fitting(columns: int, rows: int, aspect: Fraction, longer: int) -> tuple[in
     wide, high = (columns * aspect, Fraction(rows)) if aspect >= 1 else (Fraction(columns), rows / aspect)
     scale = min(Fraction(1), longer / max(wide, high))
     return max(round(wide * scale), 1), max(round(high * scale), 1)
-
-
-def _relative_size(quality: int) -> float:
-    """How many bytes a pixel takes at a quality, about, in units of those at 75."""
-    return float(2 ** ((quality - 75) / 14))

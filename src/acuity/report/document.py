@@ -13,7 +13,7 @@ import numpy as np
 
 from acuity import __version__
 from acuity.report.precision import Precision, parse_precision
-from acuity.report.source import KnowsUndefined, ReportSource
+from acuity.report.source import ReportSource
 
 
 def plain(value: object) -> Any:
@@ -48,7 +48,7 @@ def as_document(
 
 def report_rows(source: ReportSource, precision: Precision) -> Iterator[dict[str, Any]]:
     """Every frame that has figures; null stands for one that isn't a number, and not measured is left out."""
-    undefined = source.undefined if isinstance(source, KnowsUndefined) else {}
+    undefined: Mapping[str, Any] = getattr(source, "undefined", {})
     columns: dict[str, list[Any]] = {}
     for name, given in source.columns.items():
         values = np.asarray(given, np.float64)

@@ -93,7 +93,8 @@ def parse_report(data: bytes, name: str) -> ReadReport:
     except UnicodeDecodeError:
         raise InputError(f"{quoted(name)} is no report: {_READABLE}") from None
     try:
-        return _reader(begin)(text)
+        reader = {b"{": _json, b"[": _json, b"<": _xml}.get(begin[:1], _csv)
+        return reader(text)
     except InputError as error:
         raise InputError(f"{quoted(name)} is no report that can be read: {error}; {_READABLE}") from None
 
@@ -277,10 +278,6 @@ def _csv(text: str) -> ReadReport:
     except csv.Error as error:
         raise InputError(f"its CSV is damaged: {error}") from None
     return read_document({"frames": rows})
-
-
-def _reader(begin: bytes) -> Callable[[str], ReadReport]:
-    return {b"{": _json, b"[": _json, b"<": _xml}.get(begin[:1], _csv)
 
 
 def _number(text: str, name: str) -> float:

@@ -1,7 +1,7 @@
 """The interface of the data from which reports are written."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,11 @@ Extra = Mapping[str, object]  # what a report has besides libvmaf's entries
 
 
 class ReportSource(Protocol):
-    """The figures of a measurement; NaN in a column means that the frame has no such figure."""
+    """The figures of a measurement; NaN in a column means that the frame has no such figure.
+
+    A source may also have `undefined`, by column the rows whose figure was computed and is not a number;
+    `models`, the columns that are scores, the main one first; and `model_labels`, what is behind each.
+    """
 
     @property
     def frames(self) -> Sequence[int]:
@@ -39,28 +43,3 @@ class ReportSource(Protocol):
 
     @property
     def fps(self) -> float: ...
-
-
-@runtime_checkable
-class KnowsUndefined(Protocol):
-    """A source that distinguishes figures that are not a number from missing ones."""
-
-    @property
-    def undefined(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Rows in which a column's figure was computed and is not a number; columns may be left out."""
-        ...
-
-
-@runtime_checkable
-class KnowsModels(Protocol):
-    """A source that knows which of its columns are scores."""
-
-    @property
-    def models(self) -> Sequence[str]:
-        """The columns that are scores; the first is the main one."""
-        ...
-
-    @property
-    def model_labels(self) -> Mapping[str, str]:
-        """Version or path of the model behind each."""
-        ...

@@ -73,11 +73,7 @@ def _as_text(piece: Piece, format: str) -> str:
 
 
 def _pieces(
-    results: ReportSource,
-    format: str,
-    precision: str | int,
-    extra: Extra | None,
-    version: str | None,
+    results: ReportSource, format: str, precision: str | int, extra: Extra | None, version: str | None
 ) -> Iterator[Piece]:
     if format not in WRITERS:
         raise OutputError(f"the report format {format!r} is unknown; use {', '.join(WRITERS)}")
@@ -99,13 +95,15 @@ def write_report(
     try:
         if target in _STDOUT:
             _write_text(sys.stdout, pieces)
-        elif _is_special(target):
+            return
+        if _is_special(target):
             with open(target, "wb") as stream:
                 _write_bytes(stream, pieces)
-        else:
-            _write_beside(target, pieces)
+            return
     except OSError as error:
         raise _output_error(target, error) from error
+    with written_beside(target) as temporary, open(temporary, "wb") as stream:
+        _write_bytes(stream, pieces)
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -114,19 +112,15 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if suffix not in WRITERS:
         endings = " or ".join(", ".join(f".{name}" for name in WRITERS).rsplit(", ", 1))
         raise OutputError(
-            f"'{os.fspath(path)}' doesn't say its format: end it with {endings}, or ",
-            to_give("format"),
+            f"'{os.fspath(path)}' doesn't say its format: end it with {endings}, or ", to_give("format")
         )
     return suffix
 
 
 def write_document(path: str | os.PathLike[str], text: str) -> None:
     """Write a text as a file, completely or not at all; raises OutputError."""
-    target = os.fspath(path)
-    try:
-        _write_beside(target, [text])
-    except OSError as error:
-        raise _output_error(target, error) from error
+    with written_beside(path) as temporary, open(temporary, "wb") as stream:
+        _write_bytes(stream, [text])
 
 
 @contextlib.contextmanager
@@ -137,7 +131,7 @@ def written_beside(path: str | os.PathLike[str], what: str = "report", *, new: b
     resolved already, an existing file is never replaced, and a folder or link that was swapped in since then
     is not followed.
     """
-    target = os.fspath(path) if new else os.path.realpath(path)
+    target = os.fspath(path) if new else os.path.realpath(path)  # a link stays, and its file is replaced
     try:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(_held_folder(target)) if new else None
@@ -182,14 +176,6 @@ def _check_stdout() -> None:
 
     if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise OutputError("the output could not be written: standard output is closed")
-
-
-def _write_beside(target: str, pieces: Iterable[Piece]) -> None:
-    target = os.path.realpath(target)  # replace the file that a link leads to, not the link
-    with _temporary_beside(target) as temporary:
-        with open(temporary, "wb") as stream:
-            _write_bytes(stream, pieces)
-        _replace(temporary, target)
 
 
 @contextlib.contextmanager

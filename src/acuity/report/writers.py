@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acuity.report.document import plain
 from acuity.report.precision import Precision, is_small_fraction
-from acuity.report.source import Extra, KnowsUndefined, ReportSource
+from acuity.report.source import Extra, ReportSource
 
 _CHUNK_ROWS = 4096
 
@@ -41,7 +42,7 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
         return
     table = [np.asarray(source.columns[name], np.float64) for name in names]
     pieces = [style.pieces(name) for name in names]
-    undefined = source.undefined if isinstance(source, KnowsUndefined) else {}
+    undefined: Mapping[str, NDArray[np.bool_]] = getattr(source, "undefined", {})
     template = style.separator.join(
         _literal(before) + precision.usual + _literal(after) for before, after in pieces
     )
@@ -128,7 +129,8 @@ def write_json(source: ReportSource, precision: Precision, version: str, extra: 
     )
     yield "\n  }"
     for key, value in extra.items():
-        yield f",\n  {_quote(key)}: {_extra(value)}"
+        text = json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
+        yield f",\n  {_quote(key)}: {text}"
     yield "\n}\n"
 
 
@@ -150,11 +152,6 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _extra(value: object) -> str:
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
-
-
-# Not xml.sax.saxutils, which imports urllib.
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _XML = RowStyle(cell='{name}="{value}" ')
 
@@ -183,55 +180,33 @@ def _about(about: Mapping[str, object], extra: Mapping[str, object]) -> Iterator
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
     if extra.get("no_reference"):
         opening += ' no_reference="true"'
-    elements = [
-        *_notes(about.get("notes")),
-        *_tiny_model(extra.get("tiny_model")),
-        *_partial(about.get("partial")),
-        *_steering(about.get("steering")),
-    ]
-    if not elements:
-        yield f"{opening} />\n"
-        return
-    yield f"{opening}>\n"
+    elements = list(_elements(about, extra))
+    yield f"{opening}>\n" if elements else f"{opening} />\n"
     yield from elements
-    yield "  </acuity>\n"
+    yield "  </acuity>\n" if elements else ""
 
 
-def _notes(notes: object) -> Iterator[str]:
+def _elements(about: Mapping[str, object], extra: Mapping[str, object]) -> Iterator[str]:
+    notes, steering = about.get("notes"), about.get("steering")
     for note in notes if isinstance(notes, Sequence) else ():
         marks = {name: value for name, value in note.items() if name != "text"}
         yield f"    <note{_plain_attributes(marks)}>{_escape(note['text'])}</note>\n"
-
-
-def _tiny_model(described: object) -> Iterator[str]:
-    if isinstance(described, Mapping):
-        yield f"    <tiny_model{_plain_attributes(described)} />\n"
-
-
-def _partial(partial: object) -> Iterator[str]:
-    if isinstance(partial, Mapping):
-        yield f"    <partial{_plain_attributes(partial)} />\n"
-
-
-def _steering(steering: object) -> Iterator[str]:
-    if not isinstance(steering, Mapping):
-        return
-    yield f"    <steering{_plain_attributes(steering)}>\n"
-    for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
-        for part in parts:
-            yield f"      <{tag}{_plain_attributes(part)} />\n"
-    yield "    </steering>\n"
+    for tag, described in (("tiny_model", extra.get("tiny_model")), ("partial", about.get("partial"))):
+        if isinstance(described, Mapping):
+            yield f"    <{tag}{_plain_attributes(described)} />\n"
+    if isinstance(steering, Mapping):
+        yield f"    <steering{_plain_attributes(steering)}>\n"
+        for tag, parts in (("segment", steering["segments"]), ("subsample", steering["subsample"])):
+            yield from (f"      <{tag}{_plain_attributes(part)} />\n" for part in parts)
+        yield "    </steering>\n"
 
 
 def _plain_attributes(values: Mapping[str, object]) -> str:
     """Texts and numbers as attributes; None and nested values are left out."""
     plain = ((name, value) for name, value in values.items() if isinstance(value, str | int | float))
-    return "".join(f' {name}="{_escape(_plain(value))}"' for name, value in plain)
-
-
-def _plain(value: str | float) -> str:
-    """The value as XML Schema writes it: booleans in lower case."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    # Booleans as XML Schema writes them: in lower case.
+    texts = ((name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in plain)
+    return "".join(f' {name}="{_escape(text)}"' for name, text in texts)
 
 
 def _attributes(values: Mapping[str, float], precision: Precision) -> str:

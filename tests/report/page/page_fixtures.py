@@ -172,7 +172,7 @@ def compare_fixture(names: Sequence[str] = ("x264_24.mp4", "x265_26.mp4", "svt_a
         rates=rates,
         targets=[90.0],
         tables=[
-            ("Ranking", Table(["name", "VMAF", "kbit/s", "remark"], rows_text, [False, True, True, False])),
+            ("Ranking", Table(["name", "VMAF", "kbit/s", "remark"], rows_text, [False, True, True, False]))
         ],
         facts=[
             ("command", "acuity compare original.mkv x264_24.mp4 x265_26.mp4 svt_av1_32.mp4 -o compare.html")

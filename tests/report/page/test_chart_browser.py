@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anyio
 import pytest
 
 from acuity.report.page.bundle import bundled, static_text
-from devtools import BROWSER, Chromium, DevTools
+from devtools import BROWSER, DevTools
 
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="neither chromium nor google-chrome is installed here"
-)
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here"),
+    pytest.mark.anyio,
+]
 
 _DRIVER = """
 window.picked = []; window.views = [];
@@ -35,49 +35,43 @@ async def pinch(page: DevTools, *moves: tuple[float, float]) -> None:
     await page.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
 
-def test_a_growing_curve(chromium: Chromium, tmp_path: Path) -> None:
-    async def test() -> None:
-        path = tmp_path / "chart.html"
-        script = bundled(["chart.js"]) + _DRIVER
-        path.write_text(
-            f"<!doctype html><meta charset='utf-8'><style>{static_text('page.css')}</style>"
-            f"<div id='here'></div><script type='module'>{script}</script>",
-            encoding="utf-8",
-        )
-        with anyio.fail_after(240):
-            async with chromium.page() as page:
-                await page.resize(1000, 700)
-                await page.go(path.as_uri())
-                await page.until("window.grow !== undefined")
-                readout = "document.querySelector('.chart-readout').innerText"
-                await page.until(f"{readout} === 'no frames yet'")
-                await page.value("grow(100)")
-                await page.until(f"{readout}.startsWith('all 100 frames')")
-                assert await page.value("seen()") == [0, 100]
-                # A view of the end goes along, one of the past stays.
-                await page.value("chart.view(60, 100); grow(50)")
-                assert await page.value("seen()") == [110, 150]
-                await page.value("chart.view(20, 60); grow(50)")
-                assert await page.value("seen()") == [20, 60]
-                await page.value("chart.view(0, 200); grow(800)")
-                assert await page.value("seen()") == [0, 1000]
-                assert await page.value("views.at(-1)") == [0, 1000]
-                await page.until(f"{readout}.startsWith('all 1,000 frames')")
-                # Fingers apart: about a quarter is left; one finger to the left: later frames come.
-                await page.send("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
-                await page.drawn()
-                await pinch(page, (450, 550), (400, 600), (300, 700))
-                await page.until("chart.to - chart.from >= 230 && chart.to - chart.from <= 270")
-                begin, end = await page.value("seen()")
-                assert begin < 500 < end
-                assert await page.value("picked") == []
-                await page.value("chart.setMarks([{ row: 503, label: '53' }]); chart.view(480, 530)")
-                await page.until("chart.box.from === 480")
-                x = await page.value("chart.box.x(503.5) + chart.plot.getBoundingClientRect().x")
-                await page.at(x + 6, 120, "mouseMoved", "mousePressed", "mouseReleased")
-                await page.shows("picked", [503])
-                await page.value("chart.destroy()")
-                assert await page.value("document.getElementById('here').children.length") == 0
-                assert page.problems == []
-
-    anyio.run(test)
+async def test_a_growing_curve(page: DevTools, tmp_path: Path) -> None:
+    path = tmp_path / "chart.html"
+    script = bundled("chart.js") + _DRIVER
+    path.write_text(
+        f"<!doctype html><meta charset='utf-8'><style>{static_text('page.css')}</style>"
+        f"<div id='here'></div><script type='module'>{script}</script>",
+        encoding="utf-8",
+    )
+    await page.resize(1000, 700)
+    await page.go(path.as_uri())
+    await page.until("window.grow !== undefined")
+    readout = "document.querySelector('.chart-readout').innerText"
+    await page.until(f"{readout} === 'no frames yet'")
+    await page.value("grow(100)")
+    await page.until(f"{readout}.startsWith('all 100 frames')")
+    assert await page.value("seen()") == [0, 100]
+    # A view of the end goes along, one of the past stays.
+    await page.value("chart.view(60, 100); grow(50)")
+    assert await page.value("seen()") == [110, 150]
+    await page.value("chart.view(20, 60); grow(50)")
+    assert await page.value("seen()") == [20, 60]
+    await page.value("chart.view(0, 200); grow(800)")
+    assert await page.value("seen()") == [0, 1000]
+    assert await page.value("views.at(-1)") == [0, 1000]
+    await page.until(f"{readout}.startsWith('all 1,000 frames')")
+    # Fingers apart: about a quarter is left; one finger to the left: later frames come.
+    await page.send("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    await page.drawn()
+    await pinch(page, (450, 550), (400, 600), (300, 700))
+    await page.until("chart.to - chart.from >= 230 && chart.to - chart.from <= 270")
+    begin, end = await page.value("seen()")
+    assert begin < 500 < end
+    assert await page.value("picked") == []
+    await page.value("chart.setMarks([{ row: 503, label: '53' }]); chart.view(480, 530)")
+    await page.until("chart.box.from === 480")
+    x = await page.value("chart.box.x(503.5) + chart.plot.getBoundingClientRect().x")
+    await page.at(x + 6, 120, "mouseMoved", "mousePressed", "mouseReleased")
+    await page.shows("picked", [503])
+    await page.value("chart.destroy()")
+    assert await page.value("document.getElementById('here').children.length") == 0

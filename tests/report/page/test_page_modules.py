@@ -127,19 +127,10 @@ def test_imports_exports_comments_and_indents_are_dropped() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("const same = 2;\n", "both have same"),
-        ("import { a } from './missing.js';\n", "has to be bundled before it"),
-        ("export default 3;\n", "can't be bundled"),
-        ("const text = `one\n  two`;\n", "over several lines"),
-    ],
-)
-def test_what_cannot_be_joined_is_said(text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        bundle([("first.js", "const same = 1;\n"), ("second.js", text)])
+def test_what_cannot_be_joined_is_said() -> None:
+    with pytest.raises(ValueError, match=r"one.js has a line that can't be bundled: export default"):
+        bundle([("one.js", "export default 3;\n")])
 
 
 def test_the_pages_own_files_stay_small() -> None:
-    assert len(bundled(["page.js"]).encode()) < 81_000
+    assert len(bundled("page.js").encode()) < 81_000

@@ -66,12 +66,7 @@ def _shrunk(cells: NDArray[np.float32], kept: float) -> tuple[int, int, int, int
     left, top, right, bottom = 0, 0, cells.shape[1], cells.shape[0]
     while True:
         inner = cells[top:bottom, left:right]
-        sides = {
-            "left": inner[:, 0],
-            "right": inner[:, -1],
-            "top": inner[0],
-            "bottom": inner[-1],
-        }
+        sides = {"left": inner[:, 0], "right": inner[:, -1], "top": inner[0], "bottom": inner[-1]}
         wide, high = right - left > 1, bottom - top > 1
         allowed = [name for name in sides if (wide if name in ("left", "right") else high)]
         if not allowed:

@@ -7,10 +7,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from acuity.frames.artefacts.banding import Banding
-from acuity.frames.artefacts.blocking import Blocking
 from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smoothed
-from acuity.frames.artefacts.detail import Blur, Noise, Ringing
+from acuity.frames.artefacts.detail import Blur, BrightnessShift, ColourShift, ContrastChange, Noise, Ringing
 from acuity.frames.artefacts.findings import Anchors, Examination, Finding
 from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Tone, strips
 from acuity.frames.artefacts.other_pictures import (
@@ -23,7 +21,7 @@ from acuity.frames.artefacts.other_pictures import (
     find_freeze,
     find_misaligned,
 )
-from acuity.frames.artefacts.shifts import BrightnessShift, ColourShift, ContrastChange
+from acuity.frames.artefacts.steps import Banding, Blocking
 
 
 class Explanation(NamedTuple):
@@ -145,8 +143,6 @@ def _finding(name: str, anchors: Anchors, measured: Measured, grid: Grid, note: 
 
 
 def _repeats(frame: ExaminedFrame) -> str:
-    if frame.index is None:
-        return "the picture repeats the frame before while the reference moves"
     since = frame.index - 1 if frame.frozen_since is None else frame.frozen_since
     if since < frame.index - 1:
         return f"the picture is frozen since frame {since} while the reference moves"

@@ -134,11 +134,12 @@ def ranked(found: Examination, typical: Typical) -> list[Finding]:
     """Visible artefacts, at most three, the most severe first."""
     left = [finding for finding in found.findings.values() if finding.severity >= JUST_VISIBLE]
     left.sort(key=lambda finding: -finding.severity)
+    usual = {name: max(value, _LEAST_TYPICAL) for name, value in typical.medians.items()}
     order: list[Finding] = []
     while left and len(order) < _MOST:
         least, says = left[0].severity - _CLOSE, word(left[0].severity)
         close = [finding for finding in left if finding.severity > least and word(finding.severity) == says]
-        chosen = max(close, key=lambda finding: _unusual(finding, typical))
+        chosen = max(close, key=lambda one: one.severity / usual.get(one.name, _LEAST_TYPICAL))
         order.append(chosen)
         left.remove(chosen)
     return order
@@ -176,10 +177,6 @@ def artefacts(found: Examination, typical: Typical) -> list[dict[str, Any]]:
 def _ratio(finding: Finding, typical: Typical) -> float | None:
     usual = typical.medians.get(finding.name)
     return None if usual is None or usual < _LEAST_TYPICAL else finding.severity / usual
-
-
-def _unusual(finding: Finding, typical: Typical) -> float:
-    return finding.severity / max(typical.medians.get(finding.name, 0.0), _LEAST_TYPICAL)
 
 
 def _phrase(finding: Finding) -> str:

@@ -18,12 +18,12 @@ from acuity.video.picture import Picture, Samples
 
 @dataclass(frozen=True, slots=True)
 class ExaminedFrame:
-    """A reference and a distorted picture of one size and format, and the pair before, if there is one."""
+    """Two pictures that are compared, of one size and format, and the pair before, if there is one."""
 
     ref: Picture
     dis: Picture
     before: Pair | None = None  # without it a freeze can't be found
-    index: int | None = None  # number of the frame, for sentences
+    index: int = 0  # the number of the pair
     frozen_since: int | None = None  # number of the frame that this and those between repeat, if known
     # Luma of the references around, by number.
     neighbours: Mapping[int, Samples] = field(default_factory=dict)
@@ -108,30 +108,18 @@ class Around(NamedTuple):
 
 
 def around(luma: Plane) -> Around:
-    high, low = _local(luma, np.maximum), _local(luma, np.minimum)
+    high, low = (_along(_along(luma, extreme, 0), extreme, 1) for extreme in (np.maximum, np.minimum))
     return Around(high, low, (high - low > _EDGE).astype(np.float32))
-
-
-def _local(plane: Plane, extreme: np.ufunc) -> Plane:
-    return _along(_along(plane, extreme, 0), extreme, 1)
 
 
 def _along(plane: Plane, extreme: np.ufunc, axis: int) -> Plane:
     """The extreme of 2 * reach + 1 samples, with samples beyond the border like those at it."""
     pad = [(0, 0), (0, 0)]
     pad[axis] = (_REACH, _REACH)
-    window = np.pad(plane, pad, mode="edge")
-    length, done = plane.shape[axis], 1
-    while done < 2 * _REACH + 1:  # windows of 1, 2, 4, 8, 9
-        step = min(done, 2 * _REACH + 1 - done)
-        size = window.shape[axis] - step
-        window = extreme(_cut(window, axis, 0, size), _cut(window, axis, step, step + size))
-        done += step
-    return _cut(window, axis, 0, length)
-
-
-def _cut(plane: Plane, axis: int, start: int, stop: int) -> Plane:
-    return plane[start:stop] if axis == 0 else plane[:, start:stop]
+    window = np.moveaxis(np.pad(plane, pad, mode="edge"), axis, 0)
+    for step in (1, 2, 4, 1):  # windows of 2, 4, 8, 9
+        window = extreme(window[:-step], window[step:])
+    return np.moveaxis(window, 0, axis)
 
 
 MARGIN: Final = 8  # rows above and below that measures may look at; a multiple of the tile

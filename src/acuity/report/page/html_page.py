@@ -22,8 +22,6 @@ from acuity.report.plots.svg_plot import svg_plot
 from acuity.text import one_line
 
 LARGEST_FILE: Final = 400_000  # bytes of a page without its pictures
-MODULES: Final = ("page.js",)
-STYLE: Final = "page.css"
 _SPARE: Final = 2_000  # bytes for notes on how exact the columns are
 _MOST_PLOTTED: Final = 8  # curves of the drawing
 _LEAST_DATA: Final = 60_000
@@ -34,7 +32,7 @@ _NO_SCRIPT: Final = (
 
 def html_page(page: Page) -> Iterator[str]:
     """The file in pieces."""
-    script, style = f"\n{bundled(MODULES)}", f"\n{static_text(STYLE)}"
+    script, style = "\n" + bundled("page.js"), "\n" + static_text("page.css")
     for text, end in ((script, "</script"), (style, "</style"), (script, "<!--")):
         if end in text.lower():
             raise ValueError(f"{end} in the page's own files would end them")

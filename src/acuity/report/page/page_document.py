@@ -154,7 +154,7 @@ class Page:
     def to_document(self, budget: int = DATA_BUDGET) -> dict[str, Any]:
         """The document `acuity.page/1`, its columns packed so that they take at most `budget` characters."""
         detail, series = _packed_within(self.series, budget)
-        notes = [_shown(note._asdict()) for note in _detail_notes(self.series, detail)]
+        notes = _shown(list(_detail_notes(self.series, detail)))
         outline = self.outline()
         return {**outline, "series": series, "notes": outline["notes"] + notes}
 
@@ -167,27 +167,29 @@ class Page:
                 "title": one_line(self.title),
                 "subtitle": one_line(self.subtitle),
                 "made_by": self.made_by,
-                "cards": [_shown(card._asdict()) for card in self.cards],
+                "cards": _shown(self.cards),
                 "series": [_series(one) for one in self.series],
                 "pictures": [_picture(picture) for picture in self.pictures],
-                "no_pictures": None if self.no_pictures is None else one_line(self.no_pictures),
-                "rates": [
-                    {"name": one_line(one.name), "points": [_shown(point._asdict()) for point in one.points]}
-                    for one in self.rates
-                ],
+                "no_pictures": _shown(self.no_pictures),
+                "rates": _shown(self.rates),
                 "rate_score": one_line(self.rate_score),
                 "targets": list(self.targets),
                 "tables": [_table(title, table) for title, table in self.tables],
                 "first_tables": self.first_tables,
-                "notes": [_shown(note._asdict()) for note in self.notes],
-                "facts": [[one_line(name), one_line(text)] for name, text in self.facts],
+                "notes": _shown(self.notes),
+                "facts": _shown(self.facts),
             }
         )
         return found
 
 
-def _shown(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: one_line(value) if isinstance(value, str) else value for key, value in record.items()}
+def _shown(value: Any) -> Any:
+    """Records as objects, and texts on one line."""
+    if isinstance(value, str):
+        return one_line(value)
+    if hasattr(value, "_asdict"):
+        return {key: _shown(entry) for key, entry in value._asdict().items()}
+    return [_shown(entry) for entry in value] if isinstance(value, Iterable) else value
 
 
 def _picture(picture: Picture) -> dict[str, Any]:
@@ -196,21 +198,19 @@ def _picture(picture: Picture) -> dict[str, Any]:
 
 
 def _table(title: str, table: Table) -> dict[str, Any]:
-    return {
-        "title": one_line(title),
-        "titles": [one_line(name) for name in table.titles],
-        "rows": [[one_line(cell) for cell in row] for row in table.rows],
-        "numeric": [bool(number) for number in table.numeric],
-    }
+    parts = {"titles": table.titles, "rows": table.rows, "numeric": table.numeric}
+    return {"title": one_line(title), **{name: _shown(part) for name, part in parts.items()}}
 
 
-def _series(series: Series) -> dict[str, Any]:
-    """All of a series but its packed figures."""
-    return {
-        "name": one_line(series.name),
-        "columns": [_about(column) for column in series.columns],
-        "events": [{"frame": event.frame, "text": one_line(event.text)} for event in series.events],
-    }
+def _series(series: Series, packed: Iterator[Packed] | None = None) -> dict[str, Any]:
+    """A series, with the next of the packed figures for each of its columns, if there are any."""
+    columns = []
+    for column in series.columns:
+        about = {key: _shown(value) for key, value in column._asdict().items() if key != "values"}
+        if not column.breaks:
+            del about["breaks"]
+        columns.append(about if packed is None else {**about, "values": next(packed)})
+    return {"name": one_line(series.name), "columns": columns, "events": _shown(series.events)}
 
 
 def _packed_within(series: Sequence[Series], budget: int) -> tuple[Detail, list[dict[str, Any]]]:
@@ -229,84 +229,58 @@ def _packed_within(series: Sequence[Series], budget: int) -> tuple[Detail, list[
         if columns is not None:
             break
     assert columns is not None  # the last detail has no limit
-    found = []
-    for one, parts, packed in zip(series, axes, columns, strict=True):
-        about = _series(one)
-        filled = [{**column, "values": part} for column, part in zip(about["columns"], packed, strict=True)]
-        found.append({**about, **parts, "columns": filled})
-    return detail, found
+    packed = iter(columns)
+    return detail, [{**_series(one, packed), **parts} for one, parts in zip(series, axes, strict=True)]
 
 
-_Made = dict[tuple[int, int, int, int], Packed]  # by series, column, decimals and bucket: details share some
+_Made = dict[tuple[int, int, int], Packed]  # by column, decimals and bucket: details share some
+_Group = Literal["headline", "metric", "feature"]
 
 
-def _packed(
-    series: Sequence[Series], detail: Detail, made: _Made, limit: int | None
-) -> list[list[Packed]] | None:
-    """The columns of each series at this detail; None as soon as they are larger than the limit."""
-    found: list[list[Packed]] = []
-    size = 0
-    for number, one in enumerate(series):
-        found.append([])
+def _grouped(series: Sequence[Series]) -> Iterator[tuple[Column, _Group]]:
+    """All columns in turn; scores that aren't the headline are packed as metrics are."""
+    for one in series:
         headline = one.headline
-        for place, column in enumerate(one.columns):
-            decimals, bucket = _exactness(column, column is headline, detail)
-            key = (number, place, decimals, bucket)
-            packed = made.get(key) or made.setdefault(key, _packed_column(column.values, decimals, bucket))
-            size += packed_size(packed)
-            if limit is not None and size > limit:
-                return None
-            found[-1].append(packed)
+        for column in one.columns:
+            other: _Group = "feature" if column.kind == "feature" else "metric"
+            yield column, "headline" if column is headline else other
+
+
+def _packed(series: Sequence[Series], detail: Detail, made: _Made, limit: int | None) -> list[Packed] | None:
+    """All columns at this detail; None as soon as they are larger than the limit."""
+    found: list[Packed] = []
+    size = 0
+    for number, (column, group) in enumerate(_grouped(series)):
+        decimals = detail.decimals
+        if column.kind != "score":
+            digits = detail.feature_digits if group == "feature" else detail.metric_digits
+            decimals = decimals_for(column.values, digits)
+        bucket = _bucket(column, group, detail)
+        key = (number, decimals, bucket)
+        if key not in made:
+            values = column.values
+            made[key] = pack(values, decimals) if bucket == 1 else pack_ranges(values, decimals, bucket)
+        packed = made[key]
+        size += packed_size(packed)
+        if limit is not None and size > limit:
+            return None
+        found.append(packed)
     return found
 
 
-def _about(column: Column) -> dict[str, Any]:
-    return {
-        "name": one_line(column.name),
-        "label": one_line(column.label),
-        "kind": column.kind,
-        "unit": one_line(column.unit),
-        "better": column.better,
-        "figures": [[one_line(name), one_line(value)] for name, value in column.figures],
-        **({"breaks": [int(row) for row in column.breaks]} if column.breaks else {}),
-    }
-
-
-def _exactness(column: Column, headline: bool, detail: Detail) -> tuple[int, int]:
-    """The decimals of a column, and how many rows share a range."""
-    if column.kind == "score":
-        decimals = detail.decimals
-    else:
-        metric = column.kind == "metric" or headline
-        decimals = decimals_for(column.values, detail.metric_digits if metric else detail.feature_digits)
-    return decimals, _bucket(len(column.values), _points(column, headline, detail))
-
-
-def _packed_column(values: NDArray[np.float64], decimals: int, bucket: int) -> Packed:
-    return pack(values, decimals) if bucket == 1 else pack_ranges(values, decimals, bucket)
-
-
-def _points(column: Column, headline: bool, detail: Detail) -> int | None:
-    if headline:
-        return detail.headline_points
-    return detail.feature_points if column.kind == "feature" else detail.metric_points
-
-
-def _bucket(rows: int, points: int | None) -> int:
+def _bucket(column: Column, group: _Group, detail: Detail) -> int:
     """How many rows share a range: 1 if ranges would not be shorter than the rows."""
-    bucket = 1 if points is None else -(-rows // points)
+    points: int | None = getattr(detail, f"{group}_points")
+    bucket = 1 if points is None else -(-len(column.values) // points)
     return bucket if bucket > 2 else 1
 
 
 def _detail_notes(series: Sequence[Series], detail: Detail) -> Iterator[PageNote]:
     """What the page can't show exactly."""
-    for what, buckets in (
-        ("scores are", {b for one in series for b in _buckets(one, detail, headline=True)}),
-        ("metrics are", {b for one in series for b in _buckets(one, detail, kinds=("score", "metric"))}),
-        ("features are", {b for one in series for b in _buckets(one, detail, kinds=("feature",))}),
-    ):
-        if buckets - {1}:
-            text = f"{what} shown as ranges of {_from_to(buckets - {1})} frames"
+    for what, group in (("scores", "headline"), ("metrics", "metric"), ("features", "feature")):
+        ranges = {_bucket(column, kind, detail) for column, kind in _grouped(series) if kind == group} - {1}
+        if ranges:
+            text = f"{what} are shown as ranges of {_from_to(ranges)} frames"
             yield PageNote("info", f"{text}; the JSON report has every figure")
     for one in series:
         for column in one.columns:
@@ -314,15 +288,6 @@ def _detail_notes(series: Sequence[Series], detail: Detail) -> Iterator[PageNote
             if lost:
                 few = "figure is" if lost == 1 else "figures are"
                 yield PageNote("warning", f"{lost} {few} infinite or too large to draw in {column.name}")
-
-
-def _buckets(
-    series: Series, detail: Detail, *, headline: bool = False, kinds: Iterable[str] = ()
-) -> Iterator[int]:
-    for column in series.columns:
-        first = column is series.headline
-        if first == headline and (headline or column.kind in kinds):
-            yield _bucket(len(column.values), _points(column, first, detail))
 
 
 def _from_to(numbers: Iterable[int]) -> str:

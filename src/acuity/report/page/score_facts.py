@@ -58,15 +58,17 @@ def score_facts(
     """Names and texts, in the order of the page."""
     about = mapping(extra.get("acuity"))
     video = mapping(about.get("input"))
+    size = f"at {source.width}x{source.height}" if source.width and source.height else ""
+    speed = f"{source.fps:.1f} fps" if 0 < source.fps < math.inf else ""
     found = [
         *((role, _video(mapping(video.get(role)))) for role in ("reference", "distorted")),
-        ("compared", _compared(video) or _size(source)),
+        ("compared", _compared(video) or size),
         ("model", ", ".join(dict.fromkeys(labels.values()))),
         ("why this model", _text(about.get("model_reason"))),
         ("tiny model", _text(mapping(extra.get("tiny_model")).get("path"))),
         ("pairing", _pairing(video)),
         ("frames", _frames(source, about)),
-        ("computed by", _machine(about) or _speed(source)),
+        ("computed by", _machine(about) or speed),
         ("command", _text(about.get("command"))),
         ("report", _text(extra.get("name"))),
         ("versions", _versions(about, extra)),
@@ -146,14 +148,6 @@ def _machine(about: Mapping[str, Any]) -> str:
     if isinstance(about.get("fps"), int | float):
         parts.append(f"{about['fps']:.1f} fps")
     return ", ".join(parts)
-
-
-def _size(source: ReportSource) -> str:
-    return f"at {source.width}x{source.height}" if source.width and source.height else ""
-
-
-def _speed(source: ReportSource) -> str:
-    return f"{source.fps:.1f} fps" if 0 < source.fps < math.inf else ""
 
 
 def _versions(about: Mapping[str, Any], extra: Mapping[str, Any]) -> str:

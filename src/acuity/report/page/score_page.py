@@ -18,7 +18,7 @@ from acuity.report.page.page_document import Card, Column, Page, PageNote, Pictu
 from acuity.report.page.score_facts import entries, frame_times, mapping, score_events, score_facts
 from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.svg_plot import svg_plot
-from acuity.report.source import Extra, KnowsModels, ReportSource
+from acuity.report.source import Extra, ReportSource
 from acuity.text import clock, one_line, shortened
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
@@ -101,18 +101,18 @@ def _scores(
 ) -> tuple[list[str], dict[str, str]]:
     """The columns that are scores, the main one first, and the models behind them."""
     given: Any = extra.get("scores")
-    known = source if isinstance(source, KnowsModels) and source.models else None
+    known: Sequence[str] = getattr(source, "models", ())
     if given is not None:
         names = [str(name) for name in given]
-    elif known is not None:
-        names = [*known.models]
+    elif known:
+        names = [*known]
     else:
         tiny = mapping(extra.get("tiny_model"))
         outputs: Any = tiny.get("outputs")
         outputs = outputs if isinstance(outputs, list) else [tiny.get("name")]
         guessed = sorted(filter(is_score, source.columns), key=lambda name: name != "vmaf")
         names = [*guessed, *(name for name in source.columns if name in outputs and name not in guessed)]
-    labels = {**(known.model_labels if known else {}), **mapping(extra.get("labels"))}
+    labels = {**(getattr(source, "model_labels", {}) if known else {}), **mapping(extra.get("labels"))}
     if names and isinstance(about.get("model"), str):
         labels[names[0]] = about["model"]
     return names, {name: label for name, label in labels.items() if name in names}

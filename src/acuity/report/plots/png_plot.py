@@ -1,127 +1,154 @@
-"""Plots scores over time as PNG, for messages and terminals, and for papers that take no SVG."""
+"""Plots scores over time as PNG, for messages and terminals, and for papers that take no SVG; its letters.
+
+The letters are those of the font that comes with Pillow, which has the characters of ASCII.
+"""
 
 from __future__ import annotations
 
 import math
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Unpack
+from functools import lru_cache
+from typing import Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from acuity.png import rgb_png
-from acuity.report.plots.axes import PlotSeries
+from acuity.report.plots.axes import Floats, PlotSeries
 from acuity.report.plots.figure import PAPER, Area, Line, Look, Words, figure
-from acuity.report.plots.letters import soft_text
 
-Floats = NDArray[np.float64]
-Cover = NDArray[np.float32]
+_FINER: Final = 4  # shapes are drawn so many times as large, and made smaller: their edges are soft then
 
-_ACROSS: Final = 4  # places of a pixel at which the edges of an area are looked at
-_BLOCK: Final = 256  # columns of an area at once: bounds the scratch memory
+
+_UNKNOWN: Final = "?"
+
+
+@lru_cache(maxsize=64)
+def font(size: float) -> ImageFont.FreeTypeFont:
+    """The font; `size` is the height of a line as in CSS, so that capitals are about 0.7 of it high."""
+    return cast("ImageFont.FreeTypeFont", ImageFont.load_default(size))
+
+
+def plain_letters(text: str) -> str:
+    """The text with the letters that there are: without accents, and question marks for other ones."""
+    parts = unicodedata.normalize("NFKD", text)
+    kept = (char for char in parts if not unicodedata.combining(char))
+    return "".join(char if " " <= char <= "~" else _UNKNOWN for char in kept)
+
+
+def fitting(text: str, width: float, size: float) -> str:
+    """The text, or its start and its end with dots between, so that it is no wider than so many pixels."""
+    text, length = plain_letters(text), font(size).getlength
+    if length(text) <= width:
+        return text
+
+    def cut(kept: int) -> str:
+        start = kept * 2 // 3
+        return f"{text[:start]}..{text[len(text) - kept + start :]}"
+
+    kept = bisect_right(range(len(text)), width, key=lambda kept: length(cut(kept))) - 1
+    return cut(kept) if kept >= 0 else ""
+
+
+def wrapped(text: str, width: float, size: float, lines: int) -> list[str]:
+    """The text in at most so many lines of that width in pixels; dots say that some of it is missing."""
+    found: list[str] = []
+    for word in plain_letters(text).split():
+        if found and font(size).getlength(f"{found[-1]} {word}") <= width:
+            found[-1] += f" {word}"
+        else:
+            found.append(fitting(word, width, size))
+    if len(found) > lines:
+        found[lines - 1 :] = [fitting(" ".join(found[lines - 1 :]), width, size)]
+    return found
 
 
 class Raster:
     """A picture of one colour that shapes are drawn on."""
 
     def __init__(self, width: int, height: int, colour: str) -> None:
-        self.image = np.empty((height, width, 3), np.float32)
-        self.image[:] = _rgb(colour)
+        self.image = Image.new("RGB", (width, height), colour)
 
     def pixels(self) -> NDArray[np.uint8]:
         """The picture as (height, width, 3)."""
-        return np.rint(self.image).astype(np.uint8)
+        return np.array(self.image)
 
     def line(self, part: Line) -> None:
         """Draw a line; where it crosses itself it isn't darker."""
-        height, width, _ = self.image.shape
-        reach = part.width / 2 + 2
-        low, high = part.points.min(0) - reach, part.points.max(0) + reach
-        left, top = max(int(low[0]), 0), max(int(low[1]), 0)
-        right, bottom = min(math.ceil(high[0]), width), min(math.ceil(high[1]), height)
-        if left >= right or top >= bottom:
-            return
-        cover = np.zeros((bottom - top, right - left), np.float32)
-        for points in _dashes(part.points - (left, top), part.dash, part.width / 2):
-            ends = points if len(points) > 1 else np.repeat(points, 2, 0)
-            for (x0, y0), (x1, y1) in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-                _segment(cover, x0, y0, x1, y1, part.width / 2)
-        self._blend(cover, part.colour, 1.0, left, top)
+        radius = part.width / 2
+        rounded = not part.dash and len(part.points) != 2
+
+        def draw(canvas: ImageDraw.ImageDraw, place: Callable[[Floats], list[tuple[float, float]]]) -> None:
+            for points in _dashes(part.points, part.dash):
+                canvas.line(place(points), 255, round(part.width * _FINER), "curve")
+                for x, y in place(points[[0, -1]]) if rounded else ():
+                    canvas.circle((x, y), radius * _FINER, 255)
+
+        self._cover(draw, part.points, radius + 2, part.colour, 1.0)
 
     def area(self, part: Area) -> None:
         """Draw what is between two lines; it is a pixel high at least, so that it is always seen."""
-        height, width, _ = self.image.shape
-        left, right = max(int(part.x[0]), 0), min(int(part.x[-1]) + 1, width)
         middle = (part.top + part.bottom) / 2
-        top = np.minimum(part.top, middle - 0.5)
-        bottom = np.maximum(part.bottom, middle + 0.5)
-        rows = np.arange(height)[:, None]
-        for start in range(left, right, _BLOCK):
-            stop = min(start + _BLOCK, right)
-            x = start + (np.arange((stop - start) * _ACROSS) + 0.5) / _ACROSS
-            above, below = np.interp(x, part.x, top), np.interp(x, part.x, bottom)
-            inside = (x >= part.x[0]) & (x <= part.x[-1])
-            covered = np.clip(np.minimum(rows + 1, below) - np.maximum(rows, above), 0, 1) * inside
-            cover = covered.reshape(height, -1, _ACROSS).mean(2).astype(np.float32)
-            self._blend(cover, part.colour, part.opacity, start)
+        # Pillow also draws the places of the edges.
+        top = np.column_stack((part.x, np.minimum(part.top, middle - 0.5)))
+        bottom = np.column_stack((part.x, np.maximum(part.bottom, middle + 0.5) - 1 / _FINER))
+        corners = np.concatenate((top, bottom[::-1]))
+        self._cover(lambda canvas, place: canvas.polygon(place(corners), 255), corners, 1, *part[3:])
 
     def words(self, part: Words) -> None:
         """Draw a text."""
-        cover, baseline = soft_text(part.text, part.size, bold=part.bold)
-        shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[part.anchor] * cover.shape[1]
-        if part.upwards:
-            x, y = round(part.x) - baseline, round(part.y + shift) - cover.shape[1]
-            cover = np.ascontiguousarray(cover.T[::-1])
-        else:
-            x, y = round(part.x - shift), round(part.y) - baseline
-        height, width, _ = self.image.shape
-        kept = cover[max(-y, 0) : max(height - y, 0), max(-x, 0) : max(width - x, 0)]
-        self._blend(kept, part.colour, 1.0, max(x, 0), max(y, 0))
+        text, face = plain_letters(part.text), font(part.size)
+        anchor = {"start": "ls", "middle": "ms", "end": "rs"}[part.anchor]
+        stroke = part.size / 50 if part.bold else 0.0
+        if not part.upwards:
+            draw = ImageDraw.Draw(self.image)
+            draw.text((part.x, part.y), text, part.colour, face, anchor, stroke_width=stroke)
+            return
+        # Anchored at the middle of a square, which is turned about it.
+        half = math.ceil(max(face.getlength(text), part.size)) + 1
+        cover = Image.new("L", (2 * half, 2 * half))
+        ImageDraw.Draw(cover).text((half, half), text, 255, face, anchor, stroke_width=stroke)
+        turned = cover.transpose(Image.Transpose.ROTATE_90)
+        self.image.paste(part.colour, (round(part.x) - half, round(part.y) - half), turned)
 
-    def _blend(self, cover: Cover, colour: str, opacity: float, x: int = 0, y: int = 0) -> None:
-        place = self.image[y : y + cover.shape[0], x : x + cover.shape[1]]
-        place += (_rgb(colour) - place) * (cover * np.float32(opacity))[..., None]
+    def _cover(
+        self,
+        draw: Callable[[ImageDraw.ImageDraw, Callable[[Floats], list[tuple[float, float]]]], None],
+        points: Floats,
+        reach: float,
+        colour: str,
+        opacity: float,
+    ) -> None:
+        """Paint a shape that is drawn in white on a canvas of its own, `reach` around its points."""
+        ends = np.clip((points.min(0) - reach, points.max(0) + reach + 1), 0, self.image.size)
+        (left, top), (right, bottom) = ends.astype(int).tolist()
+        if left >= right or top >= bottom:
+            return
+        canvas = Image.new("L", ((right - left) * _FINER, (bottom - top) * _FINER))
 
+        def place(found: Floats) -> list[tuple[float, float]]:
+            return [(x, y) for x, y in ((found - (left, top)) * _FINER - 0.5).tolist()]
 
-def _rgb(colour: str) -> NDArray[np.float32]:
-    """#rrggbb as three numbers."""
-    return np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)], np.float32)
-
-
-def _segment(cover: Cover, x0: float, y0: float, x1: float, y1: float, radius: float) -> None:
-    """Cover the pixels that are nearer than the radius to a segment with round ends."""
-    height, width = cover.shape
-    reach = radius + 1
-    left, right = max(int(min(x0, x1) - reach), 0), min(int(max(x0, x1) + reach) + 1, width)
-    top, bottom = max(int(min(y0, y1) - reach), 0), min(int(max(y0, y1) + reach) + 1, height)
-    if left >= right or top >= bottom:
-        return
-    x, y = np.arange(left, right) + 0.5 - x0, np.arange(top, bottom)[:, None] + 0.5 - y0
-    dx, dy = x1 - x0, y1 - y0
-    length = dx * dx + dy * dy
-    along = np.clip((x * dx + y * dy) / length, 0, 1) if length else 0.0
-    distance = np.hypot(x - along * dx, y - along * dy)
-    place = cover[top:bottom, left:right]
-    np.maximum(place, np.clip(radius + 0.5 - distance, 0, 1), out=place, casting="same_kind")
+        draw(ImageDraw.Draw(canvas), place)
+        self.image.paste(colour, (left, top), canvas.reduce(_FINER).point(lambda value: value * opacity))
 
 
-def _dashes(points: Floats, dash: Sequence[float], radius: float) -> Iterator[Floats]:
-    """The pieces of a line that are drawn: all of it, or its dashes, without their round ends."""
+def _dashes(points: Floats, dash: Sequence[float]) -> Iterator[Floats]:
+    """The pieces of a line that are drawn: all of it, or its dashes."""
     if not dash or len(points) < 2:
         yield points
         return
-    steps = np.hypot(*np.diff(points, axis=0).T)
-    along = np.concatenate(([0.0], np.cumsum(steps)))
+    along = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))))
     marks = np.cumsum([0.0, *dash])
     for again in range(math.ceil(along[-1] / marks[-1])):
-        for start, stop in zip(marks[:-1:2], marks[1::2], strict=True):
-            cap = min(radius, (stop - start) / 2 - 0.01)
-            begin, end = again * marks[-1] + start + cap, min(again * marks[-1] + stop - cap, along[-1])
-            if begin >= end:
-                return
-            inner = along[(along > begin) & (along < end)]
-            places = np.concatenate(([begin], inner, [end]))
-            yield np.column_stack([np.interp(places, along, points[:, axis]) for axis in (0, 1)])
+        for begin, end in (again * marks[-1] + marks[:-1].reshape(-1, 2)).tolist():
+            end = min(end, along[-1])
+            if begin < end:
+                places = np.concatenate(([begin], along[(along > begin) & (along < end)], [end]))
+                yield np.column_stack([np.interp(places, along, points[:, axis]) for axis in (0, 1)])
 
 
 def png_plot(series: Sequence[PlotSeries], **look: Unpack[Look]) -> bytes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from acuity.report.plots.axes import Axis, value_axis
 from acuity.report.plots.figure import COLOURS, FAINT, GREY, INK, PAPER
 from acuity.text import one_line, shortened
 
@@ -35,24 +36,20 @@ def rate_plot(
     drawn = [(one_line(curve.name), curve) for curve in curves if any(_known(curve))]
     if not drawn:
         return ""
-    named = [name for name, _ in drawn]
     axes = _Axes.of([curve for _, curve in drawn], targets)
     parts = [*_grid(axes, one_line(score_name))]
-    for target in targets:
-        y = axes.y(target)
-        parts.append(
-            f'<line class="target" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}" '
-            f'stroke="{GREY}" stroke-dasharray="6 4"/>'
-        )
+    dashed = f'class="target" stroke="{GREY}" stroke-dasharray="6 4"'
+    parts += [_line(_LEFT, axes.y(target), _WIDTH - _RIGHT, axes.y(target), dashed) for target in targets]
     colours = {name: _look(number)[0] for number, name in enumerate(encodes)}
     if not all(one_line(point.label) in colours for _, curve in drawn for point in _known(curve)):
         colours = {}
     for index, (name, curve) in enumerate(drawn):
         colour, shape = _look(index)
         parts += _drawn(axes, name, curve, GREY if colours else colour, shape, colours)
-    parts += _legend(named, GREY if colours else None)
-    summary = ", ".join(f"{name}: {_encodes(len(_known(curve)))}" for name, curve in drawn)
-    label = escape(f"{one_line(score_name)} over bitrate. {summary}", quote=True)
+    parts += _legend([name for name, _ in drawn], GREY if colours else None)
+    counts = [(name, len(_known(curve))) for name, curve in drawn]
+    summary = ", ".join(f"{name}: {count} encode{'s' * (count != 1)}" for name, count in counts)
+    label = escape(f"{one_line(score_name)} over bitrate. {summary}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}" font-family="sans-serif" '
@@ -68,55 +65,50 @@ def _known(curve: Rates) -> list[RatePoint]:
     return sorted(known, key=lambda point: point.kbps)
 
 
-def _encodes(number: int) -> str:
-    return f"{number} encode{'' if number == 1 else 's'}"
-
-
 class _Axes(NamedTuple):
     """The ranges that are drawn: bitrate by its logarithm, score as it is."""
 
     low: float
     high: float
-    bottom: float
-    top: float
+    up: Axis
 
     @classmethod
     def of(cls, curves: Sequence[Rates], targets: Sequence[float]) -> _Axes:
         points = [point for curve in curves for point in _known(curve)]
         rates = [point.kbps for point in points]
         scores = [*(point.score for point in points), *targets]
-        bottom, top = min(scores), max(scores)
-        pad = max((top - bottom) * 0.06, 0.5)
-        return cls(min(rates) / 1.12, max(rates) * 1.12, bottom - pad, top + pad)
+        return cls(min(rates) / 1.12, max(rates) * 1.12, value_axis(min(scores), max(scores), 8))
 
     def x(self, kbps: float) -> float:
         share = math.log(kbps / self.low) / math.log(self.high / self.low)
         return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
 
     def y(self, score: float) -> float:
-        share = (score - self.bottom) / (self.top - self.bottom)
+        share = (score - self.up.low) / (self.up.high - self.up.low)
         return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def _grid(axes: _Axes, score_name: str) -> list[str]:
-    parts = []
-    floor, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+def _grid(axes: _Axes, score_name: str) -> Iterator[str]:
+    floor, right, faint = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT, f'stroke="{FAINT}"'
     for value in _rate_ticks(axes.low, axes.high):
         x = axes.x(value)
-        text = f"{value / 1000:g} Mbit/s" if value >= 1000 else f"{value:g} kbit/s"
-        parts.append(f'<line x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{floor}" stroke="{FAINT}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{floor + 20}" text-anchor="middle">{text}</text>')
-    for value in _score_ticks(axes.bottom, axes.top):
-        y = axes.y(value)
-        parts.append(f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{FAINT}"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        yield _line(x, _TOP, x, floor, faint)
+        yield _text(x, floor + 20, f"{value / 1000:g} Mbit/s" if value >= 1000 else f"{value:g} kbit/s")
+    for tick in axes.up.ticks:
+        y = axes.y(tick.value)
+        yield _line(_LEFT, y, right, y, faint)
+        yield _text(_LEFT - 8, y + 4, tick.text, "end")
     middle = (_TOP + floor) / 2
-    parts.append(
-        f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">'
-        f"{escape(score_name)}</text>"
-    )
-    parts.append(f'<text x="{(_LEFT + right) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">bitrate</text>')
-    return parts
+    yield _text(16, middle, score_name, turn=f' transform="rotate(-90 16 {middle})"')
+    yield _text((_LEFT + right) / 2, _HEIGHT - 8, "bitrate")
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {style}/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", turn: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turn}>{escape(text)}</text>'
 
 
 def _rate_ticks(low: float, high: float) -> list[float]:
@@ -128,14 +120,6 @@ def _rate_ticks(low: float, high: float) -> list[float]:
         if len(ticks) <= 9:
             break
     return ticks or [float(f"{math.sqrt(low * high):.2g}")]
-
-
-def _score_ticks(bottom: float, top: float) -> list[float]:
-    rough = (top - bottom) / 6
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough)
-    first = math.ceil(bottom / step)
-    return [round(tick * step, 6) for tick in range(first, math.floor(top / step) + 1)]
 
 
 def _drawn(
@@ -179,9 +163,8 @@ def _legend(names: Sequence[str], only: str | None) -> list[str]:
         colour, shape = _look(number)
         y = _HEIGHT - _BOTTOM - 18 - 20 * row
         parts.append(f'<g fill="{only or colour}">{_mark(shape, _WIDTH - _RIGHT - 14, y, 5)}</g>')
-        text = escape(shortened(name, _LONGEST_NAME))
-        parts.append(f'<text x="{_WIDTH - _RIGHT - 28}" y="{y + 4}" text-anchor="end">{text}</text>')
+        parts.append(_text(_WIDTH - _RIGHT - 28, y + 4, shortened(name, _LONGEST_NAME), "end"))
     if len(names) > _MOST_NAMED:
-        y, more = _HEIGHT - _BOTTOM - 18 - 20 * _MOST_NAMED, len(names) - _MOST_NAMED
-        parts.append(f'<text x="{_WIDTH - _RIGHT - 8}" y="{y + 4}" text-anchor="end">and {more} more</text>')
+        y, more = _HEIGHT - _BOTTOM - 14 - 20 * _MOST_NAMED, len(names) - _MOST_NAMED
+        parts.append(_text(_WIDTH - _RIGHT - 8, y, f"and {more} more", "end"))
     return parts
