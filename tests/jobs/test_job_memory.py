@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from acuity.errors import JobError, JobFailed, JobTimeout, WorkerLost
-from acuity.jobs.entry import Entry
+from acuity.jobs.dispatch import Entry
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.wire import Channel

@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.models import Model, load_model
-from acuity.models.exponential import exp
-from acuity.models.scaling import ChromaCorrection, LinearRescale, Unscaled
-from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression
-from acuity.models.transform import ScoreClip, ScoreTransform
+from acuity.models.model import ChromaCorrection, LinearRescale, ScoreClip, ScoreTransform, Unscaled
+from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression, exp
 
 Save = Callable[..., str]
 

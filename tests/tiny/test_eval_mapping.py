@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acuity.tiny.evaluate.bootstrap import FEWEST
-from acuity.tiny.evaluate.mapping import mapped_figures, monotonic_cubic
+from acuity.tiny.evaluate.statistics import FEWEST, mapped_figures, monotonic_cubic
 
 
 def test_a_rising_polynomial_is_found_exactly() -> None:

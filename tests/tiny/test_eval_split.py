@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from acuity.errors import EvaluationError
-from acuity.tiny.evaluate.split import bucket, check_split, place_of, split_of
+from acuity.tiny.evaluate.choices import bucket, check_split, place_of, split_of
 
 # printf 'vmaf-train-splits-v1:KEY' | sha256sum, the first 16 digits, as a fraction of 16^16
 BY_HAND = {

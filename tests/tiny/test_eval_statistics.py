@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from acuity.tiny.evaluate.bootstrap import DRAWS, FEWEST, MOST, Draws, Replicates, compare, replicate
-from acuity.tiny.evaluate.statistics import NAMES, Vector, figures_of
+from acuity.tiny.evaluate.bootstrap import DRAWS, MOST, Draws, Replicates, compare, replicate
+from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Vector, figures_of
 
 EXACT = 1e-12
 

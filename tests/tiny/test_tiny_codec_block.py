@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acuity.errors import ModelError
-from acuity.tiny.codec_block import ALIASES, PRESETS, VOCABULARIES, make_block
+from acuity.tiny.feature_input import ALIASES, PRESETS, VOCABULARIES, make_block
 from acuity.tiny.options import TinyOptions
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.tiny.codec_block import ALIASES, PRESETS, VOCABULARIES
-from acuity.tiny.external_data import MAX_BYTES
-from acuity.tiny.feature_input import USUAL
+from acuity.tiny.feature_input import ALIASES, PRESETS, USUAL, VOCABULARIES
+from acuity.tiny.files import MAX_BYTES
 from acuity.tiny.graph_checks import MAX_BODY, MAX_DEPTH, MAX_TRIPS
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import DEVICES, RESIZES, TinyOptions

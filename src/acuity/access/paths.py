@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from acuity.access import path_options
+from acuity.access import path_text
 from acuity.access.path_roots import resolve_root, roots_of
 from acuity.access.path_text import check_text, shown, to_absolute
 from acuity.errors import ModelError, PathError
@@ -240,16 +240,16 @@ class AllowedPaths:
         finally:
             os.close(folder)
 
-    def check_model(self, spec: str, find: path_options.FindModel | None = None) -> str:
+    def check_model(self, spec: str, find: path_text.FindModel | None = None) -> str:
         """A model string, its path checked and resolved; raises PathError or ModelError.
 
         `find` finds models by name and file name.
         """
-        return path_options.check_model(spec, self._check_model_file, find)
+        return path_text.check_model(spec, self._check_model_file, find)
 
     def check_feature(self, spec: str) -> str:
         """A feature string, paths in its options checked and resolved; raises PathError or FeatureError."""
-        return path_options.check_feature(spec, self.check)
+        return path_text.check_feature(spec, self.check)
 
     def check_tiny(self, text: str) -> Path:
         """The resolved path of a tiny model's file; raises PathError or ModelError.

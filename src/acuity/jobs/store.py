@@ -11,8 +11,9 @@ import logging
 import shutil
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -22,7 +23,6 @@ from acuity.jobs.config import JobsConfig
 from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress, Status
-from acuity.jobs.siblings import Seen
 
 logger: Final = logging.getLogger(__name__)
 
@@ -40,6 +40,14 @@ _REMEDIES: Final = {
 }
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the database says about others."""
+
+    jobs: Mapping[str, Job]  # jobs of others that are unfinished or ended a short while ago
+    cancels: frozenset[str]  # jobs of this process that others want to end
 
 
 class Store:

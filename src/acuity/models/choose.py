@@ -2,15 +2,21 @@
 
 The authors of VMAF v1 made its models for these viewing distances: 3 display heights for 1080p, 5 for
 phones, 1.5 for 4K (3 for consumers). Each has a variant for high frame rates, about twice the usual 24 to 30.
+
+model_digests() has the digests of the files that a request means: a name may stand for a user's own file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from acuity.errors import ModelError, to_set
+from acuity.errors import ModelError, PathError, to_set
+from acuity.models.sources import find_model
+from acuity.models.spec import parse_spec
 from acuity.text import shortened
 from acuity.video.display import nearest_display
+from acuity.video.file_digest import file_digest
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -83,3 +89,28 @@ def choose(
     at = f", at the {width}x{height} of a {display} display" if display != "native" else ""
     reason = f"VMAF v1 for {find_viewing(viewing).seen}{at}, {shown}"
     return Choice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)
+
+
+_SIZES: Final = ((1920, 1080), (3840, 2160))  # of the displays that 'auto' has a model for
+
+
+def model_digests(specs: Iterable[str], viewing: str | None) -> dict[str, str]:
+    """The digests of the models' files by name, of all that 'auto' may stand for."""
+    names = [name for spec in specs for name in (_of_auto(viewing) if spec == AUTO else [spec])]
+    return {name: _model_digest(name) for name in dict.fromkeys(names)}
+
+
+def _of_auto(viewing: str | None) -> list[str]:
+    """The models that 'auto' may stand for: which one follows from the clip."""
+    if viewing is not None:
+        return list(models_for_viewing(viewing))
+    return [model_for_size(*size) for size in _SIZES]
+
+
+def _model_digest(name: str) -> str:
+    spec = parse_spec(name)
+    path = spec.path if spec.path is not None else str(find_model(str(spec.version)))
+    try:
+        return file_digest(path)
+    except (OSError, PathError):  # the measurement has the sentence for it
+        return ""

@@ -10,8 +10,7 @@ from acuity.models.bootstrap import ModelCollection
 from acuity.models.document import read_document
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
-from acuity.models.model import Model
-from acuity.models.scaling import LinearRescale
+from acuity.models.model import LinearRescale, Model
 from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 

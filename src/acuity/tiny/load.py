@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from acuity.errors import ModelError, to_omit, to_set
-from acuity.tiny.codec_block import make_block
-from acuity.tiny.feature_input import FeatureInput, make_feature_input
+from acuity.tiny.feature_input import FeatureInput, make_block, make_feature_input
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
 from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.graph_checks import check_graph
-from acuity.tiny.network import Network, choose_outputs
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.picture_input import PictureInput, make_picture_inputs
 from acuity.tiny.session import Session, import_runtime
 from acuity.tiny.sidecar import Sidecar, check_kind, read_sidecar
-from acuity.tiny.tiny_model import TinyModel
+from acuity.tiny.tiny_model import Network, TinyModel, choose_outputs
 
 _FLOATS: Final = ("float32", "float16", "float64")
 _CODEC_NAMES: Final = ("codec", "codec_block")

@@ -30,7 +30,7 @@ from typing import Final
 from acuity.errors import ModelError
 from acuity.models.document import Section, read_document
 from acuity.text import note, one_line, quoted, shortened
-from acuity.tiny.external_data import MAX_ABOUT
+from acuity.tiny.files import MAX_ABOUT
 
 KINDS: Final = ("fr", "nr")
 # Kinds of ONNX files that give no score, and what they are.

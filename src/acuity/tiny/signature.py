@@ -24,8 +24,7 @@ from acuity.foreign_json import parse_json
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
-from acuity.tiny.external_data import MAX_ABOUT
-from acuity.tiny.files import OWN_FOLDER, read_model
+from acuity.tiny.files import MAX_ABOUT, OWN_FOLDER, read_model
 from acuity.tiny.sidecar import read_sidecar
 from acuity.video.local_file import regular_opener
 

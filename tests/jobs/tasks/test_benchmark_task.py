@@ -17,8 +17,7 @@ from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
-from acuity.jobs.tasks.engines import ExternalEngine, OwnEngine, Run, Runner
-from acuity.jobs.tasks.fixtures import Clip
+from acuity.jobs.tasks.engines import Clip, ExternalEngine, OwnEngine, Run, Runner
 
 CLIP = Clip(64, 64, 3)
 SCORES = [90.0, 80.0, 70.0]

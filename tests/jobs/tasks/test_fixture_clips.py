@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from acuity.jobs.tasks.fixtures import Clip, GreyClip
+from acuity.jobs.tasks.engines import Clip, GreyClip
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 

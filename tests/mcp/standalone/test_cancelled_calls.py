@@ -16,7 +16,7 @@ import pytest
 from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
-from acuity.jobs.entry import Entry
+from acuity.jobs.dispatch import Entry
 from acuity.jobs.job import JobSpec
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs, JobsConfig

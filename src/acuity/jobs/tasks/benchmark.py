@@ -21,8 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine, Run
-from acuity.jobs.tasks.fixtures import Clip
+from acuity.jobs.tasks.engines import Clip, Engine, ExternalEngine, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.write import write_document
 

@@ -15,8 +15,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
+from acuity.jobs.elsewhere import SharedJobs
 from acuity.jobs.service import Jobs, JobsConfig
-from acuity.jobs.shared import SharedJobs
 from acuity.mcp.admin.port import AdminPort
 from acuity.mcp.admin.sources import Sources
 from acuity.mcp.allowlists import Allowlists

@@ -14,8 +14,7 @@ from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import path_argument
 from acuity.scoring.request import MAX_TEXT
-from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
-from acuity.tiny.evaluate.split import SPLITS, no_split
+from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, SPLITS, no_split, require_extra
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services

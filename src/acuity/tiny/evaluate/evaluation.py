@@ -11,15 +11,30 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError, to_set
-from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
+from acuity.tiny.evaluate.bootstrap import Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
-from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
-from acuity.tiny.evaluate.mapping import Mapped, mapped_figures
+from acuity.tiny.evaluate.choices import (
+    ALL,
+    INPUT,
+    NO_MODELS,
+    TOO_FEW,
+    check_pooling,
+    check_split,
+    require_extra,
+)
 from acuity.tiny.evaluate.predictors import Predictor, ScoreVideo, predictor
-from acuity.tiny.evaluate.ratings import KEY, LARGEST, MARGIN, Batch, Ratings
-from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
-from acuity.tiny.evaluate.split import ALL, TOO_FEW, check_split
-from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
+from acuity.tiny.evaluate.ratings import (
+    KEY,
+    LARGEST,
+    MARGIN,
+    PER_CLIP,
+    Batch,
+    Collected,
+    Ratings,
+    Samples,
+    samples_of,
+)
+from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Figures, Mapped, Vector, figures_of, mapped_figures
 
 _OTHER_SCALE: Final = 4  # how many times greater the numbers of another scale are, at least
 

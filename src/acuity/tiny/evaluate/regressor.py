@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from acuity.errors import EvaluationError, ModelError, Remedy
 from acuity.text import quoted
-from acuity.tiny.codec_block import make_block
 from acuity.tiny.evaluate.choices import INPUT
 from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
-from acuity.tiny.feature_input import USUAL
+from acuity.tiny.feature_input import USUAL, make_block
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
 from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.graph_checks import check_graph
