@@ -61,7 +61,7 @@ async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
         ({"status": 3}, "ended by itself (exit status 3)"),
         ({"signal": "SIGKILL"}, "was killed (SIGKILL), as systems do when memory runs out"),
         ({"signal": "SIGABRT"}, "crashed (SIGABRT)"),
-        ({"signal": "SIGTERM"}, "was killed (SIGKILL)"),  # its watch thread ends the whole group
+        ({"signal": "SIGTERM"}, "crashed (SIGTERM)"),
     ],
 )
 @on_loop
