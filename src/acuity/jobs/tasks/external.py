@@ -13,8 +13,8 @@ import contextlib
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
 
@@ -247,76 +247,37 @@ def _start(command: list[str], descriptors: list[int]) -> subprocess.Popen[bytes
 def _finish(child: subprocess.Popen[bytes], output: IO[bytes], feed: Callable[[], None] | None) -> bytes:
     """Feed the binary, and read its output until it ends, so that it never blocks on a full pipe."""
     assert child.stderr is not None
-    with child, _Tail(child.stderr) as complaints, _Whole(output, child) as report:
+    complaints, report = bytearray(), bytearray()
+
+    def listen(stream: IO[bytes]) -> None:
+        """Keep the end of what it says."""
+        while chunk := stream.read(_CHUNK):
+            complaints.extend(chunk)
+            del complaints[: -4 * _MOST_STDERR]
+
+    def take(stream: IO[bytes]) -> None:
+        """Keep all of its report; end it if it writes too much."""
+        while (chunk := stream.read(_CHUNK)) and len(report) <= _MOST_REPORT:
+            report.extend(chunk)
+            if len(report) > _MOST_REPORT:
+                child.kill()
+
+    with child, ThreadPoolExecutor(2) as threads:
+        reading = [threads.submit(listen, child.stderr), threads.submit(take, output)]
         try:
             if feed is not None:
                 feed()
         except BaseException:
             child.kill()
             raise
-        written = report.wait()
+        wait(reading)
         code = child.wait()
+    if len(report) > _MOST_REPORT:
+        raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
     if code != 0:
-        raise JobFailed(f"vmaf exited {code}: {complaints.text or 'it said nothing'}")
-    return written
-
-
-class _Whole:
-    """Reads all of a pipe on a thread of its own; a process that writes too much is ended."""
-
-    def __init__(self, stream: IO[bytes], writer: subprocess.Popen[bytes]) -> None:
-        self._stream = stream
-        self._writer = writer
-        self._kept = bytearray()
-        self._thread = threading.Thread(target=self._read, name="report", daemon=True)
-
-    def wait(self) -> bytes:
-        """The text, once the other end is closed; raises JobFailed if it is too long."""
-        self._thread.join()
-        if len(self._kept) > _MOST_REPORT:
-            raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
-        return bytes(self._kept)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-
-    def _read(self) -> None:
-        while chunk := self._stream.read(_CHUNK):
-            self._kept += chunk
-            if len(self._kept) > _MOST_REPORT:
-                self._writer.kill()
-                break
-
-
-class _Tail:
-    """Reads a pipe on a thread of its own, and keeps its end."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._kept = bytearray()
-        self._thread = threading.Thread(target=self._read, name="stderr", daemon=True)
-
-    @property
-    def text(self) -> str:
-        """The end of the text, on one line."""
-        said = self._kept.decode("utf-8", "replace")
-        return " ".join(said.split())[-_MOST_STDERR:]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-
-    def _read(self) -> None:
-        while chunk := self._stream.read(_CHUNK):
-            self._kept += chunk
-            del self._kept[: -4 * _MOST_STDERR]
+        said = " ".join(complaints.decode("utf-8", "replace").split())[-_MOST_STDERR:]
+        raise JobFailed(f"vmaf exited {code}: {said or 'it said nothing'}")
+    return bytes(report)
 
 
 def _parsed(written: bytes) -> dict[str, Any]:
