@@ -146,22 +146,6 @@ async def test_no_more_run_than_may_and_no_more_wait_than_may(gate: Gate) -> Non
 
 
 @on_loop
-async def test_clients_take_turns() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        order: list[str] = []
-        jobs.on_change(lambda job: order.append(job.client) if job.status == "running" else None)
-        first = Running(jobs, spec("hold"), client="a")
-        await first.holding()
-        submitted = [await jobs.submit(spec("echo"), client=client) for client in "aaabbc"]
-        places = [(await jobs.get(job.id)).queue_position for job in submitted]  # type: ignore[union-attr]
-        assert places == [3, 5, 6, 1, 4, 2]  # a has one running
-        first.call.cancel()
-        for job in submitted:
-            await jobs.wait(job.id)
-        assert order == ["a", *"bcabaa"]
-
-
-@on_loop
 async def test_the_place_in_the_queue_is_told_as_it_changes() -> None:
     async with Jobs(config(workers=1)) as jobs:
         first = Running(jobs, spec("hold"))
@@ -193,31 +177,6 @@ async def test_a_queued_job_can_be_cancelled_and_never_runs() -> None:
         assert changes == ["cancelled"]
         assert jobs.stats().queued == 0
         assert await jobs.cancel("0" * 32) is None
-
-
-@on_loop
-async def test_cancelling_what_is_over_changes_nothing() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("echo"), client="a")
-        job = await jobs.cancel(outcome.id)
-        assert job is not None
-        assert job.status == "completed"
-        assert jobs.stats().cancelled == 0
-
-
-@on_loop
-async def test_cancelling_a_call_that_waits_takes_it_out_of_the_queue() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        first = Running(jobs, spec("hold"))
-        await first.holding()
-        second = Running(jobs, spec("echo"))
-        await second.heard.until("queued, 0 ahead")
-        second.call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second.call
-        assert jobs.stats().queued == 0
-        (job,) = (await jobs.list(["cancelled"]))[0]
-        assert job.title == "echo it"
 
 
 @on_loop

@@ -1,14 +1,16 @@
-"""The end of the service: what runs may finish in time, what doesn't is interrupted, and no process stays."""
+"""The end of the service: what runs may finish in time, and no process stays. And the table of tasks."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 from pathlib import Path
 
 import pytest
 
 from acuity.errors import JobCancelled, JobError
 from acuity.jobs.service import JobOutcome, Jobs
+from acuity.jobs.tasks import TASKS, WARM, load_task
 from job_helpers import PATIENCE, Gate, Running, Watched, config, on_loop, spec
 
 
@@ -83,17 +85,6 @@ async def test_a_stop_that_is_cancelled_still_kills_the_workers() -> None:
     await jobs.stop(0.0)
 
 
-@on_loop
-async def test_nothing_can_be_asked_of_a_stopped_service() -> None:
-    jobs = Jobs(config())
-    async with jobs:
-        outcome = await jobs.run(spec("echo"), client="a")
-    with pytest.raises(JobError, match="stopping"):
-        await jobs.get(outcome.id)
-    with pytest.raises(JobError, match="stopping"):
-        await jobs.run(spec("echo"), client="a")
-
-
 def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
     async def main() -> tuple[Jobs, Watched]:
         jobs = Jobs(config())
@@ -103,3 +94,19 @@ def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
 
     _, worker = asyncio.run(main())  # which cancels what is still under way
     asyncio.run(worker.gone())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_of_the_table_is_there(name: str) -> None:
+    assert callable(load_task(name, TASKS))
+
+
+@pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.tasks.score:run", ""])
+def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
+    with pytest.raises(KeyError):
+        load_task(name, TASKS)
+
+
+@pytest.mark.parametrize("name", WARM)
+def test_what_workers_import_first_is_there(name: str) -> None:
+    assert importlib.import_module(name)

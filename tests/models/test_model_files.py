@@ -32,12 +32,6 @@ def refuse(path: str) -> str:
     return message
 
 
-def test_the_small_model_loads(document: dict[str, Any], save: Save) -> None:
-    model = load_model(save(document))
-    assert isinstance(model, Model)
-    assert [feature.options for feature in model.features] == [{}, {"vif_enhn_gain_limit": 1.0}]
-
-
 @pytest.mark.parametrize("key", ["model_type", "feature_names", "norm_type", "slopes", "intercepts", "model"])
 def test_missing_key(key: str, document: dict[str, Any], save: Save) -> None:
     del document["model_dict"][key]

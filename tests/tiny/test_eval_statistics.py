@@ -1,4 +1,4 @@
-"""Correlations against SciPy's, and bootstrap intervals against cases whose answer is known."""
+"""Correlations against SciPy's, intervals against cases whose answer is known, the mapping, and the split."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from acuity.errors import EvaluationError
 from acuity.tiny.evaluate.bootstrap import DRAWS, MOST, Draws, Replicates, compare, replicate
-from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Vector, figures_of
+from acuity.tiny.evaluate.choices import bucket, check_split, split_of
+from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Vector, figures_of, mapped_figures, monotonic_cubic
 
 EXACT = 1e-12
 
@@ -168,3 +170,80 @@ def test_a_better_model_is_told_apart() -> None:
     good, bad = target + 0.3 * random.normal(size=80), target + 1.5 * random.normal(size=80)
     assert p_value_of(good, bad, target) < 0.01
     assert p_value_of(good, 2 * good + 1, target) == 1.0  # PLCC doesn't see a scale
+
+
+def test_a_rising_polynomial_is_found_exactly() -> None:
+    x = np.linspace(20, 98, 40)
+    y = 1 + 0.01 * (x - 20) + 8e-6 * (x - 20) ** 3
+    assert monotonic_cubic(x, y) == pytest.approx(y, abs=1e-9)
+    assert monotonic_cubic(x, 6 - y) == pytest.approx(6 - y, abs=1e-9)  # lower is better
+    found = mapped_figures(x, y, None)
+    assert found is not None
+    assert (found.plcc, found.rmse) == (pytest.approx(1), pytest.approx(0, abs=1e-9))
+    assert found.outlier_ratio is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_never_falls_where_the_best_polynomial_would(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x = random.uniform(0, 100, 50)
+    y = 1 + 4 / (1 + np.exp((40 - x) / 5)) + random.normal(0, 0.2, 50)
+    fitted = monotonic_cubic(x, y)
+    rises = np.diff(fitted[np.argsort(x)])
+    assert (rises >= -1e-9).all()
+    free = np.square(np.polyval(np.polyfit(x, y, 3), x) - y).sum()
+    line = np.square(np.polyval(np.polyfit(x, y, 1), x) - y).sum()
+    # Worse than one that may fall, better than a line, which is one that rises.
+    assert free <= np.square(fitted - y).sum() + 1e-9 <= line
+    # Nothing near it that rises is better: a step towards the free one, or to the line, isn't.
+    step = 0.02 * (np.polyval(np.polyfit(x, y, 1), x) - fitted)
+    assert np.square(fitted + step - y).sum() >= np.square(fitted - y).sum() - 1e-9
+
+
+def test_the_figures_are_those_of_the_recommendation() -> None:
+    random = np.random.default_rng(5)
+    x = random.uniform(0, 100, 30)
+    y = x / 25 + 1 + random.normal(0, 0.2, 30)
+    fitted, margins = monotonic_cubic(x, y), np.full(30, 0.15)
+    found = mapped_figures(x, y, margins)
+    assert found is not None
+    assert found.rmse == pytest.approx(np.sqrt(np.square(fitted - y).sum() / 26))
+    assert found.plcc == pytest.approx(np.corrcoef(fitted, y)[0, 1])
+    assert found.outlier_ratio == np.mean(np.abs(fitted - y) > 0.15)
+    assert mapped_figures(x[: FEWEST - 1], y[: FEWEST - 1], None) is None
+    assert mapped_figures(np.ones(30), y, None) is None
+
+
+# printf 'vmaf-train-splits-v1:KEY' | sha256sum, the first 16 digits, as a fraction of 16^16
+BY_HAND = {
+    "clip0": "8b758dbec9141b67",
+    "clip1": "d37b46e63e8b9ac9",
+    "clip2": "e644a11547993b07",
+    "clip3": "6dad71feccf8d0ab",
+    "BigBuckBunny": "5ac22c2e99e43ba5",
+    "étude/17": "1590b65058023bfb",
+    "42": "909e0b76b8e6e3ba",
+    "clip7": "f347c1111e33b82d",
+    "clip18": "2aa2becd7166f2de",
+    "clip30": "37ebfd8ff8b85390",
+}
+PARTS = {"étude/17": "test", "clip18": "val"}  # 0x1590… is 0.084, 0x2aa2… is 0.167; all others are train
+
+
+@pytest.mark.parametrize("key", BY_HAND)
+def test_buckets_are_those_computed_by_hand(key: str) -> None:
+    assert bucket(key) == int(BY_HAND[key], 16) / 16**16
+    assert split_of(key) == PARTS.get(key, "train")
+
+
+def test_a_tenth_is_test_and_a_tenth_is_val() -> None:
+    parts = [split_of(f"key {number}") for number in range(20_000)]
+    assert parts.count("test") == pytest.approx(2000, abs=150)
+    assert parts.count("val") == pytest.approx(2000, abs=150)
+
+
+def test_unknown_splits() -> None:
+    with pytest.raises(EvaluationError) as caught:
+        check_split("foo")
+    assert str(caught.value) == "split must be one of ('train', 'val', 'test', 'all'); got 'foo'"
+    assert check_split("all") == "all"

@@ -85,20 +85,6 @@ def test_the_file_is_the_one_that_sidecar_and_registry_describe(name: str) -> No
     assert [value.name for value in graph.graph.output] == [about["output_name"]]
 
 
-def test_the_feature_model_names_its_features_and_their_normalisation() -> None:
-    about = sidecar(FR)
-    assert about["input_name"] == "features"
-    assert about["feature_order"] == FEATURES
-    assert len(about["feature_mean"]) == len(about["feature_std"]) == len(FEATURES)
-
-
-def test_kinds() -> None:
-    assert load_tiny_model(FR).kind == "fr"
-    assert not load_tiny_model(FR).no_reference
-    assert load_tiny_model(NR).kind == "nr"
-    assert load_tiny_model(NR).no_reference
-
-
 def test_the_feature_model_follows_vmaf_on_pictures_that_it_never_saw() -> None:
     pairs = [(gray(moving(n)), gray(smoothed(moving(n), (n % 4) ** 2))) for n in range(12)]
     found = score(pairs, FR)

@@ -13,7 +13,7 @@ from acuity.errors import AcuityError
 from acuity.jobs.job import Progress
 from acuity.jobs.tasks.score import run, score_payload
 from acuity.scoring.request import Request
-from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw, y4m
+from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
 
 MODEL = "version=vmaf_v0.6.1"
 GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
@@ -74,22 +74,6 @@ def test_the_summary_is_that_of_the_library_with_the_digits_of_the_report(
     assert (silent["score"], silent["model"], silent["models"], silent["worst"]) == (None, None, [], [])
 
 
-def test_all_digits_are_those_of_the_library(clips: Path) -> None:
-    found = score(clips / "ref.yuv", clips / "dis.yuv", precision="max", **GEOMETRY)
-    expected = acuity.score(
-        clips / "ref.yuv",
-        clips / "dis.yuv",
-        model=MODEL,
-        width=GEOMETRY["width"],
-        height=GEOMETRY["height"],
-        pixel_format="420",
-        bitdepth=8,
-    )
-    assert found["pooled_metrics"]["vmaf"]["mean"] == expected.score
-    scores = [frame["metrics"]["vmaf"] for frame in found["frames"]]
-    assert scores == expected.results.columns["vmaf"].tolist()
-
-
 def test_progress_has_frames_speed_and_the_mean(clips: Path) -> None:
     told: list[Progress] = []
     request = Request(str(clips / "ref.yuv"), str(clips / "dis.yuv"), models=[MODEL], **GEOMETRY)
@@ -115,12 +99,6 @@ def test_what_pairing_did_is_told(tmp_path: Path, clips: Path) -> None:
     assert {"scaled", "frame-count"} <= {note["code"] for note in found["acuity"]["notes"]}
 
 
-def test_files_that_say_their_size_by_name(tmp_path: Path) -> None:
-    ref = raw(tmp_path / "ref_70x52_420p8.yuv")
-    dis = y4m(tmp_path / "dis.y4m", worse=True)
-    assert len(score(ref, dis)["frames"]) == FRAMES
-
-
 def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     files = (clips / "ref.yuv", clips / "dis.yuv")
     found = score(
@@ -140,13 +118,6 @@ def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     assert "mismatched_model_warning" not in found  # no model, no warning
     assert found["acuity"]["input"]["frame_skip_dis"] == 1
     assert found["acuity"]["threads"] <= 1024
-
-
-def test_threads_are_capped_to_the_machine(clips: Path) -> None:
-    from acuity.measure import available_threads
-
-    found = score(clips / "ref.yuv", clips / "dis.yuv", **GEOMETRY, threads=1024)
-    assert found["acuity"]["threads"] == available_threads()
 
 
 def test_the_model_may_be_chosen_by_size(clips: Path) -> None:

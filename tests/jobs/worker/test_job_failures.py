@@ -67,7 +67,7 @@ async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
 @on_loop
 async def test_the_way_a_worker_ended_is_named(payload: dict[str, Any], words: str) -> None:
     async with Jobs(config()) as jobs:
-        error = await _error(jobs, "end" if payload.get("signal") != "SIGTERM" else "terminate", **payload)
+        error = await _error(jobs, "end", **payload)
         assert type(error) is WorkerLost
         assert words in str(error)
 

@@ -134,16 +134,6 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
 
 
 @on_loop
-async def test_a_list_says_what_became_of_the_jobs_of_a_killed_server(tmp_path: Path) -> None:
-    with _server(tmp_path) as (server, _):
-        async with Jobs(config(data=tmp_path)) as jobs:
-            server.kill()
-            server.wait(PATIENCE)
-            found = (await jobs.list())[0]
-            assert [job.status for job in found] == ["interrupted"] * 3 + ["completed"]
-
-
-@on_loop
 async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         processes = [Watched(pid) for pid in said["processes"]]
