@@ -179,7 +179,24 @@ def test_allowed_files_with_odd_names_are_read(name: str, folder: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.yuv", " a", "a ", "a:b.yuv", "http:x", "视频.mkv", "👩\u200d👩\u200d👧.mp4", "...", "a..b", "-", "--x", "~a", "%2e", "$x", "a;b"]
+    "name",
+    [
+        "a b.yuv",
+        " a",
+        "a ",
+        "a:b.yuv",
+        "http:x",
+        "视频.mkv",
+        "👩\u200d👩\u200d👧.mp4",
+        "...",
+        "a..b",
+        "-",
+        "--x",
+        "~a",
+        "%2e",
+        "$x",
+        "a;b",
+    ],
 )
 def test_odd_names_can_be_written_with_a_dot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
