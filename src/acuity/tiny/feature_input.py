@@ -32,77 +32,32 @@ _MOST: Final = 9
 # The encoders of each layout, by the number of values.
 VOCABULARIES: Final[dict[int, tuple[str, ...]]] = {
     14: (
-        "libx264",
-        "libx265",
-        "libsvtav1",
-        "libvvenc",
-        "libvpx-vp9",
-        "h264_nvenc",
-        "hevc_nvenc",
-        "av1_nvenc",
-        "h264_qsv",
-        "hevc_qsv",
-        "av1_qsv",
-        UNKNOWN,
+        *("libx264", "libx265", "libsvtav1", "libvvenc", "libvpx-vp9"),
+        *("h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv", UNKNOWN),
     ),
     18: (
-        "libx264",
-        "libaom-av1",
-        "libx265",
-        "h264_nvenc",
-        "hevc_nvenc",
-        "av1_nvenc",
-        "h264_amf",
-        "hevc_amf",
-        "av1_amf",
-        "h264_qsv",
-        "hevc_qsv",
-        "av1_qsv",
-        "libvvenc",
-        "libsvtav1",
-        "h264_videotoolbox",
-        "hevc_videotoolbox",
+        *("libx264", "libaom-av1", "libx265", "h264_nvenc", "hevc_nvenc", "av1_nvenc"),
+        *("h264_amf", "hevc_amf", "av1_amf", "h264_qsv", "hevc_qsv", "av1_qsv", "libvvenc", "libsvtav1"),
+        *("h264_videotoolbox", "hevc_videotoolbox"),
     ),
 }
-
-ALIASES: Final = {
-    "h264": "libx264",
-    "x264": "libx264",
-    "avc": "libx264",
-    "hevc": "libx265",
-    "h265": "libx265",
-    "x265": "libx265",
-    "av1": "libsvtav1",
-    "svtav1": "libsvtav1",
-    "svt-av1": "libsvtav1",
-    "aom": "libaom-av1",
-    "libaom": "libaom-av1",
-    "vp9": "libvpx-vp9",
-    "libvpx": "libvpx-vp9",
-    "vvc": "libvvenc",
-    "h266": "libvvenc",
-    "vvenc": "libvvenc",
+_OTHER_NAMES: Final = {
+    "libx264": ("h264", "x264", "avc"),
+    "libx265": ("hevc", "h265", "x265"),
+    "libsvtav1": ("av1", "svtav1", "svt-av1"),
+    "libaom-av1": ("aom", "libaom"),
+    "libvpx-vp9": ("vp9", "libvpx"),
+    "libvvenc": ("vvc", "h266", "vvenc"),
 }
+ALIASES: Final = {other: encoder for encoder, others in _OTHER_NAMES.items() for other in others}
 # Encoders by name, whether a layout has a place for them or not.
 _ENCODERS: Final = frozenset(name for names in VOCABULARIES.values() for name in names) - {UNKNOWN}
 
-_X264: Final = {
-    name: ordinal
-    for ordinal, name in enumerate(
-        (
-            "ultrafast",
-            "superfast",
-            "veryfast",
-            "faster",
-            "fast",
-            "medium",
-            "slow",
-            "slower",
-            "veryslow",
-            "placebo",
-        )
-    )
-}
+_PRESETS: Final = (
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow", "placebo"),
+)
+_X264: Final = {name: ordinal for ordinal, name in enumerate(_PRESETS)}
 _QSV: Final = {name: ordinal for name, ordinal in _X264.items() if 2 <= ordinal <= 8}
 _NVENC: Final = {f"p{number}": ordinal for number, ordinal in enumerate((0, 2, 3, 5, 6, 7, 9), 1)}
 # The ordinals of each encoder's presets, 0 the fastest and 9 the slowest of x264.

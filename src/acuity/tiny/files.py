@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -57,7 +58,12 @@ def take_in(path: Path, size: int, tensors: Sequence[TensorProto]) -> dict[str, 
             continue
         place = _place(path, tensor)
         if place.file not in files:
-            files[place.file] = _read(path, place.file, MAX_BYTES - total)
+            what = (
+                f"the tiny model {str(path)!r} has weights in {quoted(place.file)}, which could not be read"
+            )
+            files[place.file] = read_bounded(
+                path.parent / place.file, MAX_BYTES - total, what, too_large(path)
+            )
         data = files[place.file]
         end = len(data) if place.length is None else place.offset + place.length
         if not place.offset <= end <= len(data):
@@ -99,19 +105,18 @@ def _is_inside(folder: Path, file: str) -> bool:
     return os.path.dirname(os.path.realpath(os.path.join(home, file))) == home
 
 
-def _read(path: Path, file: str, most: int) -> bytes:
+def read_bounded(path: Path, most: int, what: str, large: ModelError) -> bytes:
+    """The bytes of a regular file; raises PathError, ModelError after the words `what`, or `large`."""
     try:
-        with open(path.parent / file, "rb", opener=regular_opener) as stream:
+        with open(path, "rb", opener=regular_opener) as stream:
             data = stream.read(most + 1)
     except PathError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(
-            f"the tiny model {str(path)!r} has weights in {quoted(file)}, which could not be read: {reason}"
-        ) from None
+        raise ModelError(f"{what}: {reason}") from None
     if len(data) > most:
-        raise too_large(path)
+        raise large
     return data
 
 
@@ -124,6 +129,7 @@ def too_large(path: Path) -> ModelError:
 
 OWN_FOLDER: Final = TINY_FOLDER
 _SCHEMA_VERSION: Final = 1
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST: Final = 1000
 
 
@@ -180,22 +186,20 @@ def find_tiny_model(name: str | PathLike[str]) -> Path:
 
 def read_model(path: Path) -> bytes:
     """The bytes of a model file, which are at most MAX_BYTES; raises ModelError or PathError."""
-    try:
-        with open(path, "rb", opener=regular_opener) as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except PathError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"the tiny model {str(path)!r} could not be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise too_large(path)
-    return data
+    return read_bounded(path, MAX_BYTES, f"the tiny model {str(path)!r} could not be read", too_large(path))
 
 
 def digest(data: bytes) -> str:
     """The SHA-256 in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def said_digest(document: Section, key: str) -> str:
+    """The SHA-256 that a file says of another."""
+    said = document.text(key).lower()
+    if not _SHA256.fullmatch(said):
+        raise document.fail(key, f"{quoted(said)} is no SHA-256, which has 64 hexadecimal digits")
+    return said
 
 
 def registered_digest(path: Path) -> tuple[str, str | None]:
@@ -240,9 +244,6 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
     file = entry.text("onnx")
     if not file.endswith(".onnx") or Path(file).name != file:
         raise entry.fail("onnx", f"{quoted(file)} is no name of an .onnx file beside the registry")
-    sha256 = entry.text("sha256").lower()
-    if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
-        raise entry.fail("sha256", f"{quoted(sha256)} is no SHA-256, which has 64 hexadecimal digits")
     path = folder / file
     try:
         size = path.stat().st_size
@@ -253,7 +254,7 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
         path=path,
         kind=entry.text("kind"),
         size=size,
-        sha256=sha256,
+        sha256=said_digest(entry, "sha256"),
         opset=int(entry.number("opset")) if entry.has("opset") else None,
         license=entry.text("license") if entry.has("license") else None,
         notes=entry.text("notes") if entry.has("notes") else None,

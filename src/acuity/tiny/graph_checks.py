@@ -54,21 +54,10 @@ _RANDOM: Final = frozenset(
 )
 # Operators whose output may be larger than everything they read.
 _GROWING: Final = frozenset(
-    (
-        "ConstantOfShape",
-        "Expand",
-        "Tile",
-        "Range",
-        "Resize",
-        "Upsample",
-        "Pad",
-        "OneHot",
-        "ConvTranspose",
-        "MaxUnpool",
-        "EyeLike",
-        "Col2Im",
-        "CenterCropPad",
-    )
+    {
+        *("ConstantOfShape", "Expand", "Tile", "Range", "Resize", "Upsample", "Pad", "OneHot"),
+        *("ConvTranspose", "MaxUnpool", "EyeLike", "Col2Im", "CenterCropPad"),
+    }
 )
 _USUAL_SIZE: Final = (1080, 1920)  # rows and columns that stand for any
 
