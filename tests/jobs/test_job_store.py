@@ -21,11 +21,10 @@ import pytest
 
 from acuity.errors import JobCancelled, JobError, StoreError
 from acuity.jobs import store as documents
-from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
-from acuity.jobs.store import Store
+from acuity.jobs.store import Database, Store
 from job_helpers import PATIENCE, Running, config, on_loop, spec
 
 
@@ -140,7 +139,7 @@ async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
 def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib\n"
-        "from acuity.jobs.database import Database\n"
+        "from acuity.jobs.store import Database\n"
         "from acuity.jobs.job import Job\n"
         "sys.stdin.read()\n"
         "database = Database(pathlib.Path(sys.argv[1]))\n"

@@ -8,8 +8,15 @@ import pytest
 
 from acuity.errors import ModelError
 from acuity.models import load_model
-from acuity.models.choose import VIEWINGS, choose, models_for_viewing
-from acuity.models.fit import display_note, mismatch, model_class, size_class
+from acuity.models.choose import (
+    VIEWINGS,
+    choose,
+    display_note,
+    mismatch,
+    model_class,
+    models_for_viewing,
+    size_class,
+)
 from acuity.models.spec import parse_spec
 
 

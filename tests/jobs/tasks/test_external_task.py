@@ -13,8 +13,7 @@ import pytest
 import acuity
 from acuity.errors import BackendError, InputError, JobFailed, PathError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.external import ExternalPayload, label_backend, run
-from acuity.jobs.tasks.report_summary import summarize
+from acuity.jobs.tasks.external import ExternalPayload, label_backend, run, summarize
 from acuity.report import render_report
 from acuity.scoring.request import Request
 from acuity.video.local_file import restrict

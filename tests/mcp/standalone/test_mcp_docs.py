@@ -20,7 +20,7 @@ from acuity.mcp.operations.metrics import OUTCOMES
 from acuity.mcp.operations.tracing import ENDPOINTS
 from acuity.mcp.settings import Settings
 from acuity.mcp.standalone.main import product
-from acuity.models.fit import first_mismatch
+from acuity.models.choose import first_mismatch
 from acuity.scoring.request import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,6 +5,9 @@ happens to the paths meanwhile. Videos that say their own geometry are decoded a
 Acuity's own engine, and reach the binary as raw samples through pipes. The report comes back through a pipe
 too: there is no file to leave behind. The binary stays in the worker's process group, which is ended as a
 whole on cancellation and at the time limit.
+
+Acuity's own engine makes its summary from exact figures; that of another binary's report is made here from
+the figures in the report.
 """
 
 from __future__ import annotations
@@ -18,16 +21,18 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
 
+import numpy as np
+
 from acuity.devices import BACKENDS
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.foreign_json import parse_json
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
-from acuity.jobs.tasks.report_summary import summarize
-from acuity.models.choose import AUTO, choose
-from acuity.models.fit import display_note, first_mismatch
+from acuity.measure.pooling import POOLS, pool
+from acuity.models.choose import AUTO, choose, display_note, first_mismatch
 from acuity.models.spec import parse_spec
 from acuity.scoring.presets import PRESETS
+from acuity.scoring.report import PERCENTILES
 from acuity.scoring.request import Request
 from acuity.video.local_file import open_local
 
@@ -347,3 +352,46 @@ def _figures_of_the_cpu(models: Sequence[str], features: Sequence[str], *, predi
             measurement.add_feature(feature)
         scores = [name for model in measurement.models for name in model.output_names()]
         return [*measurement.features, *scores]
+
+
+_WORST: Final = 5  # frames
+_DECIMALS: Final = 10  # digits beyond these are noise from interpolating between printed figures
+
+
+def summarize(report: Mapping[str, Any], models: Mapping[str, str | None]) -> dict[str, Any]:
+    """`score`, `model`, `models` and `worst`, as `acuity score --json` has them.
+
+    `models` names the columns that are scores, each with the version or path of its model.
+    """
+    columns = {name: scores for name in models if (scores := _scores(report, name))}
+    first = next(iter(columns), None)
+    figures = [
+        {"name": name, "label": models[name], **_figures(scores, report["pooled_metrics"].get(name) or {})}
+        for name, scores in columns.items()
+    ]
+    return {
+        "score": figures[0]["mean"] if figures else None,
+        "model": models[first] if first is not None else None,
+        "models": figures,
+        "worst": _worst(columns[first]) if first is not None else [],
+    }
+
+
+def _scores(report: Mapping[str, Any], name: str) -> dict[int, float]:
+    """The score of each frame that has one."""
+    rows = ((row["frameNum"], row["metrics"].get(name)) for row in report["frames"])
+    return {frame: float(score) for frame, score in rows if score is not None}
+
+
+def _figures(scores: Mapping[int, float], pooled: Mapping[str, float | None]) -> dict[str, Any]:
+    """The pooled figures of the report, and percentiles."""
+    values = np.array([*scores.values()], np.float64)
+    return {
+        **{method: pooled.get(method, round(pool(values, method), _DECIMALS)) for method in POOLS},
+        "percentiles": {f"p{p}": round(pool(values, ("percentile", p)), _DECIMALS) for p in PERCENTILES},
+    }
+
+
+def _worst(scores: Mapping[int, float]) -> list[dict[str, Any]]:
+    lowest = sorted(scores, key=scores.__getitem__)[:_WORST]
+    return [{"frame": frame, "time": None, "score": scores[frame]} for frame in lowest]

@@ -15,7 +15,7 @@ from acuity.mcp.prompts.geometry import COMMON, known_geometry, known_size, spel
 from acuity.mcp.resources import ReportResources, WorstResources
 from acuity.mcp.tools.model_list import ONNX, ModelList
 from acuity.models import ModelSpec
-from acuity.models.fit import model_class, size_class
+from acuity.models.choose import model_class, size_class
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Completer, Prompt, Resources, Services
