@@ -15,67 +15,63 @@ from acuity.jobs.progress import Forwarder, Pace
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
-from job_helpers import Heard, config, on_loop, spec
+from job_helpers import Heard, on_loop, spec, with_jobs
 
 
-@on_loop
-async def test_progress_comes_in_order_and_the_last_always() -> None:
-    async with Jobs(config()) as jobs:
-        heard = Heard()
-        began = time.monotonic()
-        await jobs.run(spec("count", to=50_000), client="a", progress=heard)
-        seconds = time.monotonic() - began
-        done = [progress.done for progress in heard.all]
-        assert done == sorted(set(done))
-        assert heard.all[-1] == Progress(50_000.0, 50_000.0, "at 50000", {"fps": 25.5})
-        assert len(done) <= seconds / INTERVAL + 2
-        (job,) = (await jobs.list())[0]
-        assert job.progress == heard.all[-1]  # also remembered
+@with_jobs()
+async def test_progress_comes_in_order_and_the_last_always(jobs: Jobs) -> None:
+    heard = Heard()
+    began = time.monotonic()
+    await jobs.run(spec("count", to=50_000), client="a", progress=heard)
+    seconds = time.monotonic() - began
+    done = [progress.done for progress in heard.all]
+    assert done == sorted(set(done))
+    assert heard.all[-1] == Progress(50_000.0, 50_000.0, "at 50000", {"fps": 25.5})
+    assert len(done) <= seconds / INTERVAL + 2
+    (job,) = (await jobs.list())[0]
+    assert job.progress == heard.all[-1]  # also remembered
 
 
-@on_loop
-async def test_a_slow_listener_holds_up_nothing() -> None:
-    async with Jobs(config()) as jobs:
-        called = 0
+@with_jobs()
+async def test_a_slow_listener_holds_up_nothing(jobs: Jobs) -> None:
+    called = 0
 
-        async def stuck(_: Progress) -> None:
-            nonlocal called
-            called += 1
-            await asyncio.Event().wait()
+    async def stuck(_: Progress) -> None:
+        nonlocal called
+        called += 1
+        await asyncio.Event().wait()
 
-        outcome = await jobs.run(spec("count", to=1000), client="a", progress=stuck)
-        assert outcome.document == {"counted": 1000}
-        assert called == 1
-
-
-@on_loop
-async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on() -> None:
-    async with Jobs(config()) as jobs:
-        called = 0
-
-        async def broken(_: Progress) -> None:
-            nonlocal called
-            called += 1
-            raise ConnectionResetError("the client is gone")
-
-        outcome = await jobs.run(spec("count", to=50_000), client="a", progress=broken)
-        assert outcome.document == {"counted": 50_000}
-        assert called == 1
+    outcome = await jobs.run(spec("count", to=1000), client="a", progress=stuck)
+    assert outcome.document == {"counted": 1000}
+    assert called == 1
 
 
-@on_loop
-async def test_several_may_listen_to_a_submitted_job() -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold"), client="a")
-        first, second = Heard(), Heard()
-        waiting = asyncio.gather(jobs.wait(job.id, progress=first), jobs.wait(job.id, progress=second))
-        await first.until("holding")
-        await second.until("holding")
-        late = Heard()
-        waiting_late = asyncio.ensure_future(jobs.wait(job.id, progress=late))
-        await late.until("holding")  # whoever comes later hears how far it is
-        await jobs.cancel(job.id)
-        assert {job.status for job in [*await waiting, await waiting_late]} == {"cancelled"}
+@with_jobs()
+async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on(jobs: Jobs) -> None:
+    called = 0
+
+    async def broken(_: Progress) -> None:
+        nonlocal called
+        called += 1
+        raise ConnectionResetError("the client is gone")
+
+    outcome = await jobs.run(spec("count", to=50_000), client="a", progress=broken)
+    assert outcome.document == {"counted": 50_000}
+    assert called == 1
+
+
+@with_jobs()
+async def test_several_may_listen_to_a_submitted_job(jobs: Jobs) -> None:
+    job = await jobs.submit(spec("hold"), client="a")
+    first, second = Heard(), Heard()
+    waiting = asyncio.gather(jobs.wait(job.id, progress=first), jobs.wait(job.id, progress=second))
+    await first.until("holding")
+    await second.until("holding")
+    late = Heard()
+    waiting_late = asyncio.ensure_future(jobs.wait(job.id, progress=late))
+    await late.until("holding")  # whoever comes later hears how far it is
+    await jobs.cancel(job.id)
+    assert {job.status for job in [*await waiting, await waiting_late]} == {"cancelled"}
 
 
 @on_loop
