@@ -197,12 +197,10 @@ def report(*names: str, **more: Any) -> dict[str, Any]:
         (report(*CPU, "vmaf", feature_backends={"adm": "cpu", "vif": "cuda"}), "cuda"),
         (report(*CPU, "vmaf", feature_backends={"adm": "hip", "vif": "cuda"}), "gpu"),
         (report(*CPU, "vmaf"), "cpu"),
-        (report(*CPU, "vmaf", "psnr_y"), "cpu"),
         (report(*CPU[:-2], "vmaf"), "gpu"),
         (report(*CPU, "vif_scale0_cuda", "vmaf"), "gpu"),
         (report(), "unknown"),
         ({"frames": []}, "unknown"),
-        ({"frames": [None]}, "unknown"),
         ({"frames": [{"metrics": [1]}]}, "unknown"),
         (report(*CPU, backend_used=7, feature_backends=[1]), "gpu"),  # there is no score in it
     ],
