@@ -58,8 +58,9 @@ def is_constant(values: Vector) -> bool:
 
 def pearson(x: Vector, y: Vector) -> float:
     """Pearson's correlation of values that vary."""
-    x, y = _unit(x), _unit(y)
-    return float(np.clip(np.dot(x, y), -1.0, 1.0).round(_DIGITS))
+    from scipy.stats import pearsonr
+
+    return round(float(pearsonr(x, y).statistic), _DIGITS)
 
 
 def kendall(x: Vector, y: Vector) -> float:
@@ -71,21 +72,13 @@ def kendall(x: Vector, y: Vector) -> float:
 
 def spearman(x: Vector, y: Vector) -> float:
     """Pearson's correlation of the ranks, of which equal values share the mean."""
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
-    return pearson(rankdata(x), rankdata(y))
+    return round(float(spearmanr(x, y).statistic), _DIGITS)
 
 
 def rmse(x: Vector, y: Vector) -> float:
     return float(np.sqrt(np.mean((x - y) ** 2)))
-
-
-def _unit(values: Vector) -> Vector:
-    """The values about their mean, at length one. Scaled first, so that no square overflows or vanishes."""
-    centred = values - values.mean()
-    centred = centred / np.abs(centred).max()
-    unit: Vector = centred / np.sqrt(np.dot(centred, centred))
-    return unit
 
 
 FUNCTION: Final = "monotonic third-order polynomial"
