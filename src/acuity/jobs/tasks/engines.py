@@ -12,10 +12,9 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, BinaryIO, Final, Literal, Protocol, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,24 +124,6 @@ class Run:
 Runner: TypeAlias = Callable[[FramesDone], Run]
 
 
-class Engine(Protocol):
-    """Something that scores clips."""
-
-    @property
-    def maker(self) -> Literal["acuity", "external"]: ...
-
-    @property
-    def backend(self) -> str: ...
-
-    def frames(self, clip: Clip) -> int:
-        """How many frames of the clip this engine scores."""
-        ...
-
-    def open(self, clip: Clip) -> AbstractContextManager[Runner]:
-        """Prepare what is not timed; the result scores the clip at every call. Raises AcuityError."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class OwnEngine:
     """A backend of Acuity. Pictures stay in memory."""
@@ -151,6 +132,7 @@ class OwnEngine:
     maker: Literal["acuity", "external"] = field(default="acuity", init=False)
 
     def frames(self, clip: Clip) -> int:
+        """How many frames of the clip this engine scores."""
         return clip.frames
 
     @contextlib.contextmanager
@@ -221,3 +203,7 @@ def _scores_of(report: dict[str, Any]) -> list[float]:
     except (KeyError, TypeError):
         raise JobFailed(f"the report has no '{_SCORES}' for every frame") from None
     return [float(value) if isinstance(value, int | float) else math.nan for value in values]
+
+
+# Scores clips: open() prepares what is not timed, and its result scores the clip at every call.
+Engine: TypeAlias = OwnEngine | ExternalEngine

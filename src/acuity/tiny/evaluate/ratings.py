@@ -114,10 +114,7 @@ class Ratings:
 
         kind = _values(self._fields[column])
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise EvaluationError(
-                f"column '{column}' of '{self.name}' holds {shortened(str(kind))} values:"
-                " it has to hold numbers"
-            )
+            raise self._other_kind(column, kind, "numbers")
 
     def batches(self, split: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
         """The rows of a split with these columns; raises EvaluationError at a row that can't be used.
@@ -164,9 +161,7 @@ class Ratings:
         import pyarrow as pa
 
         array = table.column(column)
-        if array.null_count:
-            missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise self._unusable(column, int(rows[missing]), "has no value")
+        self._check_present(array, column, rows)
         values: Vector = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         usable = np.abs(values) <= LARGEST  # False for NaN
         if not usable.all():
@@ -175,20 +170,30 @@ class Ratings:
         return values
 
     def _texts(self, table: Any, column: str, rows: RowNumbers) -> list[str]:
+        array = table.column(column)
+        codes, values = self._coded(array, column, rows)
+        known = [str(value) for value in values]
+        return [known[code] for code in codes]
+
+    def _coded(self, array: Any, column: str, rows: RowNumbers) -> tuple[npt.NDArray[np.int64], list[object]]:
+        """For each row the index of its text or whole number, and those that occur."""
         import pyarrow as pa
 
-        array = table.column(column)
-        if not (_is_text(array.type) or pa.types.is_integer(_values(array.type))):
-            raise EvaluationError(
-                f"column '{column}' of '{self.name}' holds {shortened(str(_values(array.type)))} values:"
-                " it has to hold text or whole numbers"
-            )
+        kind = _values(array.type)
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+            raise self._other_kind(column, kind, "text or whole numbers")
+        self._check_present(array, column, rows)
+        return _encoded(array)
+
+    def _check_present(self, array: Any, column: str, rows: RowNumbers) -> None:
         if array.null_count:
             missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
             raise self._unusable(column, int(rows[missing]), "has no value")
-        codes, values = _encoded(array)
-        known = [str(value) for value in values]
-        return [known[code] for code in codes]
+
+    def _other_kind(self, column: str, kind: Any, wanted: str) -> EvaluationError:
+        return EvaluationError(
+            f"column '{column}' of '{self.name}' holds {shortened(str(kind))} values: it has to hold {wanted}"
+        )
 
     def _unusable(self, column: str, row: int, why: str) -> EvaluationError:
         return EvaluationError(
@@ -246,18 +251,8 @@ class _Places:
         self._known: dict[str, tuple[bool, int]] = {}
 
     def of(self, column: Any, first: int) -> tuple[npt.NDArray[np.bool_], Whole]:
-        import pyarrow as pa
-
-        kind = _values(column.type)
-        if not (_is_text(kind) or pa.types.is_integer(kind)):
-            raise EvaluationError(
-                f"column '{KEY}' of '{self._ratings.name}' holds {shortened(str(kind))} values:"
-                " it has to hold text or whole numbers"
-            )
-        if column.null_count:
-            missing = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise self._ratings._unusable(KEY, first + missing, "has no value")
-        codes, values = _encoded(column)
+        rows = np.arange(first, first + len(column))
+        codes, values = self._ratings._coded(column, KEY, rows)
         found = [self._place(value) for value in values]
         inside = np.array([within for within, _ in found], np.bool_)
         numbers = np.array([number for _, number in found], np.uint64)
@@ -289,13 +284,6 @@ def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[object]]:
     used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
     values = array.dictionary.take(pa.array(used)).to_pylist()
     return codes, values
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    kind = _values(kind)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _values(kind: Any) -> Any:
