@@ -50,6 +50,8 @@ class _Cancellable:
             measurement.stop()
 
 
+# Arguments of score() that are no part of a request's options.
+_NOT_OPTIONS: Final = ("ref", "dis", "strict", "progress", "serve")
 # That of the call in this context.
 _WATCH: Final[ContextVar[_Cancellable | None]] = ContextVar("watch", default=None)
 
@@ -165,62 +167,13 @@ def score(
 
     Raises AcuityError.
     """
+    options = {name: value for name, value in locals().items() if name not in _NOT_OPTIONS}
     for name, video in (("ref", ref), ("dis", dis)):
         if name == "ref" and video is None and no_reference:
             continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
             raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
-    request = python_request(
-        ref,
-        dis,
-        model=model,
-        viewing=viewing,
-        metrics=metrics,
-        feature=feature,
-        tiny_model=tiny_model,
-        tiny_device=tiny_device,
-        tiny_threads=tiny_threads,
-        tiny_fp16=tiny_fp16,
-        tiny_model_verify=tiny_model_verify,
-        tiny_codec=tiny_codec,
-        tiny_preset=tiny_preset,
-        tiny_crf=tiny_crf,
-        tiny_resize=tiny_resize,
-        no_reference=no_reference,
-        frames=frames,
-        skip=skip,
-        skip_ref=skip_ref,
-        skip_dis=skip_dis,
-        subsample=subsample,
-        allow_damaged=allow_damaged,
-        stream=stream,
-        stream_ref=stream_ref,
-        stream_dis=stream_dis,
-        allow_network=allow_network,
-        resume=resume,
-        display=display,
-        filter=filter,
-        crop=crop,
-        deinterlace=deinterlace,
-        scale=scale,
-        convert=convert,
-        colour=colour,
-        rate=rate,
-        vfr=vfr,
-        hdr=hdr,
-        align=align,
-        width=width,
-        height=height,
-        pixel_format=pixel_format,
-        bitdepth=bitdepth,
-        fps=fps,
-        guess=guess,
-        threads=threads,
-        cpu=cpu,
-        backend=backend,
-        device=device,
-        decoder=decoder,
-    )
+    request = python_request(ref, dis, **options)
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     watch = _WATCH.get()
     with ExitStack() as stack:

@@ -22,8 +22,8 @@ from acuity.sqlite_file import open_database, shrink
 FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of entries that are kept
 
-_VERSION: Final = 3  # of the tables; another version is another file
-_MOST_REMEMBERED: Final = 10_000  # digests, and documents
+_VERSION: Final = 4  # of the tables; another version is another file
+_DOCUMENT: Final = "document "  # before the keys of documents, which are entries without arrays
 _ENTRY: Final = 1024  # bytes that an entry costs besides its arrays
 
 _SCHEMA: Final = """
@@ -34,12 +34,12 @@ CREATE TABLE points (
 ) WITHOUT ROWID;
 CREATE INDEX points_used ON points (used, bytes);
 CREATE INDEX points_source ON points (source);
-CREATE TABLE documents (key TEXT PRIMARY KEY, used INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX documents_used ON documents (used);
 """
 
-_USE: Final = "UPDATE {0} SET used = (SELECT max(used) + 1 FROM {0}) WHERE key = ?"
-_NEXT: Final = "(SELECT coalesce(max(used), 0) + 1 FROM {0})"
+_USE: Final = "UPDATE points SET used = (SELECT max(used) + 1 FROM points) WHERE key = ?"
+_PUT: Final = """
+INSERT OR REPLACE INTO points VALUES (?, (SELECT coalesce(max(used), 0) + 1 FROM points), ?, ?, ?, ?, ?)
+"""
 
 # Points to delete: those used longest ago, beyond a number of bytes, but never the newest.
 _OLD_POINTS: Final = """
@@ -49,9 +49,6 @@ DELETE FROM points WHERE key IN (
         FROM points WINDOW newest AS (ORDER BY used DESC, key)
     ) WHERE together > ? AND place > 1
 )
-"""
-_OLD_DOCUMENTS: Final = """
-DELETE FROM documents WHERE key IN (SELECT key FROM documents ORDER BY used DESC LIMIT -1 OFFSET ?)
 """
 
 # Parts of the package that no figure depends on.
@@ -111,7 +108,7 @@ class CacheFile:
                 return None
             found = unpack(*row)
             with suppress(sqlite3.OperationalError):  # a file that can only be read has no order to keep
-                connection.execute(_USE.format("points"), (key,))
+                connection.execute(_USE, (key,))
             return found
 
         return self._run(read, None)
@@ -121,10 +118,7 @@ class CacheFile:
         size = len(head) + len(arrays) + _ENTRY
 
         def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                f"INSERT OR REPLACE INTO points VALUES (?, {_NEXT.format('points')}, ?, ?, ?, ?, ?)",
-                (key, size, source, maker, head, arrays),
-            )
+            connection.execute(_PUT, (key, size, source, maker, head, arrays))
             if connection.execute(_OLD_POINTS, (self._largest,)).rowcount:
                 shrink(connection)
 
@@ -142,29 +136,11 @@ class CacheFile:
 
     def document(self, key: str) -> Any:
         """What was remembered under that key, as JSON has it, or None."""
-
-        def read(connection: sqlite3.Connection) -> Any:
-            with closing(connection.execute("SELECT document FROM documents WHERE key = ?", (key,))) as rows:
-                row = rows.fetchone()
-            if row is None:
-                return None
-            with suppress(sqlite3.OperationalError):
-                connection.execute(_USE.format("documents"), (key,))
-            return json.loads(row[0])
-
-        return self._run(read, None)
+        return self.entry(_DOCUMENT + key, lambda head, _: json.loads(head))
 
     def remember(self, key: str, document: Any) -> None:
         """Keep a JSON document under a key: the digest of a file, a list of shots."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                f"INSERT OR REPLACE INTO documents VALUES (?, {_NEXT.format('documents')}, ?)",
-                (key, json.dumps(document)),
-            )
-            connection.execute(_OLD_DOCUMENTS, (_MOST_REMEMBERED,))
-
-        self._run(write, None)
+        self.keep(_DOCUMENT + key, json.dumps(document), b"")
 
     def close(self) -> None:
         with self._lock:

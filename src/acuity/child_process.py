@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 LENGTH: Final = struct.Struct("<I")
@@ -33,8 +33,11 @@ _WATCH: Final = 0.5  # seconds between two looks at whether the parent is there
 class ChildProcess:
     """The parent's handle of a process that runs a module of this package."""
 
-    def __init__(self, module: str, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: variables that it has besides those of this process. Raises OSError."""
+    def __init__(
+        self, module: str, environment: Mapping[str, str] | None = None, files: Sequence[int] = ()
+    ) -> None:
+        """`environment`: variables that it has besides those of this process; `files`: descriptors that it
+        inherits. Raises OSError."""
         self.child = subprocess.Popen(
             # -P: don't import a numpy.py from the folder where this process was started.
             [sys.executable, "-P", "-m", module],
@@ -43,6 +46,7 @@ class ChildProcess:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             env={**os.environ, **environment} if environment else None,
+            pass_fds=files,
         )
         self.stdin, self.stdout = cast("io.RawIOBase", self.child.stdin), cast("BinaryIO", self.child.stdout)
         self._poll = select.poll()

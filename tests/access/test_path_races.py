@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from acuity.access import paths as paths_module
 from acuity.access.paths import AllowedPaths, OpenedFile, guard_for
 from acuity.errors import AcuityError, PathError
 from acuity.models import load_model
@@ -113,13 +112,6 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
         os.close(SPARE)
 
 
-@pytest.fixture(params=["proc", "no-proc"])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
-    if request.param == "no-proc":
-        monkeypatch.setattr(paths_module, "_path_of", lambda fd: None)
-    return request.param
-
-
 def at_the_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], *, after: bool = False) -> None:
     """Make the first os.open() of a clip happen right after `act`, or right before it."""
     real, left = os.open, [act]
@@ -137,9 +129,7 @@ def at_the_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], *, 
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
-def test_between_check_and_open(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str, swap: Swap
-) -> None:
+def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch, swap: Swap) -> None:
     at_the_opening(monkeypatch, lambda: swap(ground))
     before = open_descriptors()
     with pytest.raises(PathError) as caught:
@@ -159,7 +149,7 @@ def test_after_the_opening_it_is_too_late(
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
-def test_between_the_server_and_its_worker(ground: Ground, system: str, swap: Swap) -> None:
+def test_between_the_server_and_its_worker(ground: Ground, swap: Swap) -> None:
     checked = ground.paths.check(str(ground.root / "sub/clip.yuv"))
     swap(ground)
     restrict(guard_for(ground.paths))
@@ -175,27 +165,6 @@ def test_between_the_server_and_its_worker(ground: Ground, system: str, swap: Sw
         with pytest.raises((AcuityError, OSError) if swap in (loop, nothing) else PathError):
             attempt()
     assert open_descriptors() == before
-
-
-def test_a_walk_that_changes_under_way(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without /proc the path is walked again. Swapping to and fro between the steps doesn't help either."""
-    monkeypatch.setattr(paths_module, "_path_of", lambda fd: None)
-    real, turns = os.open, []
-
-    def opened(path: object, flags: int, *rest: object, **names: object) -> int:
-        turns.append(path)
-        if len(turns) in (1, 3):  # the file is opened, and the walk gets there, through a link
-            folder(ground)
-        fd: int = real(path, flags, *rest, **names)  # type: ignore[call-overload]
-        if len(turns) == 1:  # but when the path is resolved the folder is itself again
-            (ground.root / "sub").unlink()
-            (ground.root / "sub.was").rename(ground.root / "sub")
-        return fd
-
-    monkeypatch.setattr(os, "open", opened)
-    with pytest.raises(PathError, match="not under"):
-        ground.paths.open(str(ground.root / "sub/clip.yuv"))
-    assert turns == [ground.root / "sub/clip.yuv", ground.root, "sub"]
 
 
 class TestOutputs:
@@ -217,22 +186,18 @@ class TestOutputs:
         assert not (ground.outside / "new.json").exists()
         assert not ground.secret.with_suffix(".new").exists()
 
-    def test_the_folder_becomes_a_link(
-        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str
-    ) -> None:
+    def test_the_folder_becomes_a_link(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         self.create(ground, monkeypatch, "sub", lambda: folder(ground))
 
     def test_a_folder_above_becomes_a_link(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         self.create(ground, monkeypatch, "sub", lambda: root(ground))
 
-    def test_the_file_is_made_by_somebody_else(
-        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str
-    ) -> None:
+    def test_the_file_is_made_by_somebody_else(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         new = ground.root / "sub/new.json"
         self.create(ground, monkeypatch, "new.json", lambda: new.write_text("theirs") and None)
         assert new.read_text() == "theirs"
 
-    def test_a_link_is_planted(self, ground: Ground, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    def test_a_link_is_planted(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         new = ground.root / "sub/new.json"
         self.create(
             ground, monkeypatch, "new.json", lambda: new.symlink_to(ground.secret.with_suffix(".new"))
@@ -240,7 +205,7 @@ class TestOutputs:
 
 
 @pytest.mark.parametrize("flipped", ["clip.yuv", "sub"])
-def test_a_thread_that_tries_its_luck(ground: Ground, system: str, flipped: str) -> None:
+def test_a_thread_that_tries_its_luck(ground: Ground, flipped: str) -> None:
     """A name flips between what is allowed and what isn't as fast as a thread can; nothing gets through."""
     target = ground.root / "flip/clip.yuv" if flipped == "sub" else ground.root / "flip.yuv"
     good, bad = (

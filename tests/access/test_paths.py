@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from acuity.access import paths as paths_module
 from acuity.access.paths import AllowedPaths, OpenedFile
 from acuity.errors import FeatureError, ModelError, PathError
 from acuity.models import parse_spec
@@ -28,14 +27,6 @@ def ground(world: Ground, monkeypatch: pytest.MonkeyPatch) -> Ground:
     return world
 
 
-@pytest.fixture(params=["proc", "no-proc"])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Linux, and systems whose kernel doesn't say what a descriptor is."""
-    if request.param == "no-proc":
-        monkeypatch.setattr(paths_module, "_path_of", lambda fd: None)
-    return request.param
-
-
 def descriptor_is_closed(fd: int) -> bool:
     try:
         os.fstat(fd)
@@ -50,19 +41,16 @@ def descriptor_is_closed(fd: int) -> bool:
         ("{root}/clip.yuv", "clip.yuv"),
         ("{root}/sub/clip.yuv", "sub/clip.yuv"),
         ("allowed/clip.yuv", "clip.yuv"),
-        ("./allowed/./clip.yuv", "clip.yuv"),
         ("//{root}//clip.yuv", "clip.yuv"),
         ("{root}/sub/../clip.yuv", "clip.yuv"),
-        ("{outside}/../allowed/clip.yuv", "clip.yuv"),
         ("{root}/good.yuv", "clip.yuv"),
         ("{root}/up/allowed/sub/clip.yuv", "sub/clip.yuv"),
         ("{root}/slash/{root}/clip.yuv", "clip.yuv"),
         ("file://{root}/clip.yuv", "clip.yuv"),
         ("File://{root}/sub/%63lip.yuv", "sub/clip.yuv"),
-        ("file:////{root}/clip.yuv", "clip.yuv"),
     ],
 )
-def test_what_is_under_a_root_is_opened(ground: Ground, system: str, template: str, leads_to: str) -> None:
+def test_what_is_under_a_root_is_opened(ground: Ground, template: str, leads_to: str) -> None:
     text = ground.text(template)
     before = open_descriptors()
     assert ground.paths.check(text) == ground.root / leads_to
@@ -169,7 +157,7 @@ def test_sentences_say_what_to_do(ground: Ground, template: str, says: str) -> N
         ground.paths.check(ground.text(template))
 
 
-def test_devices_are_refused_even_under_a_root(system: str) -> None:
+def test_devices_are_refused_even_under_a_root() -> None:
     paths = AllowedPaths([DEVICES])
     for name in ("null", "zero", "urandom"):
         with pytest.raises(PathError, match="is a device, and only plain files"):
@@ -196,7 +184,7 @@ def test_a_current_folder_that_is_gone(tmp_path: Path, ground: Ground) -> None:
 
 
 class TestOutputs:
-    def test_a_new_file_is_created_where_it_was_checked(self, tmp_path: Path, system: str) -> None:
+    def test_a_new_file_is_created_where_it_was_checked(self, tmp_path: Path) -> None:
         (tmp_path / "in").mkdir()
         paths = AllowedPaths([tmp_path])
         for name in ("new.json", "in/new.json"):
@@ -223,13 +211,11 @@ class TestModels:
         ("spec", "becomes"),
         [
             ("vmaf_v0.6.1", "version=vmaf_v0.6.1"),
-            ("version=vmaf_v0.6.1", "version=vmaf_v0.6.1"),
             ("version=vmaf_v0.6.1:name=neg:disable_clip", "version=vmaf_v0.6.1:name=neg:disable_clip"),
             ("vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0", "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0"),
             ("version=vmaf_v0.6.1.json", "version=vmaf_v0.6.1.json"),  # the engine knows a better name
             ("path=allowed/model.json", "path={root}/model.json"),
             ("path={root}/good.json:name=a", "path={root}/sub/model.json:name=a"),
-            ("allowed/model.json", "path={root}/model.json"),
             ("allowed/model.json:enable_transform", "path={root}/model.json:enable_transform"),
             ("path={root}/model.json:vif.x=1:vif.x=2", "path={root}/model.json:vif.x=2"),
         ],
@@ -267,7 +253,6 @@ def test_features_come_back_as_they_are(ground: Ground) -> None:
         ground.paths.check_feature("vif=")
 
 
-@pytest.mark.usefixtures("system")
 def test_a_single_file_may_be_read_and_neither_written_nor_its_neighbours_read(ground: Ground) -> None:
     paths = ground.paths.with_files([str(ground.secret)])
     assert paths.check(str(ground.secret)) == ground.secret

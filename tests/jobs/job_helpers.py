@@ -49,6 +49,23 @@ def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return run
 
 
+def with_jobs(**changes: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """A test that is a coroutine and is given a running service, as its first argument."""
+
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        async def run(*arguments: Any, **named: Any) -> None:
+            async with Jobs(config(**changes)) as jobs:
+                await test(jobs, *arguments, **named)
+
+        found = on_loop(functools.update_wrapper(run, test))
+        known = inspect.signature(test)
+        parameters = list(known.parameters.values())[1:]
+        found.__signature__ = known.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return found
+
+    return decorate
+
+
 class Heard:
     """A listener that remembers what it was told, and can be waited for."""
 

@@ -127,12 +127,6 @@ def _for_ever() -> None:
     threading.Event().wait()
 
 
-def terminate(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    os.kill(os.getpid(), signal.SIGTERM)
-    _for_ever()
-    return {}
-
-
 def no_document(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     return [1, 2, 3]  # type: ignore[return-value]
 

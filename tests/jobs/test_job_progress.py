@@ -1,4 +1,4 @@
-"""Progress: in order, ten a second at most, the last one always, and no listener holds up the work."""
+"""Progress: in order, ten a second at most, the last one always; and no listener holds up the work."""
 
 from __future__ import annotations
 
@@ -11,79 +11,67 @@ from typing import Any
 import pytest
 
 from acuity.jobs.job import Progress
-from acuity.jobs.progress import Forwarder
+from acuity.jobs.progress import Forwarder, Pace
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
-from job_helpers import Heard, config, on_loop, spec
+from job_helpers import Heard, on_loop, spec, with_jobs
 
 
-@on_loop
-async def test_progress_comes_in_order_and_the_last_always() -> None:
-    async with Jobs(config()) as jobs:
-        heard = Heard()
-        began = time.monotonic()
-        await jobs.run(spec("count", to=50_000), client="a", progress=heard)
-        seconds = time.monotonic() - began
-        done = [progress.done for progress in heard.all]
-        assert done == sorted(set(done))
-        assert heard.all[-1] == Progress(50_000.0, 50_000.0, "at 50000", {"fps": 25.5})
-        assert len(done) <= seconds / INTERVAL + 2
-        (job,) = (await jobs.list())[0]
-        assert job.progress == heard.all[-1]  # also remembered
+@with_jobs()
+async def test_progress_comes_in_order_and_the_last_always(jobs: Jobs) -> None:
+    heard = Heard()
+    began = time.monotonic()
+    await jobs.run(spec("count", to=50_000), client="a", progress=heard)
+    seconds = time.monotonic() - began
+    done = [progress.done for progress in heard.all]
+    assert done == sorted(set(done))
+    assert heard.all[-1] == Progress(50_000.0, 50_000.0, "at 50000", {"fps": 25.5})
+    assert len(done) <= seconds / INTERVAL + 2
+    (job,) = (await jobs.list())[0]
+    assert job.progress == heard.all[-1]  # also remembered
 
 
-@on_loop
-async def test_details_that_json_lacks_are_made_plain() -> None:
-    async with Jobs(config()) as jobs:
-        heard = Heard()
-        await jobs.run(spec("odd"), client="a", progress=heard)
-        assert heard.all == [Progress(1.0, None, "odd\\n\\x1b[31m", {"mean": 93.5, "nothing": None})]
+@with_jobs()
+async def test_a_slow_listener_holds_up_nothing(jobs: Jobs) -> None:
+    called = 0
+
+    async def stuck(_: Progress) -> None:
+        nonlocal called
+        called += 1
+        await asyncio.Event().wait()
+
+    outcome = await jobs.run(spec("count", to=1000), client="a", progress=stuck)
+    assert outcome.document == {"counted": 1000}
+    assert called == 1
 
 
-@on_loop
-async def test_a_slow_listener_holds_up_nothing() -> None:
-    async with Jobs(config()) as jobs:
-        called = 0
+@with_jobs()
+async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on(jobs: Jobs) -> None:
+    called = 0
 
-        async def stuck(_: Progress) -> None:
-            nonlocal called
-            called += 1
-            await asyncio.Event().wait()
+    async def broken(_: Progress) -> None:
+        nonlocal called
+        called += 1
+        raise ConnectionResetError("the client is gone")
 
-        outcome = await jobs.run(spec("count", to=1000), client="a", progress=stuck)
-        assert outcome.document == {"counted": 1000}
-        assert called == 1
-
-
-@on_loop
-async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on() -> None:
-    async with Jobs(config()) as jobs:
-        called = 0
-
-        async def broken(_: Progress) -> None:
-            nonlocal called
-            called += 1
-            raise ConnectionResetError("the client is gone")
-
-        outcome = await jobs.run(spec("count", to=50_000), client="a", progress=broken)
-        assert outcome.document == {"counted": 50_000}
-        assert called == 1
+    outcome = await jobs.run(spec("count", to=50_000), client="a", progress=broken)
+    assert outcome.document == {"counted": 50_000}
+    assert called == 1
 
 
-@on_loop
-async def test_several_may_listen_to_a_submitted_job() -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold"), client="a")
-        first, second = Heard(), Heard()
-        waiting = asyncio.gather(jobs.wait(job.id, progress=first), jobs.wait(job.id, progress=second))
-        await first.until("holding")
-        await second.until("holding")
-        late = Heard()
-        waiting_late = asyncio.ensure_future(jobs.wait(job.id, progress=late))
-        await late.until("holding")  # whoever comes later hears how far it is
-        await jobs.cancel(job.id)
-        assert {job.status for job in [*await waiting, await waiting_late]} == {"cancelled"}
+@with_jobs()
+async def test_several_may_listen_to_a_submitted_job(jobs: Jobs) -> None:
+    job = await jobs.submit(spec("hold"), client="a")
+    first, second = Heard(), Heard()
+    waiting = asyncio.gather(jobs.wait(job.id, progress=first), jobs.wait(job.id, progress=second))
+    await first.until("holding")
+    await second.until("holding")
+    late = Heard()
+    waiting_late = asyncio.ensure_future(jobs.wait(job.id, progress=late))
+    await late.until("holding")  # whoever comes later hears how far it is
+    await jobs.cancel(job.id)
+    assert {job.status for job in [*await waiting, await waiting_late]} == {"cancelled"}
 
 
 @on_loop
@@ -136,14 +124,6 @@ def test_a_task_that_falls_silent_is_heard_out() -> None:
         assert [value["message"] for value in sent.values] == ["first", "last before silence"]
 
 
-def test_the_last_report_is_out_before_the_end() -> None:
-    sent = _Sent()
-    with Reporter(sent) as report:
-        for number in range(1000):
-            report(Progress(float(number), 1000.0, ""))
-    assert sent.values[-1]["done"] == 999.0
-
-
 @pytest.mark.parametrize(
     ("progress", "expected"),
     [
@@ -167,3 +147,50 @@ def test_a_report_of_nothing_is_not_sent() -> None:
     with Reporter(sent) as report:
         report(Progress(float("nan"), None, ""))
     assert sent.values == []
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_everything_known(clock: Clock) -> None:
+    pace = Pace(clock)
+    clock.time += 1.425
+    told = pace.progress(120, 480, 93.4123)
+    assert (told.done, told.total) == (120, 480)
+    assert told.message == "120 of 480 frames, 84.2 fps, 4 s left, mean 93.41"
+    assert told.details == {"fps": 84.2, "eta_seconds": 4.3, "mean": 93.4123}
+
+
+def test_at_the_start_little_is_known(clock: Clock) -> None:
+    told = Pace(clock).progress(0, 480, None)
+    assert told.message == "0 of 480 frames"
+    assert told.details == {"fps": None, "eta_seconds": None, "mean": None}
+
+
+def test_no_total_or_a_wrong_one(clock: Clock) -> None:
+    pace = Pace(clock)
+    clock.time += 10
+    assert pace.progress(50, None, 90.0).message == "50 frames, 5.0 fps, mean 90.00"
+    told = pace.progress(50, 40, 90.0)  # the container claimed fewer
+    assert told.total is None
+    assert told.message == "50 frames, 5.0 fps, mean 90.00"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "total", "expected"),
+    [(1, 10, 20, "1 s left"), (1, 1, 100, "1 min 39 s left"), (100, 1, 101, "2 h 46 min left")],
+)
+def test_times_left(clock: Clock, seconds: float, done: int, total: int, expected: str) -> None:
+    pace = Pace(clock)
+    clock.time += seconds
+    assert pace.progress(done, total, None).message.endswith(f", {expected}")

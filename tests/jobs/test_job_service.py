@@ -11,7 +11,7 @@ import pytest
 
 from acuity.errors import JobCancelled, JobError, JobFailed, QueueFull
 from acuity.jobs.service import Job, JobOutcome, Jobs
-from job_helpers import PATIENCE, Gate, Running, config, on_loop, spec
+from job_helpers import PATIENCE, Gate, Running, config, on_loop, spec, with_jobs
 
 
 @pytest.fixture
@@ -19,295 +19,235 @@ def gate(tmp_path: Path) -> Gate:
     return Gate(tmp_path)
 
 
-@on_loop
-async def test_work_is_done_in_another_process() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("echo", word="hi"), client="a")
-        assert outcome.document["echo"] == {"word": "hi"}
-        assert outcome.document["pid"] in jobs.worker_pids()
-        assert outcome.document["pid"] != os.getpid()
-        assert len(outcome.id) == 32
+@with_jobs()
+async def test_work_is_done_in_another_process(jobs: Jobs) -> None:
+    outcome = await jobs.run(spec("echo", word="hi"), client="a")
+    assert outcome.document["echo"] == {"word": "hi"}
+    assert outcome.document["pid"] in jobs.worker_pids()
+    assert outcome.document["pid"] != os.getpid()
+    assert len(outcome.id) == 32
 
 
-@on_loop
-async def test_a_worker_does_one_job_after_another() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        outcomes = [await jobs.run(spec("echo"), client="a") for _ in range(5)]
-        assert len({outcome.document["pid"] for outcome in outcomes}) == 1
-        assert len({outcome.id for outcome in outcomes}) == 5
-        assert jobs.stats().workers_started == 1
+@with_jobs(workers=1)
+async def test_a_worker_does_one_job_after_another(jobs: Jobs) -> None:
+    outcomes = [await jobs.run(spec("echo"), client="a") for _ in range(5)]
+    assert len({outcome.document["pid"] for outcome in outcomes}) == 1
+    assert len({outcome.id for outcome in outcomes}) == 5
+    assert jobs.stats().workers_started == 1
 
 
-@on_loop
-async def test_every_job_is_remembered() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("echo", word="hi"), client="a")
-        with pytest.raises(JobFailed):
-            await jobs.run(spec("refuse"), client="b")
-        (failed, done), truncated = await jobs.list()
-        assert not truncated
-        assert (done.id, done.tool, done.title, done.client, done.status) == (
-            outcome.id, "echo_tool", "echo it", "a", "completed",
-        )  # fmt: skip
-        assert done.created <= (done.started or 0) <= (done.finished or 0)
-        assert (failed.client, failed.status) == ("b", "failed")
-        assert failed.error == "'clip.yuv' is no video: name another file"
-        assert await jobs.get(done.id) == done
-        assert await jobs.result(done.id) == outcome.document
-        assert await jobs.result(failed.id) is None
-        assert await jobs.get("0" * 32) is None
-        assert await jobs.result("0" * 32) is None
+@with_jobs()
+async def test_every_job_is_remembered(jobs: Jobs) -> None:
+    outcome = await jobs.run(spec("echo", word="hi"), client="a")
+    with pytest.raises(JobFailed):
+        await jobs.run(spec("refuse"), client="b")
+    (failed, done), truncated = await jobs.list()
+    assert not truncated
+    assert (done.id, done.tool, done.title, done.client, done.status) == (
+        outcome.id, "echo_tool", "echo it", "a", "completed",
+    )  # fmt: skip
+    assert done.created <= (done.started or 0) <= (done.finished or 0)
+    assert (failed.client, failed.status) == ("b", "failed")
+    assert failed.error == "'clip.yuv' is no video: name another file"
+    assert await jobs.get(done.id) == done
+    assert await jobs.result(done.id) == outcome.document
+    assert await jobs.result(failed.id) is None
+    assert await jobs.get("0" * 32) is None
+    assert await jobs.result("0" * 32) is None
 
 
-@on_loop
-async def test_the_list_can_be_narrowed_and_cut() -> None:
-    async with Jobs(config()) as jobs:
-        for _ in range(3):
-            await jobs.run(spec("echo"), client="a")
-        with pytest.raises(JobFailed):
-            await jobs.run(spec("refuse"), client="a")
-        assert [job.status for job in (await jobs.list())[0]] == ["failed", *["completed"] * 3]
-        assert len((await jobs.list(["completed"], limit=3))[0]) == 3
-        assert (await jobs.list(["completed"], limit=3))[1] is False
-        cut, truncated = await jobs.list(["completed"], limit=2)
-        assert len(cut) == 2
-        assert truncated
-        assert await jobs.list(["queued", "running"]) == ([], False)
-
-
-@on_loop
-async def test_a_submitted_job_goes_on_by_itself(gate: Gate) -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold", until=gate.path), client="a")
-        assert not job.over
-        gate.open()
-        over = await asyncio.wait_for(jobs.wait(job.id), PATIENCE)
-        assert over.status == "completed"
-        result = await jobs.result(job.id)
-        assert result is not None
-        assert set(result) == {"pid"}
-        assert await jobs.wait(job.id) == over  # also when it has long been over
-
-
-@on_loop
-async def test_waiting_can_stop_without_harm_to_the_job(gate: Gate) -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold", until=gate.path), client="a")
-        impatient = asyncio.ensure_future(jobs.wait(job.id))
-        await asyncio.sleep(0)
-        impatient.cancel()
-        gate.open()
-        assert (await jobs.wait(job.id)).status == "completed"
-
-
-@on_loop
-async def test_waiting_for_nothing_is_refused() -> None:
-    async with Jobs(config()) as jobs:
-        with pytest.raises(JobError, match="there is no job 'none'"):
-            await jobs.wait("none")
-
-
-@on_loop
-async def test_changes_are_told() -> None:
-    async with Jobs(config()) as jobs:
-        seen: list[Job] = []
-
-        def broken(_: Job) -> None:
-            raise ValueError("a listener's own trouble")
-
-        jobs.on_change(broken)
-        forget = jobs.on_change(seen.append)
-        outcome = await jobs.run(spec("echo"), client="a")
-        assert [job.status for job in seen] == ["queued", "running", "completed"]
-        assert {job.id for job in seen} == {outcome.id}
-        forget()
-        forget()
+@with_jobs()
+async def test_the_list_can_be_narrowed_and_cut(jobs: Jobs) -> None:
+    for _ in range(3):
         await jobs.run(spec("echo"), client="a")
-        assert len(seen) == 3
+    with pytest.raises(JobFailed):
+        await jobs.run(spec("refuse"), client="a")
+    assert [job.status for job in (await jobs.list())[0]] == ["failed", *["completed"] * 3]
+    assert len((await jobs.list(["completed"], limit=3))[0]) == 3
+    assert (await jobs.list(["completed"], limit=3))[1] is False
+    cut, truncated = await jobs.list(["completed"], limit=2)
+    assert len(cut) == 2
+    assert truncated
+    assert await jobs.list(["queued", "running"]) == ([], False)
 
 
-@on_loop
-async def test_no_more_run_than_may_and_no_more_wait_than_may(gate: Gate) -> None:
-    async with Jobs(config(workers=2, queue=1)) as jobs:
-        first, second = (Running(jobs, spec("hold", until=gate.path)) for _ in range(2))
-        await first.holding()
-        await second.holding()
-        waiting = await jobs.submit(spec("echo"), client="a")
-        assert (waiting.status, waiting.queue_position) == ("queued", 1)
-        with pytest.raises(QueueFull, match=r"the queue is full \(1 waiting\)"):
-            await jobs.run(spec("echo"), client="b")
-        stats = jobs.stats()
-        assert (stats.running, stats.queued, stats.workers) == (2, 1, 2)
-        gate.open()
-        assert (await jobs.wait(waiting.id)).status == "completed"
-        for call in (first, second):
-            assert isinstance(await call.outcome(), JobOutcome)
-        assert (await jobs.list())[0][0].id == waiting.id  # what was refused is no job
+@with_jobs()
+async def test_a_submitted_job_goes_on_by_itself(jobs: Jobs, gate: Gate) -> None:
+    job = await jobs.submit(spec("hold", until=gate.path), client="a")
+    assert not job.over
+    gate.open()
+    over = await asyncio.wait_for(jobs.wait(job.id), PATIENCE)
+    assert over.status == "completed"
+    result = await jobs.result(job.id)
+    assert result is not None
+    assert set(result) == {"pid"}
+    assert await jobs.wait(job.id) == over  # also when it has long been over
 
 
-@on_loop
-async def test_clients_take_turns() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        order: list[str] = []
-        jobs.on_change(lambda job: order.append(job.client) if job.status == "running" else None)
-        first = Running(jobs, spec("hold"), client="a")
-        await first.holding()
-        submitted = [await jobs.submit(spec("echo"), client=client) for client in "aaabbc"]
-        places = [(await jobs.get(job.id)).queue_position for job in submitted]  # type: ignore[union-attr]
-        assert places == [3, 5, 6, 1, 4, 2]  # a has one running
-        first.call.cancel()
-        for job in submitted:
-            await jobs.wait(job.id)
-        assert order == ["a", *"bcabaa"]
+@with_jobs()
+async def test_waiting_can_stop_without_harm_to_the_job(jobs: Jobs, gate: Gate) -> None:
+    job = await jobs.submit(spec("hold", until=gate.path), client="a")
+    impatient = asyncio.ensure_future(jobs.wait(job.id))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    gate.open()
+    assert (await jobs.wait(job.id)).status == "completed"
 
 
-@on_loop
-async def test_the_place_in_the_queue_is_told_as_it_changes() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        first = Running(jobs, spec("hold"))
-        await first.holding()
-        ahead = [await jobs.submit(spec("hold"), client="a") for _ in range(2)]
-        last = Running(jobs, spec("echo"))
-        told = await last.heard.until("queued, 2 ahead")
-        assert (told.done, told.total, told.details) == (0.0, None, {"queue_position": 3})
-        await jobs.cancel(ahead[0].id)  # one leaves
-        await last.heard.until("queued, 1 ahead")
-        first.call.cancel()  # one is done, so the next begins
-        await last.heard.until("queued, 0 ahead")
-        await jobs.cancel(ahead[1].id)
-        assert isinstance(await last.outcome(), JobOutcome)
-        assert last.heard.messages == [f"queued, {n} ahead" for n in (2, 1, 0)]
+@with_jobs()
+async def test_waiting_for_nothing_is_refused(jobs: Jobs) -> None:
+    with pytest.raises(JobError, match="there is no job 'none'"):
+        await jobs.wait("none")
 
 
-@on_loop
-async def test_a_queued_job_can_be_cancelled_and_never_runs() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        first = Running(jobs, spec("hold"))
-        await first.holding()
-        changes: list[str] = []
-        queued = await jobs.submit(spec("echo"), client="a")
-        jobs.on_change(lambda job: changes.append(job.status) if job.id == queued.id else None)
-        job = await jobs.cancel(queued.id)
-        assert job is not None
-        assert (job.status, job.error) == ("cancelled", "'echo it' was cancelled")
-        assert changes == ["cancelled"]
-        assert jobs.stats().queued == 0
-        assert await jobs.cancel("0" * 32) is None
+@with_jobs()
+async def test_changes_are_told(jobs: Jobs) -> None:
+    seen: list[Job] = []
+
+    def broken(_: Job) -> None:
+        raise ValueError("a listener's own trouble")
+
+    jobs.on_change(broken)
+    forget = jobs.on_change(seen.append)
+    outcome = await jobs.run(spec("echo"), client="a")
+    assert [job.status for job in seen] == ["queued", "running", "completed"]
+    assert {job.id for job in seen} == {outcome.id}
+    forget()
+    forget()
+    await jobs.run(spec("echo"), client="a")
+    assert len(seen) == 3
 
 
-@on_loop
-async def test_cancelling_what_is_over_changes_nothing() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("echo"), client="a")
-        job = await jobs.cancel(outcome.id)
-        assert job is not None
-        assert job.status == "completed"
-        assert jobs.stats().cancelled == 0
+@with_jobs(workers=2, queue=1)
+async def test_no_more_run_than_may_and_no_more_wait_than_may(jobs: Jobs, gate: Gate) -> None:
+    first, second = (Running(jobs, spec("hold", until=gate.path)) for _ in range(2))
+    await first.holding()
+    await second.holding()
+    waiting = await jobs.submit(spec("echo"), client="a")
+    assert (waiting.status, waiting.queue_position) == ("queued", 1)
+    with pytest.raises(QueueFull, match=r"the queue is full \(1 waiting\)"):
+        await jobs.run(spec("echo"), client="b")
+    stats = jobs.stats()
+    assert (stats.running, stats.queued, stats.workers) == (2, 1, 2)
+    gate.open()
+    assert (await jobs.wait(waiting.id)).status == "completed"
+    for call in (first, second):
+        assert isinstance(await call.outcome(), JobOutcome)
+    assert (await jobs.list())[0][0].id == waiting.id  # what was refused is no job
 
 
-@on_loop
-async def test_cancelling_a_call_that_waits_takes_it_out_of_the_queue() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        first = Running(jobs, spec("hold"))
-        await first.holding()
-        second = Running(jobs, spec("echo"))
-        await second.heard.until("queued, 0 ahead")
-        second.call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second.call
-        assert jobs.stats().queued == 0
-        (job,) = (await jobs.list(["cancelled"]))[0]
-        assert job.title == "echo it"
+@with_jobs(workers=1)
+async def test_the_place_in_the_queue_is_told_as_it_changes(jobs: Jobs) -> None:
+    first = Running(jobs, spec("hold"))
+    await first.holding()
+    ahead = [await jobs.submit(spec("hold"), client="a") for _ in range(2)]
+    last = Running(jobs, spec("echo"))
+    told = await last.heard.until("queued, 2 ahead")
+    assert (told.done, told.total, told.details) == (0.0, None, {"queue_position": 3})
+    await jobs.cancel(ahead[0].id)  # one leaves
+    await last.heard.until("queued, 1 ahead")
+    first.call.cancel()  # one is done, so the next begins
+    await last.heard.until("queued, 0 ahead")
+    await jobs.cancel(ahead[1].id)
+    assert isinstance(await last.outcome(), JobOutcome)
+    assert last.heard.messages == [f"queued, {n} ahead" for n in (2, 1, 0)]
 
 
-@on_loop
-async def test_a_cancelled_job_answers_whoever_waits_for_it() -> None:
-    async with Jobs(config()) as jobs:
-        running = Running(jobs, spec("hold"))
-        await running.holding()
-        (job,) = (await jobs.list(["running"]))[0]
-        assert job.progress is not None
-        assert job.progress.message == "holding"
-        await jobs.cancel(job.id)
-        outcome = await running.outcome()
-        assert isinstance(outcome, JobCancelled)
-        assert str(outcome) == "'hold it' was cancelled"
+@with_jobs(workers=1)
+async def test_a_queued_job_can_be_cancelled_and_never_runs(jobs: Jobs) -> None:
+    first = Running(jobs, spec("hold"))
+    await first.holding()
+    changes: list[str] = []
+    queued = await jobs.submit(spec("echo"), client="a")
+    jobs.on_change(lambda job: changes.append(job.status) if job.id == queued.id else None)
+    job = await jobs.cancel(queued.id)
+    assert job is not None
+    assert (job.status, job.error) == ("cancelled", "'echo it' was cancelled")
+    assert changes == ["cancelled"]
+    assert jobs.stats().queued == 0
+    assert await jobs.cancel("0" * 32) is None
 
 
-@on_loop
-async def test_a_task_that_is_not_in_the_table_is_refused() -> None:
-    async with Jobs(config()) as jobs:
-        for name in ("os:getpid", "job_tasks:echo", "nothing"):
-            with pytest.raises(JobError, match=f"there is no task '{name}'"):
-                await jobs.run(spec(name), client="a")
+@with_jobs()
+async def test_a_cancelled_job_answers_whoever_waits_for_it(jobs: Jobs) -> None:
+    running = Running(jobs, spec("hold"))
+    await running.holding()
+    (job,) = (await jobs.list(["running"]))[0]
+    assert job.progress is not None
+    assert job.progress.message == "holding"
+    await jobs.cancel(job.id)
+    outcome = await running.outcome()
+    assert isinstance(outcome, JobCancelled)
+    assert str(outcome) == "'hold it' was cancelled"
 
 
-@on_loop
-async def test_what_no_frame_can_hold_is_refused() -> None:
-    async with Jobs(config()) as jobs:
-        for payload in ({"a": object()}, {"a": float("nan")}, {"a": "x" * (17 << 20)}):
-            with pytest.raises(JobError, match="'echo it' can't be sent to a worker"):
-                await jobs.run(spec("echo", **payload), client="a")
-        assert (await jobs.run(spec("echo"), client="a")).document
+@with_jobs()
+async def test_a_task_that_is_not_in_the_table_is_refused(jobs: Jobs) -> None:
+    for name in ("os:getpid", "job_tasks:echo", "nothing"):
+        with pytest.raises(JobError, match=f"there is no task '{name}'"):
+            await jobs.run(spec(name), client="a")
 
 
-@on_loop
-async def test_large_results_come_through() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("large", frames=60_000), client="a")
-        text = await jobs.result_text(outcome.id)
-        assert text is not None
-        assert len(text) > 2 << 20
-        assert outcome.document["frames"][-1]["frame"] == 59_999
-        assert await jobs.result(outcome.id) == outcome.document
+@with_jobs()
+async def test_what_no_frame_can_hold_is_refused(jobs: Jobs) -> None:
+    for payload in ({"a": object()}, {"a": float("nan")}, {"a": "x" * (17 << 20)}):
+        with pytest.raises(JobError, match="'echo it' can't be sent to a worker"):
+            await jobs.run(spec("echo", **payload), client="a")
+    assert (await jobs.run(spec("echo"), client="a")).document
 
 
-@on_loop
-async def test_results_hold_only_what_json_can() -> None:
-    async with Jobs(config()) as jobs:
-        outcome = await jobs.run(spec("odd"), client="a")
-        assert outcome.document == {"nan": None, "inf": None, "array": 0.5, "name": "a?b"}
+@with_jobs()
+async def test_large_results_come_through(jobs: Jobs) -> None:
+    outcome = await jobs.run(spec("large", frames=60_000), client="a")
+    text = await jobs.result_text(outcome.id)
+    assert text is not None
+    assert len(text) > 2 << 20
+    assert outcome.document["frames"][-1]["frame"] == 59_999
+    assert await jobs.result(outcome.id) == outcome.document
 
 
-@on_loop
-async def test_titles_and_clients_cannot_break_the_memory() -> None:
-    async with Jobs(config()) as jobs:
-        work = spec("echo")
-        job = await jobs.submit(type(work)(work.task, {}, "t", "a\udcff\x1b[0m\n"), client="c\udcff")
-        over = await jobs.wait(job.id)
-        assert (over.title, over.client) == ("a\\udcff\\x1b[0m\\n", "c\\udcff")
+@with_jobs()
+async def test_results_hold_only_what_json_can(jobs: Jobs) -> None:
+    outcome = await jobs.run(spec("odd"), client="a")
+    assert outcome.document == {"nan": None, "inf": None, "array": 0.5, "name": "a?b"}
 
 
-@on_loop
-async def test_figures_for_operators() -> None:
-    async with Jobs(config()) as jobs:
-        await jobs.run(spec("echo"), client="a")
-        with pytest.raises(JobFailed):
-            await jobs.run(spec("refuse"), client="a")
-        running = Running(jobs, spec("hold"))
-        await running.holding()
-        (job,) = (await jobs.list(["running"]))[0]
-        running.call.cancel()
-        assert (await jobs.wait(job.id)).status == "cancelled"
-        stats = jobs.stats()
-        assert (stats.submitted, stats.completed, stats.failed, stats.cancelled) == (3, 1, 1, 1)
-        assert (stats.running, stats.queued, stats.workers_lost) == (0, 0, 0)
+@with_jobs()
+async def test_titles_and_clients_cannot_break_the_memory(jobs: Jobs) -> None:
+    work = spec("echo")
+    job = await jobs.submit(type(work)(work.task, {}, "t", "a\udcff\x1b[0m\n"), client="c\udcff")
+    over = await jobs.wait(job.id)
+    assert (over.title, over.client) == ("a\\udcff\\x1b[0m\\n", "c\\udcff")
 
 
-@on_loop
-async def test_work_that_was_not_short_gives_its_place_up_and_begins_again() -> None:
-    async with Jobs(config(workers=1, short_limit=0.2)) as jobs:
-        long = Running(jobs, spec("hold"), "a")
-        await long.holding()
-        other = Running(jobs, replace(spec("hold"), short=True), "b")
-        await other.heard.until("queued, 0 ahead")  # it had the place for short work before
-        listed, _ = await jobs.list(["queued"])
-        assert [(job.client, job.started) for job in listed] == [("b", None)]
-        other.heard.all.clear()
-        long.call.cancel()
-        await other.holding()
-        listed, _ = await jobs.list(["running"])
-        assert [job.client for job in listed if job.progress] == ["b"]
+@with_jobs()
+async def test_figures_for_operators(jobs: Jobs) -> None:
+    await jobs.run(spec("echo"), client="a")
+    with pytest.raises(JobFailed):
+        await jobs.run(spec("refuse"), client="a")
+    running = Running(jobs, spec("hold"))
+    await running.holding()
+    (job,) = (await jobs.list(["running"]))[0]
+    running.call.cancel()
+    assert (await jobs.wait(job.id)).status == "cancelled"
+    stats = jobs.stats()
+    assert (stats.submitted, stats.completed, stats.failed, stats.cancelled) == (3, 1, 1, 1)
+    assert (stats.running, stats.queued, stats.workers_lost) == (0, 0, 0)
+
+
+@with_jobs(workers=1, short_limit=0.2)
+async def test_work_that_was_not_short_gives_its_place_up_and_begins_again(jobs: Jobs) -> None:
+    long = Running(jobs, spec("hold"), "a")
+    await long.holding()
+    other = Running(jobs, replace(spec("hold"), short=True), "b")
+    await other.heard.until("queued, 0 ahead")  # it had the place for short work before
+    listed, _ = await jobs.list(["queued"])
+    assert [(job.client, job.started) for job in listed] == [("b", None)]
+    other.heard.all.clear()
+    long.call.cancel()
+    await other.holding()
+    listed, _ = await jobs.list(["running"])
+    assert [job.client for job in listed if job.progress] == ["b"]
 
 
 @on_loop

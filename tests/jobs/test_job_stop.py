@@ -1,15 +1,27 @@
-"""The end of the service: what runs may finish in time, what doesn't is interrupted, and no process stays."""
+"""The end of the service: what runs may finish in time, and no process stays. And the table of tasks."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from acuity.errors import JobCancelled, JobError
+from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, QueueFull, WorkerLost
+from acuity.jobs.dispatch import Entry
+from acuity.jobs.job import Job
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import JobOutcome, Jobs
-from job_helpers import PATIENCE, Gate, Running, Watched, config, on_loop, spec
+from acuity.jobs.tasks import TASKS, WARM, load_task
+from acuity.jobs.worker.wire import Channel
+from acuity.jobs.worker.worker_process import WorkerProcess
+from acuity.supervised_process import SupervisedProcess
+from job_helpers import PATIENCE, Gate, Heard, Running, Watched, config, on_loop, spec, with_jobs
 
 
 @on_loop
@@ -83,17 +95,6 @@ async def test_a_stop_that_is_cancelled_still_kills_the_workers() -> None:
     await jobs.stop(0.0)
 
 
-@on_loop
-async def test_nothing_can_be_asked_of_a_stopped_service() -> None:
-    jobs = Jobs(config())
-    async with jobs:
-        outcome = await jobs.run(spec("echo"), client="a")
-    with pytest.raises(JobError, match="stopping"):
-        await jobs.get(outcome.id)
-    with pytest.raises(JobError, match="stopping"):
-        await jobs.run(spec("echo"), client="a")
-
-
 def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
     async def main() -> tuple[Jobs, Watched]:
         jobs = Jobs(config())
@@ -103,3 +104,195 @@ def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
 
     _, worker = asyncio.run(main())  # which cancels what is still under way
     asyncio.run(worker.gone())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_of_the_table_is_there(name: str) -> None:
+    assert callable(load_task(name, TASKS))
+
+
+@pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.tasks.score:run", ""])
+def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
+    with pytest.raises(KeyError):
+        load_task(name, TASKS)
+
+
+@pytest.mark.parametrize("name", WARM)
+def test_what_workers_import_first_is_there(name: str) -> None:
+    assert importlib.import_module(name)
+
+
+WATCHED = (Entry, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
+
+
+@pytest.fixture(autouse=True)
+def _without_garbage_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def live() -> Counter[str]:
+    """How many of each class there are, garbage that waits for its collection included."""
+    return Counter(type(found).__name__ for found in gc.get_objects() if type(found) in WATCHED)
+
+
+async def until_only(expected: Counter[str]) -> None:
+    """Until these are all: processes are reaped and results written after the answer."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while live() - expected:
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(f"left over: {live() - expected}")
+
+
+async def cancelled(jobs: Jobs, waiting: int) -> None:
+    """A running job and some behind it, all of them given up by whoever waited."""
+    running = Running(jobs, spec("hold"))
+    await running.holding()
+    queued = [Running(jobs, spec("hold")) for _ in range(waiting)]
+    for place, job in enumerate(queued):
+        await job.heard.until(f"queued, {place} ahead")
+    for job in (*queued, running):
+        job.call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job.call
+
+
+@with_jobs(workers=1)
+async def test_a_cancelled_call_leaves_nothing(jobs: Jobs) -> None:
+    await cancelled(jobs, 1)
+    await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
+    for _ in range(10):
+        await cancelled(jobs, 5)
+    await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
+    assert jobs.stats().cancelled == 62
+
+
+@with_jobs(workers=1)
+async def test_a_call_that_fails_leaves_nothing(jobs: Jobs) -> None:
+    kinds: list[type[JobError]] = []
+    for task, limit in (("refuse", None), ("crash", None), ("hold", 0.2)):
+        try:
+            await jobs.run(spec(task, time_limit=limit), client="a", progress=Heard())
+        except JobError as error:  # pytest.raises() would keep it
+            kinds.append(type(error))
+    assert kinds == [JobFailed, WorkerLost, JobTimeout]
+    await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
+
+
+@on_loop
+async def test_the_end_of_the_service_leaves_nothing() -> None:
+    async with Jobs(config(workers=2)) as jobs:
+        for _ in range(2):
+            await Running(jobs, spec("echo")).outcome()
+    del jobs
+    await until_only(Counter())
+
+
+@asynccontextmanager
+async def _siblings(folder: Path, **changes: int) -> AsyncIterator[tuple[Jobs, Jobs]]:
+    """Two job services as two processes of one server have them."""
+    shared = config(**{"workers": 1, "data": folder, "turns": folder / "turns", **changes})
+    async with Jobs(shared) as one, Jobs(shared) as two:
+        yield one, two
+
+
+class Changes:
+    """A listener to changes of jobs that can be waited for."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str]] = []
+        self._more = asyncio.Event()
+
+    def __call__(self, job: Job) -> None:
+        self.all.append((job.id, job.status))
+        self._more.set()
+
+    async def until(self, id: str, status: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while (id, status) not in self.all:
+                self._more.clear()
+                await self._more.wait()
+
+
+@on_loop
+async def test_the_number_of_jobs_at_once_counts_for_all(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    async with _siblings(tmp_path, queue=1) as (one, two):
+        first = Running(one, spec("hold", until=gate.path))
+        await first.holding()
+        heard = Heard()
+        second = asyncio.ensure_future(two.run(spec("echo"), client="b", progress=heard))
+        await heard.until("queued, 0 ahead")
+        with pytest.raises(QueueFull):
+            await one.submit(spec("echo"), client="c")
+        gate.open()
+        assert (await asyncio.wait_for(second, PATIENCE)).document["echo"] == {}
+        await first.outcome()
+
+
+@on_loop
+async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
+    async with _siblings(tmp_path) as (one, two):
+        first = Running(one, spec("hold"))
+        await first.holding()
+        ahead = await one.submit(spec("echo"), client="b")
+        behind = await two.submit(spec("echo"), client="c")
+        assert behind.queue_position == 2
+        heard = Heard()
+        waiting = asyncio.ensure_future(one.wait(behind.id, progress=heard))
+        await heard.until("queued, 1 ahead")
+        seen = await one.get(behind.id)
+        assert seen is not None
+        assert seen.queue_position == 2
+        assert await two.cancel(ahead.id) is not None
+        await heard.until("queued, 0 ahead")
+        await two.cancel((await two.list(["running"]))[0][0].id)
+        assert isinstance(await first.outcome(), JobCancelled)
+        done = await asyncio.wait_for(waiting, PATIENCE)
+        assert (done.status, done.queue_position) == ("completed", None)
+        assert await one.result(behind.id) == await two.result(behind.id)
+
+
+@on_loop
+async def test_progress_and_end_are_seen_from_the_other_process(tmp_path: Path) -> None:
+    async with _siblings(tmp_path) as (one, two):
+        job = await one.submit(spec("hold"), client="a")
+        heard = Heard()
+        waiting = asyncio.ensure_future(two.wait(job.id, progress=heard))
+        assert (await heard.until("holding")).total == 2.0
+        seen = await two.get(job.id)
+        assert seen is not None
+        assert seen.progress is not None
+        assert (seen.status, seen.progress.message) == ("running", "holding")
+        assert await two.cancel(job.id) == await waiting == await one.get(job.id)
+
+
+@on_loop
+async def test_listeners_hear_of_jobs_of_other_processes(tmp_path: Path) -> None:
+    async with _siblings(tmp_path) as (one, two):
+        everywhere, here = Changes(), Changes()
+        forget = two.on_change(everywhere, everywhere=True)
+        two.on_change(here)
+        job = await one.submit(spec("hold"), client="a")
+        await everywhere.until(job.id, "running")
+        await one.cancel(job.id)
+        await everywhere.until(job.id, "cancelled")
+        assert len(everywhere.all) == len(set(everywhere.all))  # each change once
+        own = await two.submit(spec("echo"), client="a")
+        await everywhere.until(own.id, "completed")
+        assert {id for id, _ in here.all} == {own.id}
+        forget()
+
+
+@on_loop
+async def test_a_listener_that_comes_late_hears_the_end(tmp_path: Path) -> None:
+    async with _siblings(tmp_path) as (one, two):
+        job = await one.submit(spec("hold"), client="a")
+        changes = Changes()
+        two.on_change(changes, everywhere=True)
+        await one.cancel(job.id)
+        await changes.until(job.id, "cancelled")

@@ -1,13 +1,18 @@
-"""The memory of jobs: bounded, shared between servers, and one clear sentence where it can't be used."""
+"""The memory of jobs: bounded, shared between servers, and one clear sentence where it can't be used.
+
+Large results are read beside the event loop, which goes on meanwhile.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +20,12 @@ from typing import Any
 import pytest
 
 from acuity.errors import JobCancelled, JobError, StoreError
-from acuity.jobs.database import Database
+from acuity.jobs import store as documents
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
-from acuity.jobs.store import Store
-from job_helpers import Running, config, on_loop, spec
+from acuity.jobs.store import Database, Store
+from job_helpers import PATIENCE, Running, config, on_loop, spec
 
 
 def _job(number: int, **changes: Any) -> Job:
@@ -134,7 +139,7 @@ async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
 def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib\n"
-        "from acuity.jobs.database import Database\n"
+        "from acuity.jobs.store import Database\n"
         "from acuity.jobs.job import Job\n"
         "sys.stdin.read()\n"
         "database = Database(pathlib.Path(sys.argv[1]))\n"
@@ -315,3 +320,27 @@ def test_a_server_is_alive_while_it_holds_its_lock(tmp_path: Path) -> None:
     assert not one.alive(two.id)
     one.close()
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("frames", [0, 1, 10_000])
+@on_loop
+async def test_documents_are_read_whole(frames: int) -> None:
+    document = {"frames": [{"frame": n, "vmaf": n / 3} for n in range(frames)], "name": "é"}
+    assert await documents.parse(json.dumps(document)) == document
+
+
+@on_loop
+async def test_the_loop_gets_its_turn_in_the_middle_of_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    turns: list[bool] = []
+
+    def hook(value: dict[str, Any]) -> dict[str, Any]:
+        if len(turns) < 3:
+            turn = threading.Event()
+            loop.call_soon_threadsafe(turn.set)
+            turns.append(turn.wait(PATIENCE))
+        return value
+
+    monkeypatch.setattr(documents, "_unchanged", hook)
+    await documents.parse(json.dumps([{"frame": n} for n in range(10_000)]))
+    assert turns == [True, True, True]

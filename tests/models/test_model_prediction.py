@@ -1,8 +1,9 @@
-"""Prediction: the arithmetic, its order, and that it does not depend on how many frames come at once."""
+"""Prediction: the arithmetic and its order, however many frames come at once; collections; features."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
@@ -12,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.models import Model, load_model
-from acuity.models.exponential import exp
-from acuity.models.scaling import ChromaCorrection, LinearRescale, Unscaled
-from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression
-from acuity.models.transform import ScoreClip, ScoreTransform
+from acuity.errors import FeatureError, ModelError
+from acuity.models import Model, ModelCollection, load_model
+from acuity.models.model import ChromaCorrection, LinearRescale, ScoreClip, ScoreTransform, Unscaled
+from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression, exp
+from small_model import SVM_TEXT, small_document
 
 Save = Callable[..., str]
 
@@ -131,3 +132,148 @@ def test_chroma_is_guessed_only_where_it_is_zero(scaling: Unscaled | LinearResca
     ChromaCorrection(120.0, luma=0, chroma=1).apply(nodes, scaling)
     assert scaling.restore_feature(1, nodes[:, 1]).tolist() == [30.0, 3.0, 0.0]
     assert scaling.restore_feature(0, nodes[:, 0]).tolist() == [0.75, 0.75, 1.0]
+
+
+KIND = "BOOTSTRAP_LIBSVMNUSVR"
+
+
+def collection(count: int = 5) -> dict[str, Any]:
+    """Models that differ in rho alone, so that their scores lie at known distances."""
+    return {
+        str(index): small_document(
+            KIND, SVM_TEXT.replace("rho -0.25", f"rho {-0.25 - 0.001 * index * index}")
+        )
+        for index in range(count)
+    }
+
+
+def load(save: Save, document: dict[str, Any], options: str = ":disable_clip") -> ModelCollection:
+    model = load_model(save(document) + options)
+    assert isinstance(model, ModelCollection)
+    return model
+
+
+def test_names_in_libvmafs_order(save: Save) -> None:
+    model = load(save, collection(3), ":name=b")
+    names = ["b", "b_0001", "b_0002", "b_bagging", "b_stddev", "b_ci_p95_lo", "b_ci_p95_hi"]
+    assert list(model.outputs(np.ones((2, 2)))) == names
+    assert model.output_names() == names
+    assert len(model.models) == 3
+
+
+def test_statistics_of_the_members_without_the_base(save: Save) -> None:
+    result = load(save, collection(5)).predict(np.array([[0.2, 0.1]]))
+    scores = sorted(float(result[f"vmaf_000{index}"][0]) for index in range(1, 5))
+    assert result["vmaf_bagging"][0] == pytest.approx(statistics.fmean(scores), 1e-12)
+    assert result["vmaf_stddev"][0] == pytest.approx(statistics.pstdev(scores), 1e-9)
+    assert result["vmaf_ci_p95_lo"][0] == pytest.approx(scores[0] * 0.925 + scores[1] * 0.075, 1e-12)
+    assert result["vmaf_ci_p95_hi"][0] == pytest.approx(scores[2] * 0.075 + scores[3] * 0.925, 1e-12)
+
+
+def test_statistics_follow_the_transform(save: Save) -> None:
+    values = np.array([[0.2, 0.1]])
+    plain = load(save, collection(4)).predict(values)
+    document = collection(4)
+    for model in document.values():
+        model["model_dict"]["score_transform"] = {"p0": 10.0, "p1": 2.0, "enabled": True}
+    result = load(save, document).predict(values)
+    for key in ("vmaf_bagging", "vmaf_ci_p95_lo", "vmaf_ci_p95_hi", "vmaf_0002", "vmaf"):
+        assert result[key][0] == pytest.approx(10 + 2 * plain[key][0], 1e-12)
+    assert result["vmaf_stddev"][0] == pytest.approx(2 * plain["vmaf_stddev"][0], 1e-9)
+
+
+def test_clipped_scores_have_no_deviation(save: Save) -> None:
+    result = load(save, collection(4), "").predict(np.array([[0.9, 0.6]]))
+    assert result["vmaf_bagging"][0] == result["vmaf_ci_p95_lo"][0] == result["vmaf_0001"][0] == 100.0
+    assert result["vmaf_stddev"][0] == 0.0
+
+
+def test_members_may_read_different_features(save: Save) -> None:
+    document = collection(3)
+    document["2"]["model_dict"]["feature_opts_dicts"] = [{}, {"vif_enhn_gain_limit": 2.0}]
+    model = load(save, document)
+    assert [dict(feature.options) for feature in model.features] == [
+        {},
+        {"vif_enhn_gain_limit": 1.0},
+        {"vif_enhn_gain_limit": 2.0},
+    ]
+    result = model.predict(np.array([[0.2, 0.1, 0.7]]))
+    alone = load(save, collection(3)).predict(np.array([[0.2, 0.7]]))
+    assert result["vmaf_0002"] == alone["vmaf_0002"]
+    assert result["vmaf_0001"] != alone["vmaf_0001"]
+
+
+@pytest.mark.parametrize("kind", ["LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR"])
+def test_members_of_another_kind_are_refused(kind: str, save: Save) -> None:
+    document = collection(3)
+    document["2"]["model_dict"]["model_type"] = kind
+    with pytest.raises(ModelError, match=r"2\.model_dict\.model_type"):
+        load_model(save(document))
+
+
+def test_a_bad_member_is_named(save: Save) -> None:
+    document = collection(3)
+    del document["2"]["model_dict"]["slopes"]
+    with pytest.raises(ModelError, match=r"2\.model_dict\.slopes"):
+        load_model(save(document))
+
+
+@pytest.mark.usefixtures("registry")
+def test_overrides_reach_the_extractors_features(document: dict[str, Any], save: Save) -> None:
+    path = save(document)
+    model = load_model(f"{path}:vif.vif_enhn_gain_limit=1.20:vif.debug=true:adm.adm_csf_mode=2")
+    assert [dict(feature.options) for feature in model.features] == [
+        {"adm_csf_mode": "2"},
+        {"vif_enhn_gain_limit": "1.20", "debug": "true"},
+    ]
+    assert model.extractors() == [
+        ("adm", {"adm_csf_mode": "2"}),
+        ("vif", {"vif_enhn_gain_limit": "1.20", "debug": "true"}),
+    ]
+
+
+@pytest.mark.usefixtures("registry")
+def test_override_of_an_extractor_that_is_not_used(document: dict[str, Any], save: Save) -> None:
+    with pytest.raises(ModelError) as caught:
+        load_model(f"{save(document)}:motion.motion_force_zero=true")
+    assert "motion.motion_force_zero" in str(caught.value)
+    assert "adm, vif" in str(caught.value)
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_extractor_is_listed_once_for_each_set_of_options(document: dict[str, Any], save: Save) -> None:
+    dictionary = document["model_dict"]
+    dictionary["feature_names"] = ["VMAF_integer_feature_vif_scale0_score"] * 2
+    dictionary["feature_opts_dicts"] = [{"vif_enhn_gain_limit": 1}, {"vif_enhn_gain_limit": 1.0}]
+    assert len(load_model(save(document)).extractors()) == 1
+    dictionary["feature_opts_dicts"] = [{}, {"vif_enhn_gain_limit": 1.0}]
+    assert len(load_model(save(document)).extractors()) == 2
+
+
+@pytest.mark.usefixtures("registry")
+def test_features_unknown_here_load_but_cannot_be_measured(document: dict[str, Any], save: Save) -> None:
+    document["model_dict"]["feature_names"][0] = "Cambi_feature_cambi_score"
+    model = load_model(save(document))
+    assert model.unknown_features() == ["Cambi_feature_cambi_score"]
+    for ask in (model.extractors, model.feature_keys):
+        with pytest.raises(FeatureError, match="Cambi_feature_cambi_score"):
+            ask()
+
+
+def test_real_models_name_real_features() -> None:
+    model = load_model("vmaf_v0.6.1neg")
+    assert model.extractors() == [
+        ("adm", {"adm_enhn_gain_limit": 1.0}),
+        ("motion", {}),
+        ("vif", {"vif_enhn_gain_limit": 1.0}),
+    ]
+    assert model.feature_keys() == [
+        "integer_adm2_egl_1",
+        "integer_motion2",
+        "integer_vif_scale0_egl_1",
+        "integer_vif_scale1_egl_1",
+        "integer_vif_scale2_egl_1",
+        "integer_vif_scale3_egl_1",
+    ]
+    spec = "vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0:name=neg"
+    assert load_model(spec).feature_keys() == model.feature_keys()

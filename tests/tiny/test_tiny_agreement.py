@@ -13,7 +13,7 @@ from acuity.errors import ResumeError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.measure import Measurement
 from acuity.measure.checkpoint import Checkpoint
-from acuity.tiny.codec_block import make_block
+from acuity.tiny.feature_input import make_block
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.tiny_model import PictureExtractor, TinyModel

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from numpy.typing import NDArray
 
-from acuity.tiny.codec_block import ALIASES, PRESETS, VOCABULARIES
-from acuity.tiny.external_data import MAX_BYTES
-from acuity.tiny.feature_input import USUAL
+from acuity.errors import ScoreError, UnfitPictureError
+from acuity.measure import Measurement
+from acuity.tiny.feature_input import ALIASES, PRESETS, USUAL, VOCABULARIES
+from acuity.tiny.files import MAX_BYTES, OWN_FOLDER, shipped_models
 from acuity.tiny.graph_checks import MAX_BODY, MAX_DEPTH, MAX_TRIPS
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import DEVICES, RESIZES, TinyOptions
 from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.open import open_video
+from formula_pictures import plane
+from golden_figures import load_cases, needs_golden
 from tiny_graphs import ConvNet, Regressor, save
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tiny.md").read_text()
@@ -134,3 +142,177 @@ def test_the_codec_block_is_that_of_the_code() -> None:
         for encoder in whose
     }
     assert presets == PRESETS
+
+
+FR, NR = "acuity_fr_v1", "acuity_nr_v1"
+FEATURES = ["adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2"]
+CARD = Path(__file__).resolve().parents[2] / "docs" / "tiny-models.md"
+# Video of which libvmaf's VMAF is known, in several sizes and depths.
+CASES = ("park_joy_480x270_y4m_x264", "sparks_480x270_420p10", "src01_576x324_420p8_derived", "hall_352x288")
+
+Pair = tuple[Picture, Picture]
+
+
+def sidecar(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((OWN_FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def score(pairs: Iterable[Pair], *models: str) -> dict[str, NDArray[np.float64]]:
+    """The scores of each frame, of VMAF and of tiny models."""
+    with Measurement(threads=1) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        for name in models:
+            measurement.add_model(load_tiny_model(name))
+        for ref, dis in pairs:
+            measurement.add(ref, dis)
+        measurement.flush()
+        columns = measurement.results().columns
+    return {name: np.asarray(columns[name]) for name in ("vmaf", *models)}
+
+
+def gray(samples: NDArray[Any], depth: int = 8) -> Picture:
+    form = PixelFormat("400", depth)
+    return Picture((np.clip(samples, 0, (1 << depth) - 1).astype(form.dtype),), form)
+
+
+def moving(index: int, width: int = 192, height: int = 128) -> NDArray[np.int64]:
+    return np.asarray(plane((height, width), 8, index, 0), np.int64)
+
+
+def smoothed(samples: NDArray[Any], times: int) -> NDArray[Any]:
+    """Blurred by a small filter, applied so many times."""
+    for _ in range(times):
+        for axis in (0, 1):
+            wide = np.pad(samples, [(1, 1) if a == axis else (0, 0) for a in (0, 1)], mode="edge")
+            count = samples.shape[axis]
+            before, here, after = (wide.take(range(n, n + count), axis) for n in range(3))
+            samples = (before + 2 * here + after) / 4
+    return np.rint(samples)
+
+
+@pytest.mark.parametrize("name", [FR, NR])
+def test_the_file_is_the_one_that_sidecar_and_registry_describe(name: str) -> None:
+    (entry,) = [file for file in shipped_models() if file.name == name]
+    data = entry.path.read_bytes()
+    about = sidecar(name)
+    assert hashlib.sha256(data).hexdigest() == entry.sha256 == about["sha256"]
+    assert (entry.kind, entry.opset, entry.license) == (about["kind"], about["opset"], "BSD-2-Clause-Patent")
+    assert len(data) < 150_000
+    graph = onnx.load_from_string(data)
+    onnx.checker.check_model(graph, full_check=True)
+    assert [(entry.domain, entry.version) for entry in graph.opset_import] == [("", about["opset"])]
+    assert [value.name for value in graph.graph.input] == [about["input_name"]]
+    assert [value.name for value in graph.graph.output] == [about["output_name"]]
+
+
+def test_the_feature_model_follows_vmaf_on_pictures_that_it_never_saw() -> None:
+    pairs = [(gray(moving(n)), gray(smoothed(moving(n), (n % 4) ** 2))) for n in range(12)]
+    found = score(pairs, FR)
+    assert np.ptp(found["vmaf"]) > 30
+    assert np.abs(found[FR] - found["vmaf"]).max() < 3
+
+
+@needs_golden
+@pytest.mark.parametrize("name", CASES)
+def test_the_feature_model_is_near_libvmaf_on_real_video(name: str) -> None:
+    case = load_cases()[name]
+    geometry: dict[str, Any] = {
+        "width": case.width,
+        "height": case.height,
+        "pixel_format": case.pixel_format,
+        "bitdepth": case.bitdepth,
+    }
+    with open_video(case.reference, **geometry) as ref, open_video(case.distorted, **geometry) as dis:
+        found = score([(_copy(a), _copy(b)) for a, b in zip(ref, dis, strict=True)], FR)
+    runs = (run for run in case.runs.values() if run.models == ["version=vmaf_v0.6.1"] and run.exit == 0)
+    true = next(run.metrics["vmaf"] for run in runs if len(run.frames) == len(found[FR]))
+    assert np.abs(found[FR] - true).max() < 2
+
+
+def _copy(picture: Picture) -> Picture:
+    return Picture(tuple(part.copy() for part in picture.planes), picture.format)
+
+
+def test_the_picture_model_says_less_of_blurrier_pictures() -> None:
+    pictures = [gray(smoothed(moving(0, 320, 192), times)) for times in (0, 2, 6, 16)]
+    found = score([(picture, picture) for picture in pictures], NR)[NR]
+    assert list(found) == sorted(found, reverse=True)
+    assert found[0] - found[-1] > 20
+
+
+def test_the_picture_model_reads_the_distorted_picture_alone() -> None:
+    picture = gray(smoothed(moving(0), 3))
+    alone, beside = (score([(other, picture)], NR)[NR] for other in (picture, gray(moving(0))))
+    assert np.array_equal(alone, beside)
+
+
+@pytest.mark.parametrize(("width", "height"), [(32, 32), (175, 99), (640, 360)])
+def test_the_picture_model_takes_pictures_of_any_size(width: int, height: int) -> None:
+    picture = gray(moving(0, width, height))
+    (found,) = score([(picture, picture)], NR)[NR]
+    assert 0 <= found <= 100
+
+
+@pytest.mark.parametrize(("width", "height"), [(31, 64), (64, 31), (24, 20)])
+def test_the_picture_model_refuses_pictures_that_are_too_small(width: int, height: int) -> None:
+    picture = gray(moving(0, width, height))
+    with Measurement(threads=1, alone=True) as measurement:
+        measurement.add_model(load_tiny_model(NR))
+        with pytest.raises(UnfitPictureError) as caught:
+            measurement.add(picture, picture)
+    assert str(caught.value) == (
+        "the model 'acuity_nr_v1' needs pictures of at least 32x32 samples, because it was made for no "
+        f"smaller ones, and these are {width}x{height}"
+    )
+
+
+def test_the_picture_model_has_no_score_of_pictures_that_show_nothing() -> None:
+    picture, noise = moving(0), np.random.default_rng(1).integers(0, 256, (128, 192))
+    shown = [gray(one) for one in (picture, np.full_like(picture, 16), np.full_like(picture, 128), noise)]
+    with Measurement(threads=1, alone=True) as measurement:
+        measurement.add_model(load_tiny_model(NR))
+        for one in shown:
+            measurement.add(one, one)
+        measurement.flush()
+        results = measurement.results()
+    assert np.isnan(results.columns[NR]).tolist() == [False, True, True, True]
+    assert results.pool() == results.pooled()[NR]["mean"] == results.columns[NR][0]
+
+
+def test_a_clip_that_shows_nothing_has_no_score() -> None:
+    with Measurement(threads=1, alone=True) as measurement:
+        measurement.add_model(load_tiny_model(NR))
+        black = gray(np.full((64, 64), 16))
+        measurement.add(black, black)
+        measurement.flush()
+        with pytest.raises(ScoreError, match="is not a number: the picture is of one colour or noise"):
+            measurement.results()
+
+
+@pytest.mark.parametrize("name", [FR, NR])
+def test_the_sidecar_says_how_far_scores_can_be_trusted(name: str) -> None:
+    model = load_tiny_model(name)
+    assert model.describe()["limits"] == sidecar(name)["limits"]
+    assert "VMAF v0.6.1" in sidecar(name)["limits"]
+
+
+def test_the_picture_model_says_the_same_of_more_bits() -> None:
+    eight = moving(0, 256, 144)
+    ten = gray(np.rint(eight * 1023 / 255), 10)
+    few, many = (score([(picture, picture)], NR)[NR][0] for picture in (gray(eight), ten))
+    assert few == pytest.approx(many, abs=1.0)
+
+
+@pytest.mark.parametrize("name", [FR, NR])
+def test_the_card_has_the_figures_of_the_sidecars(name: str) -> None:
+    section = CARD.read_text().split(f"## {name}", 1)[1].split("\n## ", 1)[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "|" in line
+    ]
+    known = {tuple(row[:2]): row[2:] for row in rows if len(row) == 6}
+    for split, about in sidecar(name)["held_out"].items():
+        for of in ("frames", "clips"):
+            n, plcc, srocc, rmse = (about[of][key] for key in ("n", "plcc", "srocc", "rmse"))
+            assert known[split, of] == [str(n), f"{plcc:.4f}", f"{srocc:.4f}", f"{rmse:.2f}"]
+    assert re.search(r"not (good )?for", section)

@@ -13,7 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, shape_i
 from onnx.external_data_helper import convert_model_to_external_data
 
 from acuity.errors import AcuityError, ModelError
-from acuity.tiny.external_data import take_in
+from acuity.tiny.files import take_in
 from acuity.tiny.graph_checks import MAX_DEPTH, MAX_TRIPS, check_graph
 from acuity.tiny.load import load_tiny_model
 from tiny_graphs import ConvNet, Regressor, constant, graph, save, value

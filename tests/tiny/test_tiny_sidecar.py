@@ -8,15 +8,21 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import ModelError, NameClashError
+from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.measure import Measurement
 from acuity.models.document import Section
+from acuity.tiny.feature_input import ALIASES, PRESETS, VOCABULARIES, make_block
 from acuity.tiny.load import load_tiny_model
+from acuity.tiny.options import TinyOptions
+from acuity.tiny.picture_input import resize
 from acuity.tiny.sidecar import Sidecar, parse_sidecar, read_sidecar, sidecar_path
+from acuity.video.picture import Picture, PixelFormat
 from tiny_graphs import ConvNet, Regressor, save
 
 FULL: dict[str, Any] = {
@@ -89,7 +95,6 @@ def test_a_name_beside_an_id() -> None:
         ({"norm_std": None}, "bad key 'norm_mean': it comes without 'norm_std'"),
         ({"feature_mean": [1, 2, 3]}, "bad key 'feature_mean': it must hold 2 numbers"),
         ({"feature_mean": [1, "2"]}, "bad key 'feature_mean': it must be a number, not a string"),
-        ({"feature_mean": []}, "bad key 'feature_mean'"),
         ({"features": ["adm2", 3]}, "bad key 'features': it must hold strings, not a number"),
         ({"features": ["adm2", "adm2"]}, "bad key 'features': it holds 'adm2' twice"),
         ({"features": []}, "bad key 'features': it must hold 1 to"),
@@ -98,8 +103,6 @@ def test_a_name_beside_an_id() -> None:
             "bad key 'feature_order': it says something else than 'features'",
         ),
         ({"id": 7}, "bad key 'id': it must be a string, not a number"),
-        ({"id": ""}, "bad key 'id': '' cannot name a column"),
-        ({"kind": ["fr"]}, "bad key 'kind': it must be a string, not a list"),
         ({"sha256": "abc"}, "bad key 'sha256': 'abc' is no SHA-256"),
         ({"opset": 1.5}, "bad key 'opset': 1.5 should be a whole number from 1 on"),
         ({"min_width": 0}, "bad key 'min_width': 0 should be a whole number from 1 on"),
@@ -242,3 +245,122 @@ def test_names_that_clash_are_changed_in_the_sidecar(tmp_path: Path) -> None:
         measurement.add_model("vmaf_v0.6.1")
         with pytest.raises(NameClashError, match="tell them apart by changing 'id' in the sidecar of"):
             measurement.add_model(load_tiny_model(path))
+
+
+def values(size: int, codec: str, preset: str | None = None, crf: int = 0) -> list[float]:
+    found = make_block("net", size, None, TinyOptions(codec=codec, preset=preset, crf=crf))
+    return [float(value) for value in found.values]
+
+
+@pytest.mark.parametrize("size", VOCABULARIES)
+def test_every_encoder_has_its_place(size: int) -> None:
+    for place, encoder in enumerate(VOCABULARIES[size]):
+        found = values(size, encoder, crf=63)
+        assert len(found) == size
+        assert found[:-2] == [float(index == place) for index in range(size - 2)]
+        assert found[-2:] == [pytest.approx(5 / 9), 1.0]
+
+
+def test_the_places_that_matter_most() -> None:
+    assert VOCABULARIES[14][0] == VOCABULARIES[18][0] == "libx264"
+    assert (VOCABULARIES[14][4], VOCABULARIES[14][11]) == ("libvpx-vp9", "unknown")
+    assert (VOCABULARIES[18][1], VOCABULARIES[18][13], VOCABULARIES[18][15]) == (
+        "libaom-av1",
+        "libsvtav1",
+        "hevc_videotoolbox",
+    )
+
+
+@pytest.mark.parametrize(
+    ("codec", "preset", "ordinal"),
+    [
+        ("libx264", "ultrafast", 0),
+        ("libx265", "placebo", 9),
+        ("h264_qsv", "veryfast", 2),
+        ("libsvtav1", "6", 6),
+        ("av1", "13", 9),
+        ("h264_nvenc", "p1", 0),
+        ("av1_nvenc", "p7", 9),
+        ("vvc", "faster", 1),
+        ("vp9", "realtime", 0),
+        ("libx264", "unknown", 5),
+        ("libx264", None, 5),
+        (" X264 ", "SLOW", 6),
+    ],
+)
+def test_presets(codec: str, preset: str | None, ordinal: int) -> None:
+    assert values(14, codec, preset)[-2] == pytest.approx(ordinal / 9)
+
+
+def test_crf() -> None:
+    assert values(14, "libx264", crf=23)[-1] == pytest.approx(23 / 63)
+
+
+def test_aliases_lead_to_encoders() -> None:
+    known = {encoder for names in VOCABULARIES.values() for encoder in names}
+    assert set(ALIASES.values()) <= known
+    assert set(PRESETS) <= known
+    assert values(14, "h264") == values(14, "libx264")
+
+
+def test_encoders_without_a_place() -> None:
+    assert values(14, "libaom-av1")[11] == 1  # the place of unknown ones
+    with pytest.raises(
+        ModelError, match=r"tiny_codec='vp9' is no encoder that the model 'net' knows: .*libx264, "
+    ):
+        values(18, "vp9")
+    with pytest.raises(ModelError, match="tiny_codec='libx246' is no encoder"):
+        values(14, "libx246")
+
+
+def test_presets_that_are_none() -> None:
+    with pytest.raises(ModelError, match=r"tiny_preset='p4' is no preset of libx264: .*ultrafast, "):
+        values(14, "libx264", "p4")
+    with pytest.raises(ModelError, match="knows no presets of h264_amf: leave it out"):
+        values(18, "h264_amf", "quality")
+
+
+def test_vocabularies_of_a_sidecar() -> None:
+    options = TinyOptions(codec="two", crf=0)
+    assert make_block("net", 5, ("one", "two", "three"), options).values[:3].tolist() == [0, 1, 0]
+    with pytest.raises(ModelError, match="its encoder_vocab of 3 encoders makes 5"):
+        make_block("net", 6, ("one", "two", "three"), options)
+    with pytest.raises(
+        ModelError, match="a codec input of 9 values, and only layouts of 14 and 18 are known"
+    ):
+        make_block("net", 9, None, options)
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ("bilinear", [0.0, 0.25, 0.75, 1.0]),
+        ("nearest", [0.0, 0.0, 1.0, 1.0]),
+        ("bicubic", [-9 / 128, 26 / 128, 102 / 128, 137 / 128]),  # Catmull-Rom
+    ],
+)
+def test_resizing(filter: str, expected: list[float]) -> None:
+    row = np.array([[[0, 1]], [[0, 2]]], np.float32)
+    found = resize(row, 1, 4, filter)
+    assert found[0, 0] == pytest.approx(expected)
+    assert found[1, 0] == pytest.approx([2 * value for value in expected])
+
+
+def test_the_same_size_is_left_alone() -> None:
+    planes = np.ones((1, 4, 5), np.float32)
+    assert resize(planes, 4, 5, "bicubic") is planes
+
+
+@pytest.mark.parametrize("filter", ["bilinear", "nearest", "bicubic"])
+def test_a_model_of_a_fixed_size(tmp_path: Path, filter: str) -> None:
+    net = ConvNet()
+    path = save(net.model(size=(20, 30)), tmp_path / "net.onnx", {"norm_mean": 0.5, "norm_std": 0.25})
+    (extractor,) = load_tiny_model(path, TinyOptions(resize=filter)).make_extractors()
+    luma = np.random.default_rng(1).integers(0, 1024, (36, 64)).astype(np.uint16)
+    picture = Picture((luma,), PixelFormat("400", 10))
+    geometry = Geometry(64, 36, 10)
+    extractor.check_size(geometry)
+    runner = extractor.runner([extractor], geometry, CpuContext(None, ""))  # type: ignore[arg-type]
+    (found,) = runner.run(Frame(0, picture, picture)).values()
+    planes = resize((luma[np.newaxis] / 1023).astype(np.float32), 20, 30, filter)
+    assert found == pytest.approx(net.numpy((planes - 0.5) / 0.25), rel=1e-5)

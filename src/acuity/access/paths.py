@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from acuity.access import path_options
+from acuity.access import path_text
 from acuity.access.path_roots import resolve_root, roots_of
 from acuity.access.path_text import check_text, shown, to_absolute
 from acuity.errors import ModelError, PathError
@@ -180,14 +180,9 @@ class AllowedPaths:
 
     def check_opened(self, fd: int, text: str) -> Path:
         """The path of an open descriptor, if it is a plain file under a root; raises PathError."""
-        status = os.fstat(fd)
-        refuse_special(status.st_mode, f"path {shown(text)}")
+        refuse_special(os.fstat(fd).st_mode, f"path {shown(text)}")
         path = _path_of(fd)
-        if path is None:  # no /proc
-            path = self._resolve(text)
-            if not _leads_to(path, self._root_of(path), status):
-                raise self._outside(text)
-        elif self._root_of(path) is None:
+        if self._root_of(path) is None:
             raise self._outside(text)
         return path
 
@@ -232,7 +227,7 @@ class AllowedPaths:
         except OSError as error:
             raise self._cannot_open(text, path, error) from error
         try:
-            if not self._is_parent(folder, path):
+            if _path_of(folder) != path.parent:
                 raise self._outside(text)
             return OpenedFile(os.open(path.name, _CREATE, 0o666, dir_fd=folder), path)
         except OSError as error:
@@ -240,16 +235,16 @@ class AllowedPaths:
         finally:
             os.close(folder)
 
-    def check_model(self, spec: str, find: path_options.FindModel | None = None) -> str:
+    def check_model(self, spec: str, find: path_text.FindModel | None = None) -> str:
         """A model string, its path checked and resolved; raises PathError or ModelError.
 
         `find` finds models by name and file name.
         """
-        return path_options.check_model(spec, self._check_model_file, find)
+        return path_text.check_model(spec, self._check_model_file, find)
 
     def check_feature(self, spec: str) -> str:
         """A feature string, paths in its options checked and resolved; raises PathError or FeatureError."""
-        return path_options.check_feature(spec, self.check)
+        return path_text.check_feature(spec, self.check)
 
     def check_tiny(self, text: str) -> Path:
         """The resolved path of a tiny model's file; raises PathError or ModelError.
@@ -328,15 +323,6 @@ class AllowedPaths:
         shown_by = "" if self._listed_by is None else f", as {self._listed_by} with name={named} shows them"
         return f"; patterns are not read here: name each file{shown_by}"
 
-    def _is_parent(self, folder: int, path: Path) -> bool:
-        actual = _path_of(folder)
-        if actual is not None:
-            return actual == path.parent
-        root = self._root_of(path)
-        if path.parent == root:
-            return True  # opened without following a link, and the operator controls the folders above
-        return _leads_to(path.parent, root, os.fstat(folder))
-
 
 def guard_for(paths: AllowedPaths) -> Guard:
     """The guard for acuity.video.local_file.restrict(), so that the engine reads only allowed files."""
@@ -367,29 +353,9 @@ def _size_of(folder: Path, most: int) -> int:
     return total
 
 
-def _path_of(fd: int) -> Path | None:
-    """The kernel's path of an open file; None without /proc."""
+def _path_of(fd: int) -> Path:
+    """The kernel's path of an open file."""
     try:
         return Path(os.readlink(f"/proc/self/fd/{fd}"))
     except OSError:
-        return None
-
-
-def _leads_to(path: Path, root: Path | None, status: os.stat_result) -> bool:
-    """Whether the path, walked from its root without following links, leads to the same file."""
-    if root is None:
-        return False
-    *folders, name = path.relative_to(root).parts
-    try:
-        here = os.open(root, _FOLDER)
-        try:
-            for folder in folders:
-                inner = os.open(folder, _FOLDER, dir_fd=here)
-                os.close(here)
-                here = inner
-            found = os.stat(name, dir_fd=here, follow_symlinks=False)
-        finally:
-            os.close(here)
-    except OSError:
-        return False
-    return not stat.S_ISLNK(found.st_mode) and os.path.samestat(found, status)
+        raise PathError("this server can't read /proc, and without it no path can be checked") from None

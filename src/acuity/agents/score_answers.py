@@ -94,7 +94,7 @@ def score_columns(report: Mapping[str, Any]) -> list[str]:
 def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:
     if "score" in document:
         return dict(document)
-    from acuity.jobs.tasks.report_summary import summarize
+    from acuity.jobs.tasks.external import summarize
     from acuity.models.spec import DEFAULT_NAME
 
     label = document.get("acuity", {}).get("model")

@@ -21,13 +21,12 @@ from acuity.cli.style import Style
 from acuity.errors import AcuityError, EvaluationError
 from acuity.report.tables import Table
 from acuity.text import one_line
-from acuity.tiny.evaluate.choices import INPUT, POOLINGS, require_extra
-from acuity.tiny.evaluate.split import ALL, SPLITS, TOO_FEW
+from acuity.tiny.evaluate.choices import ALL, INPUT, POOLINGS, SPLITS, TOO_FEW, require_extra
 
 if TYPE_CHECKING:
     from acuity.tiny.evaluate.bootstrap import Interval
     from acuity.tiny.evaluate.evaluation import Comparison, Evaluation, Ranked
-    from acuity.tiny.evaluate.mapping import Mapped
+    from acuity.tiny.evaluate.statistics import Mapped
 
 USAGE: Final = "MODEL... --features FILE [options]"
 ONE: Final = "acuity.evaluation/1"

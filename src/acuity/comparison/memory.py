@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.cache_file import CacheFile, cache_path, engine_build
 from acuity.errors import AcuityError
-from acuity.models.digests import model_digests
+from acuity.models.choose import model_digests
 from acuity.scoring.kept_report import can_be_kept, packed, unpacked
 from acuity.scoring.resume import asked
 from acuity.scoring.run import Wanted

@@ -6,18 +6,80 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.entry import Entry
-from acuity.jobs.job import Status
+from acuity.jobs.job import Job, JobSpec, Progress, Status, new_id
+from acuity.jobs.progress import Forwarder
 from acuity.jobs.shared_turns import SharedTurns
 from acuity.jobs.turns import Turns
-from acuity.jobs.worker import failures
-from acuity.jobs.worker.pool import Pool
-from acuity.jobs.worker.worker_process import NotTaken
+from acuity.jobs.worker.worker_process import NotTaken, Pool, WorkerProcess, not_started
 from acuity.scoring.fronts import sentence
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A queued or running job and its progress listeners. Only the service changes it, on the event loop."""
+
+    spec: JobSpec
+    client: str
+    message: bytes  # the JOB message for the worker
+    limit: float  # seconds it may run
+    limit_remedy: str  # advice if that isn't enough
+    id: str = field(init=False)
+    created: float = field(default_factory=time.time)
+    status: Status = "queued"
+    started: float | None = None
+    finished: float | None = None
+    progress: Progress | None = None
+    position: int | None = None
+    failure: JobError | None = None
+    text: str | None = None  # the result
+    worker: WorkerProcess | None = None  # the process that runs it
+    stop_reason: tuple[Status, JobError] | None = None  # the first reason to stop it
+    gives_way: bool = False  # was stopped because it is no short work, and begins again
+    saving: asyncio.Future[None] | None = None  # its end is being stored
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    listeners: set[Forwarder] = field(default_factory=set)
+    storing: Forwarder | None = None  # the one of them that stores the progress for other processes
+
+    def __post_init__(self) -> None:
+        self.id = self.spec.id or new_id()
+
+    def snapshot(self) -> Job:
+        return Job(
+            id=self.id,
+            tool=self.spec.tool,
+            title=self.spec.title,
+            client=self.client,
+            status=self.status,
+            created=self.created,
+            started=self.started,
+            finished=self.finished,
+            progress=self.progress,
+            error=None if self.failure is None else str(self.failure),
+            queue_position=self.position,
+        )
+
+    def report(self, progress: Progress) -> None:
+        self.progress = progress
+        for listener in self.listeners:
+            listener.send(progress)
+
+    def set_position(self, position: int) -> None:
+        """Note its position in the queue (1 is next) and report it as progress."""
+        if position != self.position:
+            self.position = position
+            details = {"queue_position": position}
+            self.report(Progress(0.0, None, f"queued, {position - 1} ahead", details))
+
+
+def without_traceback(error: JobError) -> JobError:
+    """The same error without its traceback, which would keep every object of the failed call alive."""
+    return type(error)(*error.args)
+
 
 logger: Final = logging.getLogger(__name__)
 
@@ -191,7 +253,7 @@ class Dispatcher:
             finally:
                 entry.worker = None
                 self.pool.give_back(worker)
-        raise failures.not_started(entry.spec.title, tail)
+        raise not_started(entry.spec.title, tail)
 
     def _time_out(self, entry: Entry) -> None:
         text = f"'{entry.spec.title}' took longer than {entry.limit:g} seconds and was stopped"

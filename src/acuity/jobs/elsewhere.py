@@ -2,21 +2,132 @@
 
 Finished ones and those of other processes with the same data folder are in the store. Those of other nodes,
 whose ids begin with another label, are where the nodes share their jobs, unless these share the folder, too.
+
+SharedJobs is what a job service needs to know the jobs of other nodes. Siblings follows what other processes
+do with the jobs of a data folder that this one shares. The database is asked four times a second whether
+others wrote to it, but only while this process has jobs that others may cancel, or somebody listens to the
+changes of all jobs; once a second while nothing runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Collection
-from typing import Final
+import logging
+import time
+from collections.abc import Callable, Collection
+from typing import Final, Protocol
 
-from acuity.errors import JobError
+from acuity.errors import JobError, StoreError
 from acuity.jobs.job import Job, Progress, Status
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.shared import SharedJobs
-from acuity.jobs.siblings import POLL
-from acuity.jobs.store import Store
+from acuity.jobs.store import Seen, Store
+
+logger: Final = logging.getLogger(__name__)
+
+POLL: Final = 0.25  # seconds between two looks at the jobs of others
+_IDLE: Final = 1.0  # seconds, while no job runs anywhere
+
+
+class Siblings:
+    """Calls back for changes of other processes' jobs, and for jobs of this one that others cancel."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        busy: Callable[[], bool],
+        heard: Callable[[], bool],
+        on_cancel: Callable[[str], None],
+        on_change: Callable[[Job], None],
+    ) -> None:
+        self._store = store
+        self._busy = busy  # whether this process has jobs
+        self._heard = heard  # whether somebody listens to changes
+        self._on_cancel = on_cancel
+        self._on_change = on_change
+        self._known: dict[str, Status] | None = None  # None: nobody listened until now
+        self._since = 0.0  # when somebody began to listen
+        self._working = False  # whether others have unfinished jobs
+        self._task: asyncio.Task[None] | None = None
+
+    def follow(self) -> None:
+        """Look from now on, for as long as there is a reason to."""
+        if self._task is None:
+            self._since = time.time()
+            self._task = asyncio.get_running_loop().create_task(self._look())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _look(self) -> None:
+        failed = False
+        while self._busy() or self._heard():
+            try:
+                seen = await self._store.look(self._known is None)
+            except StoreError as error:
+                if not failed:
+                    logger.warning("other processes can't reach the jobs of this one: %s", error)
+                failed = True
+            else:
+                failed = False
+                if seen is not None:
+                    self._take_in(seen)
+            await asyncio.sleep(POLL if self._working or self._busy() else _IDLE)
+        self._known = None
+        self._task = None
+
+    def _take_in(self, seen: Seen) -> None:
+        for id in seen.cancels:
+            self._on_cancel(id)
+        before, self._known = self._known, {id: job.status for id, job in seen.jobs.items()}
+        self._working = any(not job.over for job in seen.jobs.values())
+        if before is None:  # what happened since somebody began to listen is news
+            before = {id: job.status for id, job in seen.jobs.items() if job.changed < self._since}
+        for id, job in seen.jobs.items():
+            if before.get(id) != job.status:
+                self._on_change(job)
+
+
+class SharedJobs(Protocol):
+    """The jobs of a cluster. Methods that wait raise JobError if the nodes' shared store doesn't answer."""
+
+    node: str  # this node's label: ids of its jobs begin with it and a hyphen
+
+    def begin(self, on_cancel: Callable[[str], None], on_change: Callable[[Job], None]) -> None:
+        """Follow the other nodes: calls back for jobs that they cancel, and for changes of their jobs."""
+        ...
+
+    async def end(self) -> None:
+        """Tell what there is still to tell, and follow no longer. May be called again."""
+        ...
+
+    def tell(self, job: Job, document: str | None = None) -> None:
+        """Let other nodes know a job of this process, and its result; nothing waits."""
+        ...
+
+    async def told(self, id: str) -> None:
+        """Wait until other nodes know a job of this process, for a moment at most."""
+        ...
+
+    async def get(self, id: str) -> Job | None:
+        """A job of another node; one whose process is dead is interrupted."""
+        ...
+
+    async def document(self, id: str) -> str | None:
+        """The result of a job of another node as JSON text."""
+        ...
+
+    async def list(self) -> builtins.list[Job]:
+        """The newest jobs of other nodes, newest first."""
+        ...
+
+    def cancel(self, id: str) -> None:
+        """Ask the node that has a job to end it; nothing waits."""
+        ...
+
 
 _CANCELLING: Final = 5.0  # seconds that another process may take to end its job
 

@@ -13,13 +13,10 @@ from typing import Any, Final, TypeAlias
 
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.dispatch import Dispatcher
-from acuity.jobs.elsewhere import Elsewhere
-from acuity.jobs.entry import Entry, without_traceback
+from acuity.jobs.dispatch import Dispatcher, Entry, without_traceback
+from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
 from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status, new_id
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.shared import SharedJobs
-from acuity.jobs.siblings import Siblings
 from acuity.jobs.store import Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode

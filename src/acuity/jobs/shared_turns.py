@@ -23,8 +23,7 @@ from typing import Final
 
 from acuity.errors import JobError
 from acuity.jobs.instances import Instance
-from acuity.jobs.queue import Ticket
-from acuity.jobs.turns import Item, Turns
+from acuity.jobs.turns import Item, Ticket, Turns
 
 logger: Final = logging.getLogger(__name__)
 

@@ -1,28 +1,32 @@
 """The store of jobs, for the event loop: SQLite on a thread of its own, which makes the calls in order.
 
+The database has one connection, used by one thread at a time; it raises sqlite3.Error, OSError, StoreError.
+
 `parse` turns the JSON text of a result into objects without blocking the event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
+import builtins
 import json
 import logging
 import shutil
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from acuity.access.path_roots import OUTPUTS
 from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.database import Database
 from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress, Status
-from acuity.jobs.siblings import Seen
+from acuity.sqlite_file import open_database, shrink, transaction
 
 logger: Final = logging.getLogger(__name__)
 
@@ -40,6 +44,14 @@ _REMEDIES: Final = {
 }
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the database says about others."""
+
+    jobs: Mapping[str, Job]  # jobs of others that are unfinished or ended a short while ago
+    cancels: frozenset[str]  # jobs of this process that others want to end
 
 
 class Store:
@@ -62,8 +74,7 @@ class Store:
     # Each of these is queued for the thread when it is called, not when it is awaited.
 
     def insert(self, job: Job) -> Awaitable[None]:
-        owner = "" if self._instance is None else self._instance.id
-        return self._call(lambda: self._opened.insert(job, owner))
+        return self._call(lambda: self._opened.insert(job, self._owner))
 
     def start(self, id: str, when: float | None) -> Awaitable[None]:
         return self._call(lambda: self._opened.start(id, when))
@@ -72,8 +83,7 @@ class Store:
         return self._call(lambda: self._opened.progress(id, progress))
 
     def finish(self, job: Job, document: str | None) -> Awaitable[None]:
-        owner = "" if self._instance is None else self._instance.id
-        return self._call(lambda: self._opened.finish(job, document, *self._kept, owner))
+        return self._call(lambda: self._opened.finish(job, document, *self._kept, self._owner))
 
     def get(self, id: str) -> Awaitable[Job | None]:
         return self._call(lambda: self._opened.get(id))
@@ -133,6 +143,10 @@ class Store:
         return f"'{file}' can't be used as the memory of jobs ({error}): {remedy}"
 
     # The methods below run on the store's thread.
+
+    @property
+    def _owner(self) -> str:
+        return "" if self._instance is None else self._instance.id
 
     @property
     def _opened(self) -> Database:
@@ -195,17 +209,189 @@ _SMALL: Final = 64 << 10  # characters that are parsed in well under a milliseco
 
 
 async def parse(text: str) -> dict[str, Any]:
-    """The document in the text."""
+    """The document in the text.
+
+    The parser is one long native call that holds the interpreter's lock. A Python hook for every object lets
+    other threads, such as the event loop's, run in between.
+    """
     if len(text) <= _SMALL:
         return cast(dict[str, Any], json.loads(text))
-    return await asyncio.to_thread(_parse_in_slices, text)
-
-
-def _parse_in_slices(text: str) -> dict[str, Any]:
-    # The parser is one long native call that holds the interpreter's lock. A Python hook for every object
-    # lets other threads, such as the event loop's, run in between.
-    return cast(dict[str, Any], json.loads(text, object_hook=_unchanged))
+    return cast(dict[str, Any], await asyncio.to_thread(json.loads, text, object_hook=_unchanged))
 
 
 def _unchanged(value: dict[str, Any]) -> dict[str, Any]:
     return value
+
+
+# ---- before ----------------------------------------------------------------------------------------
+
+
+_VERSION: Final = 1
+
+_SCHEMA: Final = """
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, instance TEXT NOT NULL,
+    tool TEXT NOT NULL, title TEXT NOT NULL, client TEXT NOT NULL, status TEXT NOT NULL,
+    created REAL NOT NULL, started REAL, finished REAL,
+    progress TEXT, error TEXT, bytes INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX jobs_status ON jobs (status);
+CREATE TABLE results (
+    id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    document TEXT NOT NULL
+);
+"""
+
+# The wishes of other processes. A table of its own, which servers that don't know it leave alone.
+_CANCELS: Final = """
+CREATE TABLE IF NOT EXISTS cancels (id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE)
+"""
+
+_FIELDS: Final = "id, tool, title, client, status, created, started, finished, progress, error"
+
+# Finished jobs to delete: the oldest beyond a number of jobs or of bytes, but never the newest.
+_OLD: Final = """
+SELECT id FROM (
+    SELECT id,
+        row_number() OVER newest AS place,
+        sum(bytes) OVER newest AS together
+    FROM jobs WHERE finished IS NOT NULL
+    WINDOW newest AS (ORDER BY finished DESC, number DESC)
+) WHERE place > :kept OR (together > :kept_bytes AND place > 1)
+"""
+
+
+class Database:
+    """The jobs of every server that shares the file."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open or create the file; None is a database in memory."""
+        # Other users must not read the paths of videos.
+        self._connection = open_database(path, _SCHEMA, _VERSION, _refuse_newer)
+        self._connection.execute(_CANCELS)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def insert(self, job: Job, instance: str) -> None:
+        self._connection.execute(
+            "INSERT INTO jobs (id, instance, tool, title, client, status, created) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (job.id, instance, job.tool, job.title, job.client, job.status, job.created),
+        )
+
+    def start(self, id: str, when: float | None) -> None:
+        """Note when a job began; None: it waits again."""
+        status = "queued" if when is None else "running"
+        self._connection.execute(
+            "UPDATE jobs SET status = ?, started = ?, progress = NULL WHERE id = ?", (status, when, id)
+        )
+
+    def progress(self, id: str, progress: Progress) -> None:
+        """Store how far an unfinished job is, for other processes."""
+        self._connection.execute(
+            "UPDATE jobs SET progress = ? WHERE id = ? AND status IN ('queued', 'running')",
+            (json.dumps(asdict(progress)), id),
+        )
+
+    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
+        """Store a finished job, and delete the oldest ones."""
+        progress = None if job.progress is None else json.dumps(asdict(job.progress))
+        end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
+        run = self._connection.execute
+        with transaction(self._connection):
+            if self.get(job.id) is None:  # the disk was full when it began
+                self.insert(job, instance)
+            run(
+                "UPDATE jobs SET status = ?, started = ?, finished = ?, progress = ?, error = ?, bytes = ? "
+                "WHERE id = ?",
+                end,
+            )
+            run("DELETE FROM cancels WHERE id = ?", (job.id,))
+            if document is not None:
+                run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))
+            old = run(
+                f"DELETE FROM jobs WHERE id IN ({_OLD})", {"kept": kept, "kept_bytes": kept_bytes}
+            ).rowcount
+        if old:
+            shrink(self._connection)
+
+    def get(self, id: str) -> Job | None:
+        rows = self._all(f"SELECT {_FIELDS} FROM jobs WHERE id = ?", id)
+        return _job(rows[0]) if rows else None
+
+    def document(self, id: str) -> str | None:
+        rows = self._all("SELECT document FROM results WHERE id = ?", id)
+        return str(rows[0][0]) if rows else None
+
+    def list(self, statuses: Collection[Status], limit: int, client: str | None = None) -> list[Job]:
+        """The newest jobs, newest first, of one client or of all."""
+        conditions: dict[str, tuple[str, ...]] = {}
+        if statuses:
+            conditions[f"status IN ({', '.join('?' * len(statuses))})"] = tuple(statuses)
+        if client is not None:
+            conditions["client = ?"] = (client,)
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        values = (*chain.from_iterable(conditions.values()), limit)
+        query = f"SELECT {_FIELDS} FROM jobs {where} ORDER BY number DESC LIMIT ?"
+        return [_job(row) for row in self._all(query, *values)]
+
+    def unfinished_of(self) -> set[str]:
+        """The ids of servers that have queued or running jobs."""
+        query = "SELECT DISTINCT instance FROM jobs WHERE status IN ('queued', 'running')"
+        return {str(row[0]) for row in self._all(query)}
+
+    def ask_to_cancel(self, id: str) -> None:
+        """Ask the server that has an unfinished job to end it."""
+        self._connection.execute(
+            "INSERT OR IGNORE INTO cancels (id) "
+            "SELECT id FROM jobs WHERE id = ? AND status IN ('queued', 'running')",
+            (id,),
+        )
+
+    def cancels(self, instance: str) -> frozenset[str]:
+        """The unfinished jobs of a server that others want to end."""
+        query = (
+            "SELECT id FROM cancels JOIN jobs USING (id) "
+            "WHERE instance = ? AND status IN ('queued', 'running')"
+        )
+        return frozenset(str(row[0]) for row in self._all(query, instance))
+
+    def of_others(self, instance: str, since: float) -> dict[str, Job]:
+        """The jobs of other servers that are unfinished, or ended since then."""
+        query = (
+            f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND status IN ('queued', 'running') UNION ALL "
+            f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND finished >= ?"
+        )
+        return {job.id: job for job in map(_job, self._all(query, instance, instance, since))}
+
+    @property
+    def version(self) -> int:
+        """Another number whenever somebody else has written."""
+        return int(self._all("PRAGMA data_version")[0][0])
+
+    def _all(self, query: str, *values: object) -> builtins.list[tuple[Any, ...]]:
+        return self._connection.execute(query, values).fetchall()
+
+    def interrupt(self, instance: str, error: str, when: float) -> int:
+        """Mark a server's unfinished jobs as interrupted; returns how many there were."""
+        return self._connection.execute(
+            "UPDATE jobs SET status = 'interrupted', finished = ?, error = ? "
+            "WHERE instance = ? AND status IN ('queued', 'running')",
+            (when, error, instance),
+        ).rowcount
+
+
+def _refuse_newer(version: int) -> None:
+    if version > _VERSION:
+        newer = f"was written by a newer Acuity (tables of version {version})"
+        raise StoreError(f"{newer}: use that one, or {_ANOTHER}")
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    fields = dict(zip(_FIELDS.split(", "), row, strict=True))
+    if fields["progress"] is not None:
+        progress = fields["progress"] = Progress(**json.loads(fields["progress"]))
+        if fields["status"] == "queued":  # in the queue of another process
+            fields["queue_position"] = progress.details.get("queue_position")
+    return Job(**fields)

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from acuity.errors import FeatureError, ModelError, PathError
-from acuity.models.bootstrap import ModelCollection
 from acuity.models.document import read_document
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
-from acuity.models.model import Model
-from acuity.models.scaling import LinearRescale
+from acuity.models.model import LinearRescale, Model, ModelCollection
 from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 

@@ -34,18 +34,6 @@ class ModelFeature(NamedTuple):
         return feature_key(self.name, self.options)
 
 
-class _HasFeatures(Protocol):
-    @property
-    def features(self) -> tuple[ModelFeature, ...]: ...
-
-    @property
-    def label(self) -> str: ...
-
-
-class _HasExtractors(_HasFeatures, Protocol):
-    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]: ...
-
-
 class AnyModel(Protocol):
     """What a measurement asks of a model: Model and ModelCollection have it, and tiny models."""
 
@@ -99,12 +87,12 @@ class ReadsFeatures:
         """Whether it has no score of some pictures, which are then left out of the results."""
         return False
 
-    def feature_keys(self: _HasFeatures) -> list[str]:
+    def feature_keys(self: AnyModel) -> list[str]:
         """The keys of the columns that predict() takes, in order; raises FeatureError if one is unknown."""
         _check_known(self.features, self.label)
         return [feature.key for feature in self.features]
 
-    def extractors(self: _HasFeatures) -> list[tuple[str, dict[str, OptionValue]]]:
+    def extractors(self: AnyModel) -> list[tuple[str, dict[str, OptionValue]]]:
         """Extractor names and options in the file's order, each once; FeatureError if one is unknown here."""
         _check_known(self.features, self.label)
         found: list[tuple[str, dict[str, OptionValue]]] = []
@@ -114,7 +102,7 @@ class ReadsFeatures:
                 found.append(entry)
         return found
 
-    def make_extractors(self: "_HasExtractors") -> "list[Extractor]":
+    def make_extractors(self: AnyModel) -> "list[Extractor]":
         """The extractors that a measurement computes for this model; FeatureError if one is unknown here."""
         from acuity.features import get_extractor
 
@@ -123,7 +111,7 @@ class ReadsFeatures:
         except FeatureError as error:
             raise FeatureError(f"the model '{self.label}' cannot be measured: {error}") from None
 
-    def unknown_features(self: _HasFeatures) -> list[str]:
+    def unknown_features(self: AnyModel) -> list[str]:
         """Long names of the features that this version can't measure; empty for a usable model."""
         return _unknown(self.features)
 

@@ -9,15 +9,22 @@ import numpy as np
 
 from acuity.errors import ModelError, to_give
 from acuity.features.options import WRITING
-from acuity.models.bootstrap import ModelCollection, member_name
 from acuity.models.document import Section, read_document
 from acuity.models.inputs import ModelFeature, OptionValue, apply_overrides
-from acuity.models.model import Model
-from acuity.models.scaling import ChromaCorrection, LinearRescale, Scaling, Unscaled
+from acuity.models.model import (
+    ChromaCorrection,
+    LinearRescale,
+    Model,
+    ModelCollection,
+    Scaling,
+    ScoreClip,
+    ScoreTransform,
+    Unscaled,
+    member_name,
+)
 from acuity.models.sources import find_model, variant_options
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.models.svm import parse_libsvm
-from acuity.models.transform import ScoreClip, ScoreTransform
 from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf

@@ -31,13 +31,10 @@ VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
 
 # Built into libvmaf, and in no package.
 _ELSEWHERE: Final = frozenset(
-    (
-        "vmaf_b_v0.6.3",
-        "vmaf_float_v0.6.1",
-        "vmaf_float_v0.6.1neg",
-        "vmaf_float_4k_v0.6.1",
-        "vmaf_float_b_v0.6.3",
-    )
+    {
+        *("vmaf_b_v0.6.3", "vmaf_float_b_v0.6.3", "vmaf_float_4k_v0.6.1"),
+        *("vmaf_float_v0.6.1", "vmaf_float_v0.6.1neg"),
+    }
 )
 _ELSEWHERE_FOLDER: Final = "https://github.com/Netflix/vmaf/tree/master/model"
 

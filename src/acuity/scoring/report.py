@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
-from acuity.models.bootstrap import ModelCollection
 from acuity.models.choose import Choice
 from acuity.models.inputs import AnyModel as AnyModel
-from acuity.models.model import Model
+from acuity.models.model import Model, ModelCollection
 from acuity.report.document import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import Timeline

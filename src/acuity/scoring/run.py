@@ -13,8 +13,15 @@ from acuity.errors import ModelError, to_give, to_omit, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
-from acuity.models.choose import AUTO, Choice, choose, find_viewing, models_for_viewing
-from acuity.models.fit import display_note, model_display
+from acuity.models.choose import (
+    AUTO,
+    Choice,
+    choose,
+    display_note,
+    find_viewing,
+    model_display,
+    models_for_viewing,
+)
 from acuity.scoring.file_identity import files_of
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.named_decoder import NamedDecoder

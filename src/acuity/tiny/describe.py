@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
 from acuity.text import bounded
-from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES
-from acuity.tiny.files import digest, read_model, registered_digest
+from acuity.tiny.files import MAX_ABOUT, MAX_BYTES, digest, read_model, registered_digest
 from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
 from acuity.video.local_file import regular_opener
 

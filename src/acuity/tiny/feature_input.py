@@ -2,6 +2,11 @@
 
 A short name such as adm2 stands for the figure of the integer extractors, which VMAF's own models read. A
 name that only the others have, or a long one as in model files, stands for that figure.
+
+A second input may have the codec block: which encoder made the distorted video and how, as numbers. Two
+layouts are in use. Both are a one-hot vector of encoders, then the preset's ordinal over 9 and the CRF
+over 63. Version 2, an input called `codec`, has 14 numbers and a place for unknown encoders. Version 3, an
+input called `codec_block`, has 18 numbers and no such place.
 """
 
 from __future__ import annotations
@@ -11,13 +16,144 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import ModelError
+from acuity.errors import ModelError, to_give, to_set
 from acuity.features import EXTRACTORS
 from acuity.models.inputs import ModelFeature
-from acuity.text import quoted
-from acuity.tiny.codec_block import CodecBlock
+from acuity.text import quoted, shortened
 from acuity.tiny.graph import Tensor
+from acuity.tiny.options import MAX_CRF, TinyOptions
 from acuity.tiny.sidecar import Sidecar
+
+UNKNOWN: Final = "unknown"
+_BESIDES: Final = 2  # preset and CRF, after the encoders
+_MIDDLE: Final = 5  # the ordinal of a preset that isn't known
+_MOST: Final = 9
+
+# The encoders of each layout, by the number of values.
+VOCABULARIES: Final[dict[int, tuple[str, ...]]] = {
+    14: (
+        *("libx264", "libx265", "libsvtav1", "libvvenc", "libvpx-vp9"),
+        *("h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv", UNKNOWN),
+    ),
+    18: (
+        *("libx264", "libaom-av1", "libx265", "h264_nvenc", "hevc_nvenc", "av1_nvenc"),
+        *("h264_amf", "hevc_amf", "av1_amf", "h264_qsv", "hevc_qsv", "av1_qsv", "libvvenc", "libsvtav1"),
+        *("h264_videotoolbox", "hevc_videotoolbox"),
+    ),
+}
+_OTHER_NAMES: Final = {
+    "libx264": ("h264", "x264", "avc"),
+    "libx265": ("hevc", "h265", "x265"),
+    "libsvtav1": ("av1", "svtav1", "svt-av1"),
+    "libaom-av1": ("aom", "libaom"),
+    "libvpx-vp9": ("vp9", "libvpx"),
+    "libvvenc": ("vvc", "h266", "vvenc"),
+}
+ALIASES: Final = {other: encoder for encoder, others in _OTHER_NAMES.items() for other in others}
+# Encoders by name, whether a layout has a place for them or not.
+_ENCODERS: Final = frozenset(name for names in VOCABULARIES.values() for name in names) - {UNKNOWN}
+
+_PRESETS: Final = (
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow", "placebo"),
+)
+_X264: Final = {name: ordinal for ordinal, name in enumerate(_PRESETS)}
+_QSV: Final = {name: ordinal for name, ordinal in _X264.items() if 2 <= ordinal <= 8}
+_NVENC: Final = {f"p{number}": ordinal for number, ordinal in enumerate((0, 2, 3, 5, 6, 7, 9), 1)}
+# The ordinals of each encoder's presets, 0 the fastest and 9 the slowest of x264.
+PRESETS: Final[dict[str, dict[str, int]]] = {
+    "libx264": _X264,
+    "libx265": _X264,
+    "libsvtav1": {str(number): min(number, _MOST) for number in range(14)},
+    "libvvenc": {"faster": 1, "fast": 3, "medium": 5, "slow": 7, "slower": 8},
+    "libvpx-vp9": {"realtime": 0, "good": 5, "best": 9},
+    **dict.fromkeys(("h264_nvenc", "hevc_nvenc", "av1_nvenc"), _NVENC),
+    **dict.fromkeys(("h264_qsv", "hevc_qsv", "av1_qsv"), _QSV),
+}
+
+
+class CodecBlock(NamedTuple):
+    """The values of a codec block, and what they stand for."""
+
+    encoder: str  # the place in the layout
+    preset: int  # the ordinal
+    crf: int
+    values: NDArray[np.float32]
+
+    def describe(self) -> dict[str, object]:
+        return {"encoder": self.encoder, "preset_ordinal": self.preset, "crf": self.crf}
+
+
+def make_block(label: str, size: int, vocabulary: tuple[str, ...] | None, options: TinyOptions) -> CodecBlock:
+    """The block of `size` values for these options; raises ModelError where they don't say enough.
+
+    `vocabulary` is the encoders of the model's sidecar; None: those of the layout of this size.
+    """
+    encoders = vocabulary or VOCABULARIES.get(size)
+    if encoders is None:
+        raise ModelError(
+            f"the model {label!r} has a codec input of {size} values, and only layouts of "
+            f"{' and '.join(map(str, VOCABULARIES))} are known: add encoder_vocab to its sidecar"
+        )
+    if len(encoders) + _BESIDES != size:
+        raise ModelError(
+            f"the model {label!r} has a codec input of {size} values, and its encoder_vocab of "
+            f"{len(encoders)} encoders makes {len(encoders) + _BESIDES} with preset and CRF"
+        )
+    encoder, place = _encoder(label, encoders, options.codec)
+    ordinal = _ordinal(encoder, options.preset)
+    if options.crf is None:
+        raise ModelError(f"the model {label!r} reads the CRF of the encode: ", to_give("tiny_crf"))
+    values = np.zeros(size, np.float32)
+    values[place] = 1
+    values[-2] = ordinal / _MOST
+    values[-1] = options.crf / MAX_CRF
+    return CodecBlock(encoders[place], ordinal, options.crf, values)
+
+
+def _encoder(label: str, encoders: tuple[str, ...], codec: str | None) -> tuple[str, int]:
+    """The encoder's name and its place in the layout."""
+    if codec is None:
+        raise ModelError(
+            f"the model {label!r} reads which encoder made the video: ",
+            to_give("tiny_codec"),
+            f" as one of {', '.join(encoders)}",
+        )
+    name = codec.strip().lower()
+    name = name if name in encoders else ALIASES.get(name, name)
+    if name in encoders:
+        return name, encoders.index(name)
+    if name in _ENCODERS and UNKNOWN in encoders:
+        return name, encoders.index(UNKNOWN)
+    raise ModelError(
+        to_set("tiny_codec", shortened(codec)),
+        f" is no encoder that the model {label!r} knows: ",
+        to_give("tiny_codec"),
+        f" as one of {', '.join(encoders)}",
+    )
+
+
+def _ordinal(encoder: str, preset: str | None) -> int:
+    """The ordinal of a preset; that of an unknown one where none is given."""
+    if preset is None or preset.strip().lower() == UNKNOWN:
+        return _MIDDLE
+    known = PRESETS.get(encoder, {})
+    name = preset.strip().lower()
+    if name in known:
+        return known[name]
+    if not known:
+        raise ModelError(
+            to_set("tiny_preset", shortened(preset)),
+            f" has no place in the codec block, which knows no presets of "
+            f"{encoder}: leave it out, or pass {UNKNOWN!r}",
+        )
+    raise ModelError(
+        to_set("tiny_preset", shortened(preset)),
+        f" is no preset of {encoder}: ",
+        to_give("tiny_preset"),
+        f" as one of {', '.join(known)} or {UNKNOWN}",
+    )
+
 
 # The features of VMAF v0.6.1, and of most tiny models.
 USUAL: Final = ("adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2")

@@ -6,27 +6,130 @@ A registry is a file registry.json in a folder:
 
 Acuity's own is tiny/models/registry.json; the others are those of the folders in ACUITY_MODEL_PATH, whose
 names take precedence.
+
+Weights of a model may be in files of their own, which must lie in the model's folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from acuity.errors import TO_LIST_MODELS, AcuityError, ModelError, PathError
 from acuity.models.document import Section, read_document
 from acuity.models.sources import FOLDERS_VARIABLE, TINY_FOLDER
 from acuity.models.sources import TINY_REGISTRY as REGISTRY
 from acuity.text import quoted, shortened
-from acuity.tiny.external_data import MAX_ABOUT, MAX_BYTES, too_large
 from acuity.video.local_file import regular_opener
+
+if TYPE_CHECKING:
+    from onnx import TensorProto
+
+MAX_BYTES: Final = 50_000_000  # of a model with its weights
+MAX_ABOUT: Final = 1 << 20  # bytes of a sidecar or a registry
+_DIGITS: Final = 12  # of an offset or a length
+
+
+class _Place(NamedTuple):
+    """Where a tensor's bytes are in a file."""
+
+    file: str
+    offset: int
+    length: int | None  # None: to the end
+
+
+def take_in(path: Path, size: int, tensors: Sequence[TensorProto]) -> dict[str, str]:
+    """Move weights from files in the model's folder into the tensors; returns the files with their SHA-256.
+
+    `size` is the bytes of the model's own file. Raises ModelError for files elsewhere, files that are too
+    short, and more than MAX_BYTES in all, counted as often as they are used.
+    """
+    from onnx import TensorProto
+
+    files: dict[str, bytes] = {}
+    total = size
+    for tensor in tensors:
+        if tensor.data_location != TensorProto.EXTERNAL:
+            continue
+        place = _place(path, tensor)
+        if place.file not in files:
+            what = (
+                f"the tiny model {str(path)!r} has weights in {quoted(place.file)}, which could not be read"
+            )
+            files[place.file] = read_bounded(
+                path.parent / place.file, MAX_BYTES - total, what, too_large(path)
+            )
+        data = files[place.file]
+        end = len(data) if place.length is None else place.offset + place.length
+        if not place.offset <= end <= len(data):
+            raise ModelError(
+                f"the tiny model {str(path)!r} has weights in {quoted(place.file)} up to byte {end}, and "
+                f"that file has {len(data)}: it is truncated or of another model"
+            )
+        total += end - place.offset
+        if total > MAX_BYTES:
+            raise too_large(path)
+        tensor.raw_data = data[place.offset : end]
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _place(path: Path, tensor: TensorProto) -> _Place:
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    file = entries.get("location", "")
+    if not _is_inside(path.parent, file):
+        raise ModelError(
+            f"the tiny model {str(path)!r} has weights in {quoted(file)}, and they may only lie in its own "
+            "folder: put them there, or export the model as one file"
+        )
+    numbers: list[int | None] = []
+    for key in ("offset", "length"):
+        text = entries.get(key, "")
+        if text and not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+            raise ModelError(f"the tiny model {str(path)!r} has weights with the {key} {quoted(text)}")
+        numbers.append(int(text) if text else None)
+    return _Place(file, numbers[0] or 0, numbers[1])
+
+
+def _is_inside(folder: Path, file: str) -> bool:
+    """Whether a file lies in the folder itself, links followed."""
+    if not file or "\0" in file or os.path.isabs(file):
+        return False
+    home = os.path.realpath(folder)
+    return os.path.dirname(os.path.realpath(os.path.join(home, file))) == home
+
+
+def read_bounded(path: Path, most: int, what: str, large: ModelError) -> bytes:
+    """The bytes of a regular file; raises PathError, ModelError after the words `what`, or `large`."""
+    try:
+        with open(path, "rb", opener=regular_opener) as stream:
+            data = stream.read(most + 1)
+    except PathError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{what}: {reason}") from None
+    if len(data) > most:
+        raise large
+    return data
+
+
+def too_large(path: Path) -> ModelError:
+    return ModelError(
+        f"the tiny model {str(path)!r} has more than {MAX_BYTES // 1_000_000} MB with its weights, which "
+        "is the most that a tiny model may have"
+    )
+
 
 OWN_FOLDER: Final = TINY_FOLDER
 _SCHEMA_VERSION: Final = 1
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST: Final = 1000
 
 
@@ -83,22 +186,20 @@ def find_tiny_model(name: str | PathLike[str]) -> Path:
 
 def read_model(path: Path) -> bytes:
     """The bytes of a model file, which are at most MAX_BYTES; raises ModelError or PathError."""
-    try:
-        with open(path, "rb", opener=regular_opener) as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except PathError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"the tiny model {str(path)!r} could not be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise too_large(path)
-    return data
+    return read_bounded(path, MAX_BYTES, f"the tiny model {str(path)!r} could not be read", too_large(path))
 
 
 def digest(data: bytes) -> str:
     """The SHA-256 in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def said_digest(document: Section, key: str) -> str:
+    """The SHA-256 that a file says of another."""
+    said = document.text(key).lower()
+    if not _SHA256.fullmatch(said):
+        raise document.fail(key, f"{quoted(said)} is no SHA-256, which has 64 hexadecimal digits")
+    return said
 
 
 def registered_digest(path: Path) -> tuple[str, str | None]:
@@ -143,9 +244,6 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
     file = entry.text("onnx")
     if not file.endswith(".onnx") or Path(file).name != file:
         raise entry.fail("onnx", f"{quoted(file)} is no name of an .onnx file beside the registry")
-    sha256 = entry.text("sha256").lower()
-    if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
-        raise entry.fail("sha256", f"{quoted(sha256)} is no SHA-256, which has 64 hexadecimal digits")
     path = folder / file
     try:
         size = path.stat().st_size
@@ -156,7 +254,7 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
         path=path,
         kind=entry.text("kind"),
         size=size,
-        sha256=sha256,
+        sha256=said_digest(entry, "sha256"),
         opset=int(entry.number("opset")) if entry.has("opset") else None,
         license=entry.text("license") if entry.has("license") else None,
         notes=entry.text("notes") if entry.has("notes") else None,

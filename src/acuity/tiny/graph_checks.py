@@ -3,12 +3,12 @@
 A model file may come from anyone, and a graph is a program. Refused are, each with its own sentence:
 
     what is no ONNX model, is truncated, or doesn't pass ONNX's own checker
-    more than 50 MB, weights in other files included (external_data.py)
+    more than 50 MB, weights in other files included (files.py)
     operators of other domains than ONNX's own, which need libraries beside the file
     random operators: the same pictures would have another score each time
     loops whose number of rounds isn't a constant of at most 1024, bodies that are large, deep nesting,
     functions that call themselves, and more steps than a million in all
-    shapes of more than 2^20 sizes in all, those that the graph computes included (shape_sizes.py)
+    shapes of more than 2^20 sizes in all, those that the graph computes included (graph.py)
     tensors of more than 2^30 values, as far as shapes follow from the file for a 1080p picture
     more than 2^26 values in tensors that operators make of constants alone, whatever the picture
 
@@ -24,9 +24,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import MissingExtra, ModelError
 from acuity.text import one_line, quoted, shortened
-from acuity.tiny.external_data import take_in
-from acuity.tiny.graph import Graph, bodies_of, constants_of, nodes_of, nodes_of_model, tensor_of, tensors_of
-from acuity.tiny.shape_sizes import MAX_SIZES, ShapeSizes
+from acuity.tiny.files import take_in
+from acuity.tiny.graph import (
+    MAX_SIZES,
+    Graph,
+    ShapeSizes,
+    bodies_of,
+    constants_of,
+    nodes_of,
+    nodes_of_model,
+    tensor_of,
+    tensors_of,
+)
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -45,21 +54,10 @@ _RANDOM: Final = frozenset(
 )
 # Operators whose output may be larger than everything they read.
 _GROWING: Final = frozenset(
-    (
-        "ConstantOfShape",
-        "Expand",
-        "Tile",
-        "Range",
-        "Resize",
-        "Upsample",
-        "Pad",
-        "OneHot",
-        "ConvTranspose",
-        "MaxUnpool",
-        "EyeLike",
-        "Col2Im",
-        "CenterCropPad",
-    )
+    {
+        *("ConstantOfShape", "Expand", "Tile", "Range", "Resize", "Upsample", "Pad", "OneHot"),
+        *("ConvTranspose", "MaxUnpool", "EyeLike", "Col2Im", "CenterCropPad"),
+    }
 )
 _USUAL_SIZE: Final = (1080, 1920)  # rows and columns that stand for any
 

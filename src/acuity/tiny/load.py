@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from acuity.errors import ModelError, to_omit, to_set
-from acuity.tiny.codec_block import make_block
-from acuity.tiny.feature_input import FeatureInput, make_feature_input
+from acuity.tiny.feature_input import FeatureInput, make_block, make_feature_input
 from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
 from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.graph_checks import check_graph
-from acuity.tiny.network import Network, choose_outputs
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.picture_input import PictureInput, make_picture_inputs
 from acuity.tiny.session import Session, import_runtime
 from acuity.tiny.sidecar import Sidecar, check_kind, read_sidecar
-from acuity.tiny.tiny_model import TinyModel
+from acuity.tiny.tiny_model import Network, TinyModel, choose_outputs
 
 _FLOATS: Final = ("float32", "float16", "float64")
 _CODEC_NAMES: Final = ("codec", "codec_block")
@@ -34,17 +33,17 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
     import_runtime()
     label = os.fspath(name)
     path = find_tiny_model(name)
-    data = read_model(path)
-    sha256 = digest(data)
-    sidecar = read_sidecar(path)
-    _check_digest(path, sha256, sidecar)
-    graph = check_graph(path, data)
+    data, sha256, sidecar, graph = read_checked(path)
     if options.verify and graph.external:
         raise ModelError(
             f"the signature of '{path}' covers that file alone, and its weights are in "
             f"{', '.join(graph.external)}: export it as one file and sign that"
         )
-    signer = _verify(path, data) if options.verify else None
+    signer = None
+    if options.verify:
+        from acuity.tiny.signature import verify_signature
+
+        signer = verify_signature(path, data)
     pictures, features = _inputs(label, graph, sidecar, options)
     kind = _kind(label, pictures, sidecar)
     check_registered_kind(path, kind)
@@ -55,20 +54,17 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
     return TinyModel(sidecar.name or path.stem, label, path, kind, network, sidecar, signer)
 
 
-def _check_digest(path: Path, sha256: str, sidecar: Sidecar) -> None:
-    """Refuse a file that its sidecar or registry knows as another."""
+def read_checked(path: Path) -> tuple[bytes, str, Sidecar, Graph]:
+    """A model file, its SHA-256, its sidecar and its graph; refuses a file that these know as another."""
+    data, sidecar = read_model(path), read_sidecar(path)
+    sha256 = digest(data)
     for source, wanted in ((sidecar.file, sidecar.sha256), registered_digest(path)):
         if wanted is not None and wanted != sha256:
             raise ModelError(
                 f"'{path}' has the SHA-256 {sha256}, and {source!r} says {wanted}: it was changed or "
                 "replaced, so fetch both again"
             )
-
-
-def _verify(path: Path, data: bytes) -> str:
-    from acuity.tiny.signature import verify_signature
-
-    return verify_signature(path, data)
+    return data, sha256, sidecar, check_graph(path, data)
 
 
 def _inputs(
@@ -100,7 +96,7 @@ def _inputs(
             f"the model '{label}' has the inputs {shown}, which cannot be fed: it must have one or two of "
             "pictures, or one of features and one of the codec"
         )
-    codec = _codec(tensors, sidecar)
+    codec = codec_input(tensors, sidecar)
     if codec is None:
         if len(tensors) == 2:
             raise ModelError(
@@ -128,14 +124,15 @@ def _ordered(tensors: tuple[Tensor, ...], sidecar: Sidecar) -> tuple[Tensor, ...
     return tuple(known[name] for name in dict.fromkeys((*sidecar.inputs, *known)))
 
 
-def _codec(tensors: tuple[Tensor, ...], sidecar: Sidecar) -> Tensor | None:
-    """The input of the codec block, if there is one."""
+def codec_input(tensors: Sequence[Tensor], sidecar: Sidecar, features: str = "") -> Tensor | None:
+    """The input of the codec block, if there is one; `features` is the other's name, if that is known."""
     if len(tensors) != 2 or sidecar.codec_aware is False:
         return None
-    named = [tensor for tensor in tensors if tensor.name in _CODEC_NAMES]
+    named = [tensor for tensor in tensors if tensor.name in _CODEC_NAMES and tensor.name != features]
     if len(named) == 1:
         return named[0]
-    return tensors[1] if sidecar.codec_aware else None
+    second = tensors[tensors[0].name == features or tensors[1].name != features]
+    return second if sidecar.codec_aware else None
 
 
 def _check_unread(label: str, options: TinyOptions) -> None:

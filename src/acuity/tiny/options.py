@@ -10,18 +10,8 @@ from acuity.text import quoted
 
 # The words of tiny_device; session.py has the execution provider of each.
 DEVICES: Final = (
-    "auto",
-    "cpu",
-    "cuda",
-    "openvino",
-    "openvino-npu",
-    "openvino-cpu",
-    "openvino-gpu",
-    "coreml",
-    "coreml-ane",
-    "coreml-gpu",
-    "coreml-cpu",
-    "rocm",
+    *("auto", "cpu", "cuda", "openvino", "openvino-npu", "openvino-cpu", "openvino-gpu"),
+    *("coreml", "coreml-ane", "coreml-gpu", "coreml-cpu", "rocm"),
 )
 RESIZES: Final = ("disabled", "bilinear", "nearest", "bicubic")
 MAX_THREADS: Final = 1024

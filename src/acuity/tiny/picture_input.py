@@ -12,9 +12,8 @@ to (x - norm_mean) / norm_std; RGB by ImageNet's numbers unless the sidecar has 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,11 @@ from numpy.typing import NDArray
 from acuity.errors import ModelError, UnfitPictureError, to_give
 from acuity.features.extractor import Frame, Geometry
 from acuity.tiny.graph import Tensor
+from acuity.tiny.session import import_runtime
 from acuity.tiny.sidecar import Sidecar
 from acuity.video.picture import Picture
 from acuity.video.rgb import rgb_planes
 
-Indices = NDArray[np.intp]
-
-_CATMULL_ROM: Final = -0.5
 Floats = NDArray[np.float32]
 
 RGB_CHANNELS: Final = 3
@@ -211,76 +208,37 @@ def _normalisation(label: str, channels: int, sidecar: Sidecar) -> tuple[tuple[f
     return tuple(found)
 
 
-# ---- resizing ------------------------------------------------------------------------------------
-# Resizing of planes for models of a fixed size, as ONNX's own Resize operator does it.
-#
-#     bilinear   half-pixel centres, no antialiasing
-#     nearest    the sample at floor(position), from the top left corner
-#     bicubic    half-pixel centres, Catmull-Rom (a = -0.5), no antialiasing
-# The edge is repeated, and nothing is clipped: bicubic may leave the range of the samples a little.
+# Attributes of ONNX's Resize operator. The edge is repeated, and nothing is clipped: bicubic may leave the
+# range of the samples a little.
+_RESIZES: Final[dict[str, dict[str, Any]]] = {
+    "bilinear": {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
+    "nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+    "bicubic": {"mode": "cubic", "coordinate_transformation_mode": "half_pixel", "cubic_coeff_a": -0.5},
+}
 
 
 def resize(planes: Floats, height: int, width: int, filter: str) -> Floats:
-    """The planes, an array whose last two axes are rows and columns, in another size."""
-    rows, columns = planes.shape[-2:]
-    if (rows, columns) == (height, width):
+    """The planes (channels x rows x columns) in another size, as ONNX's own operator makes it."""
+    if planes.shape[1:] == (height, width):
         return planes
-    down = _taps(rows, height, filter)
-    across = _taps(columns, width, filter)
-    return _along(_along(planes, down, -2), across, -1)
-
-
-def _along(planes: Floats, taps: tuple[Indices, Floats], axis: int) -> Floats:
-    """One axis resampled: the weighted sum of a few samples for each new one."""
-    places, weights = taps
-    shape = (-1, 1) if axis == -2 else (-1,)
-    found = planes.take(places[0], axis) * weights[0].reshape(shape)
-    for place, weight in zip(places[1:], weights[1:], strict=True):
-        found += planes.take(place, axis) * weight.reshape(shape)
-    return cast("Floats", found)
+    found: Floats = _resizer(len(planes), height, width, filter).run(None, {"x": planes[np.newaxis]})[0][0]
+    return found
 
 
 @lru_cache(maxsize=32)
-def _taps(size: int, wanted: int, filter: str) -> tuple[Indices, Floats]:
-    """For each new sample the places of the old ones it is made of, and their weights."""
-    places, weights = _FILTERS[filter](size, wanted)
-    return np.clip(places, 0, size - 1).astype(np.intp), weights.astype(np.float32)
+def _resizer(channels: int, height: int, width: int, filter: str) -> Any:
+    """A session that resizes, which any thread may use."""
+    from onnx import TensorProto, helper
 
-
-def _centres(size: int, wanted: int) -> NDArray[np.float64]:
-    return (np.arange(wanted, dtype=np.float64) + 0.5) * (size / wanted) - 0.5
-
-
-def _bilinear(size: int, wanted: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    centre = np.clip(_centres(size, wanted), 0, size - 1)
-    first = np.floor(centre)
-    part = centre - first
-    return np.stack((first, first + 1)), np.stack((1 - part, part))
-
-
-def _nearest(size: int, wanted: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return (np.arange(wanted) * size // wanted)[np.newaxis].astype(np.float64), np.ones((1, wanted))
-
-
-def _bicubic(size: int, wanted: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    centre = _centres(size, wanted)
-    first = np.floor(centre)
-    part = centre - first
-    places = np.stack([first + offset for offset in (-1, 0, 1, 2)])
-    weights = np.stack([_cubic(np.abs(part - offset)) for offset in (-1, 0, 1, 2)])
-    return places, weights
-
-
-def _cubic(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Keys' cubic kernel."""
-    a = _CATMULL_ROM
-    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-    far = a * (((distance - 5) * distance + 8) * distance - 4)
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
-
-
-_FILTERS: Final[dict[str, Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.float64]]]]] = {
-    "bilinear": _bilinear,
-    "nearest": _nearest,
-    "bicubic": _bicubic,
-}
+    runtime = import_runtime()
+    before, after = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, *size])
+        for name, size in (("x", (None, None)), ("y", (height, width)))
+    )
+    sizes = helper.make_tensor("sizes", TensorProto.INT64, [4], [1, channels, height, width])
+    node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **_RESIZES[filter])
+    graph = helper.make_graph([node], "resize", [before], [after], [sizes])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    settings = runtime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    return runtime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])

@@ -30,7 +30,7 @@ from typing import Final
 from acuity.errors import ModelError
 from acuity.models.document import Section, read_document
 from acuity.text import note, one_line, quoted, shortened
-from acuity.tiny.external_data import MAX_ABOUT
+from acuity.tiny.files import MAX_ABOUT, said_digest
 
 KINDS: Final = ("fr", "nr")
 # Kinds of ONNX files that give no score, and what they are.
@@ -41,7 +41,6 @@ _OTHER_KINDS: Final = {
 }
 _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab_version", "version")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 # Keys that change scores, in their spellings, and what they hold.
 _NUMBER: Final = (int, float)
 _WEIGHTY: Final[tuple[tuple[tuple[str, ...], tuple[type, ...]], ...]] = (
@@ -140,9 +139,9 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         file=document.file,
         digest=document.sha256,
         name=_name(document),
-        kind=_kind(document),
+        kind=_text(document, "kind"),
         onnx=_text(document, "onnx"),
-        sha256=_sha256(document, digest),
+        sha256=said_digest(document, digest) if document.has(digest) else None,
         opset=_whole(document, "opset", "onnx_opset"),
         inputs=_texts(document, "input_names", "input_name"),
         outputs=_texts(document, "output_names", "output_name"),
@@ -258,17 +257,6 @@ def _name(document: Section) -> str | None:
             key, f"{quoted(name)} cannot name a column: use up to 64 letters, digits, '_', '.', '+' and '-'"
         )
     return name
-
-
-def _kind(document: Section) -> str | None:
-    return _text(document, "kind")
-
-
-def _sha256(document: Section, key: str) -> str | None:
-    digest = _text(document, key)
-    if digest is not None and not _SHA256.fullmatch(digest.lower()):
-        raise document.fail(key, f"{quoted(digest)} is no SHA-256, which has 64 hexadecimal digits")
-    return None if digest is None else digest.lower()
 
 
 def _whole(document: Section, *keys: str) -> int | None:

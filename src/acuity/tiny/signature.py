@@ -17,17 +17,14 @@ import os
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from acuity.errors import AcuityError, MissingExtra, ModelError, PathError, to_omit
-from acuity.foreign_json import parse_json
+from acuity.errors import AcuityError, MissingExtra, ModelError, to_omit
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
-from acuity.tiny.external_data import MAX_ABOUT
-from acuity.tiny.files import OWN_FOLDER, read_model
+from acuity.tiny.files import MAX_ABOUT, OWN_FOLDER, read_bounded, read_model
 from acuity.tiny.sidecar import read_sidecar
-from acuity.video.local_file import regular_opener
 
 IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
 ISSUER: Final = "ACUITY_SIGSTORE_ISSUER"
@@ -35,20 +32,12 @@ TRUST_ROOT: Final = "ACUITY_SIGSTORE_TRUST_ROOT"
 GITHUB: Final = "https://token.actions.githubusercontent.com"
 ENDINGS: Final = (".sigstore.json", ".sigstore")  # of bundles, after the whole name of the signed file
 _LARGEST: Final = 1 << 20  # bytes of a bundle; usual ones have 10 KB
-_PARTS: Final = ("mediaType", "verificationMaterial")  # of every bundle
 _LARGEST_ROOT: Final = 8 << 20
 _DETAILS: Final = re.compile(
     r": expected log_index=| \(encountered "
 )  # of sigstore's errors: whole structures
 # Where the package keeps the root of sigstore.dev.
 _EMBEDDED: Final = ("_store", "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev", "trusted_root.json")
-
-
-class _Expected(NamedTuple):
-    """The signers that are accepted."""
-
-    identities: tuple[str, ...]
-    issuer: str
 
 
 class _Refused(Exception):
@@ -63,14 +52,14 @@ def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None 
     """
     _check_own(path)
     _import_sigstore()
-    found = bundle or _find_bundle(path)  # first: who isn't signed at all needs no settings
-    expected = _expected(path)
+    found = bundle or _registered(path) or _beside(path)  # first: who isn't signed at all needs no settings
+    identities = _expected(path)
     verifier = _verifier()
     content = read_model(path) if data is None else data
-    signer = _verify(verifier, expected, path, content, found)
+    signer = _verify(verifier, identities, path, content, found)
     if used := read_sidecar(path).file:  # whatever its name is
         sidecar = Path(used)
-        _verify(verifier, expected, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
+        _verify(verifier, identities, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
     return signer
 
 
@@ -88,7 +77,8 @@ def _check_own(path: Path) -> None:
         )
 
 
-def _expected(path: Path) -> _Expected:
+def _expected(path: Path) -> tuple[str, ...]:
+    """The signers that are accepted."""
     identities = tuple(os.environ.get(IDENTITY, "").split())
     if not identities:
         raise ModelError(
@@ -96,13 +86,7 @@ def _expected(path: Path) -> _Expected:
             f" {IDENTITY} to the signer, such as https://github.com/OWNER/REPOSITORY/.github/workflows/"
             "release.yml@refs/heads/main"
         )
-    return _Expected(identities, os.environ.get(ISSUER, "").strip() or GITHUB)
-
-
-def _find_bundle(path: Path) -> Path:
-    """The bundle beside a model, or the one that the registry names; raises ModelError."""
-    named = _registered(path)
-    return _beside(path) if named is None else named
+    return identities
 
 
 def _beside(path: Path) -> Path:
@@ -131,18 +115,20 @@ def _registered(path: Path) -> Path | None:
     return None
 
 
-def _verify(verifier: Any, expected: _Expected, path: Path, content: bytes, bundle: Path) -> str:
+def _verify(verifier: Any, identities: tuple[str, ...], path: Path, content: bytes, bundle: Path) -> str:
     """Who signed one file; raises ModelError."""
     from sigstore.models import Bundle
 
-    raw = _read(bundle, _LARGEST)
-    if problem := _no_bundle(raw):
-        raise ModelError(f"'{bundle}' {problem}: fetch the bundle again, or sign '{path.name}' again")
     try:
-        parsed = Bundle.from_json(raw)
+        parsed = Bundle.from_json(_read(bundle, _LARGEST))
+    except AcuityError:
+        raise
     except Exception as error:  # those of JSON, pydantic, certificates and sigstore itself
-        raise ModelError(f"'{bundle}' is no Sigstore bundle that can be used: {_reason(error)}") from None
-    policy = _Policy(expected)
+        raise ModelError(
+            f"'{bundle}' is no Sigstore bundle that can be used: {_reason(error)}; fetch the bundle again, "
+            f"or sign '{path.name}' again"
+        ) from None
+    policy = _Policy(identities)
     try:
         verifier.verify_artifact(content, parsed, policy)
     except _Refused as error:
@@ -154,41 +140,28 @@ def _verify(verifier: Any, expected: _Expected, path: Path, content: bytes, bund
     return policy.signer
 
 
-def _no_bundle(raw: bytes) -> str | None:
-    """Why a file is no bundle at all, at a glance."""
-    if not raw.strip():
-        return "is empty"
-    try:
-        document = parse_json(raw)
-    except ValueError:
-        return "is not JSON, so it is no Sigstore bundle"
-    if not isinstance(document, dict):
-        return "is no Sigstore bundle: it must hold a JSON object"
-    missing = next((key for key in _PARTS if key not in document), None)
-    return None if missing is None else f"is no Sigstore bundle: it has no {missing!r}"
-
-
 class _Policy:
     """Accepts certificates of the expected signers; sigstore calls verify() with that of the signature."""
 
-    def __init__(self, expected: _Expected) -> None:
-        self._expected = expected
+    def __init__(self, identities: tuple[str, ...]) -> None:
+        self._identities = identities
+        self._issuer = os.environ.get(ISSUER, "").strip() or GITHUB
         self.signer: str | None = None
 
     def verify(self, cert: Any) -> None:
         from sigstore.errors import VerificationError
         from sigstore.verify.policy import Identity
 
-        for identity in self._expected.identities:
+        for identity in self._identities:
             try:
-                Identity(identity=identity, issuer=self._expected.issuer).verify(cert)
+                Identity(identity=identity, issuer=self._issuer).verify(cert)
             except VerificationError:
                 continue
             self.signer = identity
             return
         raise _Refused(
             f"the certificate is that of {_names(cert)}, and {IDENTITY} is"
-            f" {' '.join(self._expected.identities)} with the issuer {self._expected.issuer}"
+            f" {' '.join(self._identities)} with the issuer {self._issuer}"
         )
 
 
@@ -239,17 +212,8 @@ def _import_sigstore() -> None:
 
 def _read(path: Path, largest: int) -> bytes:
     """The content of a small file; raises ModelError or PathError."""
-    try:
-        with open(path, "rb", opener=regular_opener) as file:
-            content = file.read(largest + 1)
-    except PathError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"'{path}', which a signature needs, can't be read: {reason}") from None
-    if len(content) > largest:
-        raise ModelError(f"'{path}' is larger than {largest >> 20} MiB, so it is none of a signature's files")
-    return content
+    large = ModelError(f"'{path}' is larger than {largest >> 20} MiB, so it is none of a signature's files")
+    return read_bounded(path, largest, f"'{path}', which a signature needs, can't be read", large)
 
 
 def _reason(error: Exception) -> str:

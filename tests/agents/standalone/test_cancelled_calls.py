@@ -17,7 +17,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
 
 from acuity.agents.tools.long_tool import long_tool
-from acuity.jobs.entry import Entry
+from acuity.jobs.dispatch import Entry
 from acuity.jobs.job import JobSpec
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs, JobsConfig

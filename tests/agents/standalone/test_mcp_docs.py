@@ -17,7 +17,7 @@ from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.acuity_product import ACUITY
 from acuity.agents.standalone.main import standalone_server
 from acuity.jobs.job import Status
-from acuity.models.fit import first_mismatch
+from acuity.models.choose import first_mismatch
 from acuity.scoring.request import SETTINGS
 from longwire.command.serve import option_groups
 from longwire.config.effective import effective

@@ -1,24 +1,29 @@
-"""The benchmark's arithmetic: spread, verdicts, progress; a broken engine costs only its own rows."""
+"""The benchmark's arithmetic: spread, verdicts, progress. Its clips, and the task that probes a backend."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import anyio
+import numpy as np
 import pytest
 
 from acuity.devices import Backend
 from acuity.errors import JobFailed
-from acuity.jobs.job import Progress
+from acuity.jobs.job import JobSpec, Progress
+from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
-from acuity.jobs.tasks.engines import ExternalEngine, OwnEngine, Run, Runner
-from acuity.jobs.tasks.fixtures import Clip
+from acuity.jobs.tasks.engines import Clip, ExternalEngine, OwnEngine, Run, Runner
+from acuity.measure import Measurement
+from acuity.measure.feed import feed
 
 CLIP = Clip(64, 64, 3)
 SCORES = [90.0, 80.0, 70.0]
@@ -160,3 +165,59 @@ def test_a_report_without_scores_says_so() -> None:
     with pytest.raises(JobFailed, match="no 'vmaf'"):
         engines._scores_of({"frames": [{"metrics": {}}]})
     assert math.isnan(engines._scores_of({"frames": [{"metrics": {"vmaf": None}}]})[0])
+
+
+def test_a_clip_is_the_same_every_time_and_moves() -> None:
+    for index in (0, 7, 100_000):
+        for once, again in zip(Clip(70, 52, 9).pair(index), Clip(70, 52, 9).pair(index), strict=True):
+            assert np.array_equal(once.luma, again.luma)
+            assert once.luma.shape == (52, 70)
+    pairs = list(Clip(70, 52, 9).pairs())
+    assert len(pairs) == 9
+    assert not np.array_equal(pairs[3][0].luma, pairs[4][0].luma)
+    assert not np.array_equal(pairs[3][0].luma, pairs[3][1].luma)
+
+
+def test_frames_are_views_however_many_there_are() -> None:
+    clip = Clip(64, 48, 10_000)
+    bases = {id(picture.luma.base) for pair in clip.pairs(500) for picture in pair}
+    assert len(bases) <= 4  # the texture and its worse copies
+
+
+def test_scores_tell_frames_apart() -> None:
+    with Measurement(threads=1) as measurement:
+        measurement.add_model("vmaf_v0.6.1")
+        feed(measurement, Clip(96, 64, 6).pairs())
+        scores = measurement.results().columns["vmaf"]
+    assert scores.min() > 10
+    assert scores.max() < 99
+    assert scores.std() > 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(64, 48), (65, 49)])
+def test_as_files_for_other_programs(width: int, height: int) -> None:
+    clip, reference, distorted = Clip(width, height, 5), io.BytesIO(), io.BytesIO()
+    clip.write(reference, distorted, 3)
+    chroma = ((width + 1) // 2) * ((height + 1) // 2)
+    assert clip.raw_bytes == width * height + 2 * chroma
+    assert len(reference.getvalue()) == len(distorted.getvalue()) == 3 * clip.raw_bytes
+    second = np.frombuffer(distorted.getvalue(), np.uint8)[clip.raw_bytes : 2 * clip.raw_bytes]
+    assert np.array_equal(second[: width * height].reshape(height, width), clip.pair(1)[1].luma)
+    assert set(second[width * height :]) == {128}
+
+
+GREY = 97.428
+
+
+def test_in_a_worker() -> None:
+    async def main() -> None:
+        config = JobsConfig(workers=1, queue=4, time_limit=60.0, kept=4, data=None)
+        async with Jobs(config) as jobs:
+            good = JobSpec("probe", {"backend": "cpu"}, "probe_backend", "probe of cpu")
+            outcome = await jobs.run(good, client="test")
+            assert outcome.document["score"] == pytest.approx(GREY, abs=0.001)
+            bad = JobSpec("probe", {"backend": "cuda"}, "probe_backend", "probe of cuda")
+            with pytest.raises(JobFailed, match="the backend 'cuda' can't start"):
+                await jobs.run(bad, client="test")
+
+    anyio.run(main)

@@ -1,4 +1,4 @@
-"""The task that lets another binary score: what the binary is given, what becomes of its answer."""
+"""The task that lets another binary score: what it is given, what becomes of its answer, what computed it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+import acuity
 from acuity.errors import BackendError, InputError, JobFailed, PathError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.external import ExternalPayload, run
+from acuity.jobs.tasks.external import ExternalPayload, label_backend, run, summarize
+from acuity.report import render_report
 from acuity.scoring.request import Request
 from acuity.video.local_file import restrict
-from scoring_clips import fake_vmaf, runs_of
+from scoring_clips import container, fake_vmaf, runs_of
 
 
 class Room:
@@ -129,13 +131,6 @@ def test_what_is_no_report_is_refused(room: Room, written: str) -> None:
         room.score(f'open(after("-o"), "w").write({written!r})')
 
 
-def test_numbers_that_are_none_are_null(room: Room) -> None:
-    pooled = '{"a: nan": {"min": -nan, "max": inf,\n"mean": -inf}, "b": {"min": NaN}}'
-    text = f'{{"frames": [], "pooled_metrics": {pooled}}}'
-    found = room.score(f'open(after("-o"), "w").write({text!r})')["pooled_metrics"]
-    assert found == {"a: nan": {"min": None, "max": None, "mean": None}, "b": {"min": None}}
-
-
 def test_numbers_that_are_none_need_no_space(room: Room) -> None:
     text = '{"frames":[],"pooled_metrics":{"a":{"min":nan,"max":-inf},"b\\":nan,":[nan,-nan,1,INFINITY]}}'
     found = room.score(f'open(after("-o"), "w").write({text!r})')["pooled_metrics"]
@@ -183,3 +178,76 @@ def test_files_are_opened_under_the_guard(room: Room) -> None:
     room.ref.unlink()
     with pytest.raises(InputError, match=r"cannot open '.*ref\.yuv': No such file"):
         room.score()
+
+
+MODEL = "version=vmaf_v0.6.1"
+CPU = ["integer_adm2", "integer_adm3", "integer_aim", "integer_motion", "integer_motion2", "integer_motion3"]
+CPU += [f"integer_{name}_scale{scale}" for name in ("adm", "vif") for scale in range(4)]
+
+
+def report(*names: str, **more: Any) -> dict[str, Any]:
+    return {"frames": [{"frameNum": 0, "metrics": dict.fromkeys(names, 1.0)}], **more}
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (report(*CPU, "vmaf", backend_used="sycl"), "sycl"),
+        (report(*CPU, "vmaf", feature_backends={"adm": "cpu", "vif": "cpu"}), "cpu"),
+        (report(*CPU, "vmaf", feature_backends={"adm": "cpu", "vif": "cuda"}), "cuda"),
+        (report(*CPU, "vmaf", feature_backends={"adm": "hip", "vif": "cuda"}), "gpu"),
+        (report(*CPU, "vmaf"), "cpu"),
+        (report(*CPU[:-2], "vmaf"), "gpu"),
+        (report(*CPU, "vif_scale0_cuda", "vmaf"), "gpu"),
+        (report(), "unknown"),
+        ({"frames": []}, "unknown"),
+        ({"frames": [{"metrics": [1]}]}, "unknown"),
+        (report(*CPU, backend_used=7, feature_backends=[1]), "gpu"),  # there is no score in it
+    ],
+)
+def test_labels(document: dict[str, Any], expected: str) -> None:
+    assert label_backend(document, [MODEL], []) == expected
+
+
+def test_features_and_presets_count() -> None:
+    assert label_backend(report(*CPU, "vmaf"), [MODEL], ["psnr"]) == "gpu"
+    assert label_backend(report(*CPU, "vmaf", "psnr_y", "psnr_cb", "psnr_cr"), [MODEL], ["psnr"]) == "cpu"
+    assert label_backend(report(*CPU), [MODEL], [], predict=False) == "cpu"
+
+
+def test_models_that_only_the_binary_knows() -> None:
+    assert label_backend(report("vmaf"), ["version=of_a_fork"], []) == "unknown"
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> acuity.ScoreReport:
+    folder: Path = tmp_path_factory.mktemp("clips")
+    container(folder / "ref.mkv")
+    container(folder / "dis.mkv", worse=True)
+    return acuity.score(folder / "ref.mkv", folder / "dis.mkv", model="version=vmaf_v0.6.1:name=mine")
+
+
+def test_it_is_the_summary_of_the_exact_figures(scored: acuity.ScoreReport) -> None:
+    report = json.loads("".join(render_report(scored.results, "json", "max")))
+    found = summarize(report, {"mine": "vmaf_v0.6.1"})
+    exact = scored.summary()
+    assert (found["score"], found["model"]) == (exact["score"], exact["model"])
+    (ours,), (theirs,) = found["models"], exact["models"]
+    assert list(ours) == list(theirs)
+    assert ours.pop("percentiles") == pytest.approx(theirs.pop("percentiles"), rel=0, abs=1e-10)
+    assert ours == theirs
+    assert [(frame["frame"], frame["score"]) for frame in found["worst"]] == scored.worst()
+
+
+def test_frames_and_columns_that_are_not_there() -> None:
+    rows = [
+        {"frameNum": 0, "metrics": {"vmaf": 90.0}},
+        {"frameNum": 2, "metrics": {"vmaf": None}},
+        {"frameNum": 4, "metrics": {"vmaf": 70.0}},
+    ]
+    report = {"frames": rows, "pooled_metrics": {}}
+    found = summarize(report, {"vmaf": None, "neg": "vmaf_v0.6.1neg"})
+    assert (found["score"], found["model"], len(found["models"])) == (80.0, None, 1)
+    assert [frame["frame"] for frame in found["worst"]] == [4, 0]
+    nothing = summarize({"frames": [], "pooled_metrics": {}}, {"vmaf": None})
+    assert nothing == {"score": None, "model": None, "models": [], "worst": []}

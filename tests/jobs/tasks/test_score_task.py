@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import acuity
-from acuity.errors import AcuityError
-from acuity.jobs.job import Progress
+from acuity.errors import AcuityError, JobCancelled, JobFailed
+from acuity.jobs.job import JobSpec, Progress
+from acuity.jobs.service import Jobs
 from acuity.jobs.tasks.score import run, score_payload
+from acuity.jobs.tasks.tune import tune_payload
 from acuity.scoring.request import Request
-from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw, y4m
+from acuity.tune.request import PerShotRequest, SearchRequest, TuneRequest
+from job_helpers import Heard, Watched, config, on_loop, with_jobs
+from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
+from tune_clips import write_y4m
 
 MODEL = "version=vmaf_v0.6.1"
 GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
@@ -74,22 +84,6 @@ def test_the_summary_is_that_of_the_library_with_the_digits_of_the_report(
     assert (silent["score"], silent["model"], silent["models"], silent["worst"]) == (None, None, [], [])
 
 
-def test_all_digits_are_those_of_the_library(clips: Path) -> None:
-    found = score(clips / "ref.yuv", clips / "dis.yuv", precision="max", **GEOMETRY)
-    expected = acuity.score(
-        clips / "ref.yuv",
-        clips / "dis.yuv",
-        model=MODEL,
-        width=GEOMETRY["width"],
-        height=GEOMETRY["height"],
-        pixel_format="420",
-        bitdepth=8,
-    )
-    assert found["pooled_metrics"]["vmaf"]["mean"] == expected.score
-    scores = [frame["metrics"]["vmaf"] for frame in found["frames"]]
-    assert scores == expected.results.columns["vmaf"].tolist()
-
-
 def test_progress_has_frames_speed_and_the_mean(clips: Path) -> None:
     told: list[Progress] = []
     request = Request(str(clips / "ref.yuv"), str(clips / "dis.yuv"), models=[MODEL], **GEOMETRY)
@@ -115,12 +109,6 @@ def test_what_pairing_did_is_told(tmp_path: Path, clips: Path) -> None:
     assert {"scaled", "frame-count"} <= {note["code"] for note in found["acuity"]["notes"]}
 
 
-def test_files_that_say_their_size_by_name(tmp_path: Path) -> None:
-    ref = raw(tmp_path / "ref_70x52_420p8.yuv")
-    dis = y4m(tmp_path / "dis.y4m", worse=True)
-    assert len(score(ref, dis)["frames"]) == FRAMES
-
-
 def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     files = (clips / "ref.yuv", clips / "dis.yuv")
     found = score(
@@ -140,13 +128,6 @@ def test_the_rest_of_the_payload_is_heeded(clips: Path) -> None:
     assert "mismatched_model_warning" not in found  # no model, no warning
     assert found["acuity"]["input"]["frame_skip_dis"] == 1
     assert found["acuity"]["threads"] <= 1024
-
-
-def test_threads_are_capped_to_the_machine(clips: Path) -> None:
-    from acuity.measure import available_threads
-
-    found = score(clips / "ref.yuv", clips / "dis.yuv", **GEOMETRY, threads=1024)
-    assert found["acuity"]["threads"] == available_threads()
 
 
 def test_the_model_may_be_chosen_by_size(clips: Path) -> None:
@@ -175,3 +156,73 @@ def test_metrics_without_a_model(clips: Path) -> None:
     assert (found["score"], found["model"], found["models"]) == (None, None, [])
     assert [metric["name"] for metric in found["metrics"]] == ["psnr"]
     assert found["metrics"][0]["mean"] == found["pooled_metrics"]["psnr_y"]["mean"]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACUITY_CACHE", str(tmp_path / "cache"))
+
+
+def job(command: str, request: TuneRequest) -> JobSpec:
+    return JobSpec("tune", tune_payload(command, request), f"run_{command}", "a test")
+
+
+def encoder_processes() -> Iterator[int]:
+    """The processes under this one that encode."""
+    for child in psutil.Process(os.getpid()).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended already
+            if "acuity.tune" in " ".join(child.cmdline()):
+                yield child.pid
+
+
+@on_loop
+async def test_progress_rises_to_the_answer(tmp_path: Path) -> None:
+    source = str(write_y4m(tmp_path / "clip.y4m", 20))
+    heard = Heard()
+    async with Jobs(config()) as jobs:
+        asked = SearchRequest(src=source, target_vmaf=75.0, preset="ultrafast")
+        outcome = await jobs.run(job("search", asked), client="me", progress=heard)
+    assert outcome.document["ok"]
+    assert heard.all
+    done = [progress.done for progress in heard.all]
+    assert done == sorted(done)
+    assert done[-1] >= 1
+    assert "libx264 crf" in heard.all[-1].message
+    assert set(heard.all[-1].details) >= {"encodes_done", "encodes_planned", "fps", "eta_seconds", "best"}
+
+
+@on_loop
+async def test_a_cancelled_job_leaves_no_file_and_no_encoder(tmp_path: Path) -> None:
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    source = str(write_y4m(folder / "long.y4m", 150, 256, 144))
+    heard = Heard()
+    request = SearchRequest(
+        src=source,
+        target_vmaf=1.0,
+        crf_min=23,
+        crf_max=23,
+        preset="placebo",
+        encoder_options=("x264-params=rc-lookahead=0:bframes=0",),  # frames come out soon
+        encode=str(folder / "out.mkv"),
+    )
+    async with Jobs(config()) as jobs:
+        call = asyncio.ensure_future(jobs.run(job("search", request), client="me", progress=heard))
+        while not any(told.details.get("frames") for told in heard.all):
+            await heard.more()
+        encoders = [Watched(pid) for pid in encoder_processes()]
+        assert encoders
+        ((running, *_), _more) = await jobs.list([], 1)
+        await jobs.cancel(running.id)
+        with pytest.raises(JobCancelled):
+            await call
+        for encoder in encoders:
+            await encoder.gone()
+    assert [path.name for path in folder.iterdir()] == ["long.y4m"]
+
+
+@with_jobs()
+async def test_a_refusal_is_the_job_s_sentence(jobs: Jobs, tmp_path: Path) -> None:
+    request = PerShotRequest(src=str(tmp_path / "none.mkv"))
+    with pytest.raises(JobFailed, match="does not exist"):
+        await jobs.run(job("tune-per-shot", request), client="me")

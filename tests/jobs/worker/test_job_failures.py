@@ -12,7 +12,7 @@ import pytest
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, WorkerLost
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import Kind
-from job_helpers import PATIENCE, Running, Watched, config, on_loop, spec
+from job_helpers import PATIENCE, Running, Watched, config, on_loop, spec, with_jobs
 
 
 async def _error(jobs: Jobs, task: str, **payload: Any) -> JobError:
@@ -25,13 +25,12 @@ async def _error(jobs: Jobs, task: str, **payload: Any) -> JobError:
     return caught.value
 
 
-@on_loop
-async def test_a_refusal_keeps_its_sentence_and_the_worker() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        error = await _error(jobs, "refuse")
-        assert type(error) is JobFailed
-        assert str(error) == "'clip.yuv' is no video: name another file"
-        assert jobs.stats().workers_started == 1
+@with_jobs(workers=1)
+async def test_a_refusal_keeps_its_sentence_and_the_worker(jobs: Jobs) -> None:
+    error = await _error(jobs, "refuse")
+    assert type(error) is JobFailed
+    assert str(error) == "'clip.yuv' is no video: name another file"
+    assert jobs.stats().workers_started == 1
 
 
 @pytest.mark.parametrize(("how", "name"), [("exit", "SystemExit"), ("key", "KeyError")])
@@ -46,13 +45,12 @@ async def test_a_blunder_is_told_without_a_traceback(
     assert "Traceback" in caplog.text
 
 
-@on_loop
-async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        error = await _error(jobs, "crash", words="unlikely stride 7\n")
-        assert type(error) is WorkerLost
-        assert "crashed (SIGSEGV), saying 'unlikely stride 7'" in str(error)
-        assert jobs.stats().workers_lost == 1
+@with_jobs(workers=1)
+async def test_a_segmentation_fault_is_named_with_the_last_words(jobs: Jobs) -> None:
+    error = await _error(jobs, "crash", words="unlikely stride 7\n")
+    assert type(error) is WorkerLost
+    assert "crashed (SIGSEGV), saying 'unlikely stride 7'" in str(error)
+    assert jobs.stats().workers_lost == 1
 
 
 @pytest.mark.parametrize(
@@ -61,25 +59,23 @@ async def test_a_segmentation_fault_is_named_with_the_last_words() -> None:
         ({"status": 3}, "ended by itself (exit status 3)"),
         ({"signal": "SIGKILL"}, "was killed (SIGKILL), as systems do when memory runs out"),
         ({"signal": "SIGABRT"}, "crashed (SIGABRT)"),
-        ({"signal": "SIGTERM"}, "was killed (SIGKILL)"),  # its watch thread ends the whole group
+        ({"signal": "SIGTERM"}, "crashed (SIGTERM)"),
     ],
 )
-@on_loop
-async def test_the_way_a_worker_ended_is_named(payload: dict[str, Any], words: str) -> None:
-    async with Jobs(config()) as jobs:
-        error = await _error(jobs, "end" if payload.get("signal") != "SIGTERM" else "terminate", **payload)
-        assert type(error) is WorkerLost
-        assert words in str(error)
+@with_jobs()
+async def test_the_way_a_worker_ended_is_named(jobs: Jobs, payload: dict[str, Any], words: str) -> None:
+    error = await _error(jobs, "end", **payload)
+    assert type(error) is WorkerLost
+    assert words in str(error)
 
 
-@on_loop
-async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced() -> None:
-    async with Jobs(config(workers=1, memory=1 << 30)) as jobs:
-        assert (await jobs.run(spec("hog", bytes=1 << 20), client="a")).document == {"held": 1 << 20}
-        error = await _error(jobs, "hog", bytes=1 << 30)
-        assert type(error) is WorkerLost
-        assert "needs more memory than the 512 MB a worker may have" in str(error)
-        assert jobs.stats().workers_started == 2
+@with_jobs(workers=1, memory=1 << 30)
+async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced(jobs: Jobs) -> None:
+    assert (await jobs.run(spec("hog", bytes=1 << 20), client="a")).document == {"held": 1 << 20}
+    error = await _error(jobs, "hog", bytes=1 << 30)
+    assert type(error) is WorkerLost
+    assert "needs more memory than the 512 MB a worker may have" in str(error)
+    assert jobs.stats().workers_started == 2
 
 
 @pytest.mark.parametrize(
@@ -97,19 +93,17 @@ async def test_memory_beyond_the_limit_is_refused_and_the_worker_replaced() -> N
         (bytes([Kind.JOB]) + b"\0\0\0\2{}", "a JOB message out of turn"),
     ],
 )  # fmt: skip
-@on_loop
-async def test_garbage_on_the_channel_costs_the_worker_only(data: bytes, words: str) -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        error = await _error(jobs, "garbage", bytes=data.hex())
-        assert type(error) is WorkerLost
-        assert f"sent {words}" in str(error)
-        assert jobs.stats().workers_started == 2
+@with_jobs(workers=1)
+async def test_garbage_on_the_channel_costs_the_worker_only(jobs: Jobs, data: bytes, words: str) -> None:
+    error = await _error(jobs, "garbage", bytes=data.hex())
+    assert type(error) is WorkerLost
+    assert f"sent {words}" in str(error)
+    assert jobs.stats().workers_started == 2
 
 
-@on_loop
-async def test_a_result_that_is_no_document_is_an_error() -> None:
-    async with Jobs(config()) as jobs:
-        assert "failed in a way it should not" in str(await _error(jobs, "no_document"))
+@with_jobs()
+async def test_a_result_that_is_no_document_is_an_error(jobs: Jobs) -> None:
+    assert "failed in a way it should not" in str(await _error(jobs, "no_document"))
 
 
 @on_loop
@@ -120,112 +114,103 @@ async def test_prints_harm_nobody(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-@on_loop
-async def test_a_call_that_takes_too_long_is_stopped() -> None:
-    async with Jobs(config(workers=1, time_limit=0.2)) as jobs:
-        echo = await jobs.run(spec("echo", time_limit=PATIENCE), client="a")
-        worker = Watched(echo.document["pid"])
-        with pytest.raises(JobTimeout) as caught:
-            await jobs.run(spec("hold"), client="a")
-        assert str(caught.value) == (
-            "'hold it' took longer than 0.2 seconds and was stopped; "
-            "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
-        )
-        await worker.gone()
-        assert jobs.stats().timeouts == 1
-        assert (await jobs.run(spec("echo", time_limit=PATIENCE), client="a")).document
+@with_jobs(workers=1, time_limit=0.2)
+async def test_a_call_that_takes_too_long_is_stopped(jobs: Jobs) -> None:
+    echo = await jobs.run(spec("echo", time_limit=PATIENCE), client="a")
+    worker = Watched(echo.document["pid"])
+    with pytest.raises(JobTimeout) as caught:
+        await jobs.run(spec("hold"), client="a")
+    assert str(caught.value) == (
+        "'hold it' took longer than 0.2 seconds and was stopped; "
+        "raise VMAF_MCP_SUBPROCESS_TIMEOUT_S or submit it as a job"
+    )
+    await worker.gone()
+    assert jobs.stats().timeouts == 1
+    assert (await jobs.run(spec("echo", time_limit=PATIENCE), client="a")).document
 
 
-@on_loop
-async def test_a_spec_may_have_a_limit_of_its_own() -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold", time_limit=0.1), client="a")
-        over = await jobs.wait(job.id)
-        assert over.status == "failed"
-        assert (
-            over.error
-            == "'hold it' took longer than 0.1 seconds and was stopped; split it into shorter pieces"
-        )
+@with_jobs()
+async def test_a_spec_may_have_a_limit_of_its_own(jobs: Jobs) -> None:
+    job = await jobs.submit(spec("hold", time_limit=0.1), client="a")
+    over = await jobs.wait(job.id)
+    assert over.status == "failed"
+    assert (
+        over.error == "'hold it' took longer than 0.1 seconds and was stopped; split it into shorter pieces"
+    )
 
 
-@on_loop
-async def test_time_in_the_queue_does_not_count() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        blocking = await jobs.submit(spec("hold", time_limit=0.4), client="a")
-        queued = await jobs.submit(spec("hold", time_limit=0.1), client="a")
-        assert (await jobs.wait(blocking.id)).error is not None
-        waited = await jobs.get(queued.id)
-        assert waited is not None
-        assert not waited.over
-        over = await jobs.wait(queued.id)
-        assert (over.started or 0) - over.created > 0.3
-        assert (over.finished or 0) - (over.started or 0) > 0.09
+@with_jobs(workers=1)
+async def test_time_in_the_queue_does_not_count(jobs: Jobs) -> None:
+    blocking = await jobs.submit(spec("hold", time_limit=0.4), client="a")
+    queued = await jobs.submit(spec("hold", time_limit=0.1), client="a")
+    assert (await jobs.wait(blocking.id)).error is not None
+    waited = await jobs.get(queued.id)
+    assert waited is not None
+    assert not waited.over
+    over = await jobs.wait(queued.id)
+    assert (over.started or 0) - over.created > 0.3
+    assert (over.finished or 0) - (over.started or 0) > 0.09
 
 
-@on_loop
-async def test_cancelling_a_call_ends_its_processes_children_too() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        running = Running(jobs, spec("with_child"))
-        details = (await running.holding()).details
-        worker, child = Watched(details["pid"]), Watched(details["child"])
-        (job,) = (await jobs.list(["running"]))[0]
-        running.call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running.call
-        await worker.gone()
-        await child.gone()
-        over = await jobs.wait(job.id)
-        assert over.status == "cancelled"
-        with pytest.raises(ProcessLookupError):
-            os.kill(worker.pid, 0)  # reaped, too
-        assert jobs.stats().workers_lost == 0
-        assert (await jobs.run(spec("echo"), client="a")).document["pid"] != worker.pid
+@with_jobs(workers=1)
+async def test_cancelling_a_call_ends_its_processes_children_too(jobs: Jobs) -> None:
+    running = Running(jobs, spec("with_child"))
+    details = (await running.holding()).details
+    worker, child = Watched(details["pid"]), Watched(details["child"])
+    (job,) = (await jobs.list(["running"]))[0]
+    running.call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running.call
+    await worker.gone()
+    await child.gone()
+    over = await jobs.wait(job.id)
+    assert over.status == "cancelled"
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker.pid, 0)  # reaped, too
+    assert jobs.stats().workers_lost == 0
+    assert (await jobs.run(spec("echo"), client="a")).document["pid"] != worker.pid
 
 
-@on_loop
-async def test_a_worker_that_crashes_takes_its_children_along() -> None:
-    async with Jobs(config()) as jobs:
-        running = Running(jobs, spec("with_child"))
-        details = (await running.holding()).details
-        child = Watched(details["child"])
-        os.kill(details["pid"], signal.SIGKILL)
-        assert type(await running.outcome()) is WorkerLost
-        await child.gone()
+@with_jobs()
+async def test_a_worker_that_crashes_takes_its_children_along(jobs: Jobs) -> None:
+    running = Running(jobs, spec("with_child"))
+    details = (await running.holding()).details
+    child = Watched(details["child"])
+    os.kill(details["pid"], signal.SIGKILL)
+    assert type(await running.outcome()) is WorkerLost
+    await child.gone()
 
 
-@on_loop
-async def test_a_job_cancelled_before_its_worker_is_up_never_runs() -> None:
-    async with Jobs(config()) as jobs:
-        job = await jobs.submit(spec("hold"), client="a")
-        await jobs.cancel(job.id)
-        over = await jobs.wait(job.id)
-        assert (over.status, over.progress) == ("cancelled", None)
+@with_jobs()
+async def test_a_job_cancelled_before_its_worker_is_up_never_runs(jobs: Jobs) -> None:
+    job = await jobs.submit(spec("hold"), client="a")
+    await jobs.cancel(job.id)
+    over = await jobs.wait(job.id)
+    assert (over.status, over.progress) == ("cancelled", None)
 
 
-@on_loop
-async def test_idle_workers_may_be_killed_without_anybody_noticing() -> None:
-    async with Jobs(config(workers=1)) as jobs:
-        for _ in range(3):
-            pid = (await jobs.run(spec("echo"), client="a")).document["pid"]
-            os.kill(pid, signal.SIGKILL)  # the next job may be given to it before its end is known
-        assert (await jobs.run(spec("echo"), client="a")).document["pid"] != pid
-        assert jobs.stats().failed == 0
-        assert jobs.stats().workers_lost == 3
+@with_jobs(workers=1)
+async def test_idle_workers_may_be_killed_without_anybody_noticing(jobs: Jobs) -> None:
+    for _ in range(3):
+        pid = (await jobs.run(spec("echo"), client="a")).document["pid"]
+        os.kill(pid, signal.SIGKILL)  # the next job may be given to it before its end is known
+    assert (await jobs.run(spec("echo"), client="a")).document["pid"] != pid
+    assert jobs.stats().failed == 0
+    assert jobs.stats().workers_lost == 3
 
 
-@on_loop
-async def test_workers_killed_under_load_cost_their_own_jobs_only() -> None:
-    async with Jobs(config(workers=2, queue=100)) as jobs:
-        quick = [Running(jobs, spec("count", to=2000), client=f"c{n % 3}") for n in range(12)]
-        victims = [Running(jobs, spec("hold"), client="v") for _ in range(4)]
-        for victim in victims:
-            os.kill((await victim.holding()).details["pid"], signal.SIGKILL)
-            assert type(await victim.outcome()) is WorkerLost
-        for call in quick:
-            assert isinstance(await call.outcome(), JobOutcome)
-        stats = jobs.stats()
-        assert (stats.completed, stats.failed, stats.workers_lost) == (12, 4, 4)
-        assert stats.workers <= 2
+@with_jobs(workers=2, queue=100)
+async def test_workers_killed_under_load_cost_their_own_jobs_only(jobs: Jobs) -> None:
+    quick = [Running(jobs, spec("count", to=2000), client=f"c{n % 3}") for n in range(12)]
+    victims = [Running(jobs, spec("hold"), client="v") for _ in range(4)]
+    for victim in victims:
+        os.kill((await victim.holding()).details["pid"], signal.SIGKILL)
+        assert type(await victim.outcome()) is WorkerLost
+    for call in quick:
+        assert isinstance(await call.outcome(), JobOutcome)
+    stats = jobs.stats()
+    assert (stats.completed, stats.failed, stats.workers_lost) == (12, 4, 4)
+    assert stats.workers <= 2
 
 
 @on_loop
@@ -248,17 +233,16 @@ async def test_a_worker_that_ends_at_its_start_is_told(monkeypatch: pytest.Monke
             await jobs.run(spec("echo"), client="a")
 
 
-@on_loop
-async def test_a_cancelled_job_says_so_even_if_its_worker_is_killed_by_others_too() -> None:
-    async with Jobs(config()) as jobs:
-        running = Running(jobs, spec("hold"))
-        pid = (await running.holding()).details["pid"]
-        (job,) = (await jobs.list(["running"]))[0]
-        cancelling = asyncio.ensure_future(jobs.cancel(job.id))
-        await asyncio.sleep(0)
-        with pytest.raises(ProcessLookupError):
-            while True:
-                os.kill(pid, signal.SIGKILL)
-                await asyncio.sleep(0)
-        assert type(await running.outcome()) is JobCancelled
-        assert (await cancelling) is not None
+@with_jobs()
+async def test_a_cancelled_job_says_so_even_if_its_worker_is_killed_by_others_too(jobs: Jobs) -> None:
+    running = Running(jobs, spec("hold"))
+    pid = (await running.holding()).details["pid"]
+    (job,) = (await jobs.list(["running"]))[0]
+    cancelling = asyncio.ensure_future(jobs.cancel(job.id))
+    await asyncio.sleep(0)
+    with pytest.raises(ProcessLookupError):
+        while True:
+            os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0)
+    assert type(await running.outcome()) is JobCancelled
+    assert (await cancelling) is not None

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
-from acuity.jobs.worker.wire import Kind, Message, MessageDecoder, encode
-from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec
+from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
+from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec, with_jobs
 from longwire.supervised_process import SupervisedProcess
 from prepared_programs import Program
 
@@ -134,16 +136,6 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
 
 
 @on_loop
-async def test_a_list_says_what_became_of_the_jobs_of_a_killed_server(tmp_path: Path) -> None:
-    with _server(tmp_path) as (server, _):
-        async with Jobs(config(data=tmp_path)) as jobs:
-            server.kill()
-            server.wait(PATIENCE)
-            found = (await jobs.list())[0]
-            assert [job.status for job in found] == ["interrupted"] * 3 + ["completed"]
-
-
-@on_loop
 async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         processes = [Watched(pid) for pid in said["processes"]]
@@ -215,13 +207,12 @@ async def test_workers_open_files_below_the_roots_only(tmp_path: Path) -> None:
                 await jobs.run(spec("read", path=str(path)), client="a")
 
 
-@on_loop
-async def test_the_first_worker_is_warm_before_anybody_asks() -> None:
-    async with Jobs(config(warm=("colorsys", "no_such_module"))) as jobs:
-        assert jobs.stats().workers_started == 1
-        found = await jobs.run(spec("imported", modules=["colorsys", "chunk"]), client="a")
-        assert found.document == {"colorsys": True, "chunk": False}
-        assert jobs.stats().workers_started == 1
+@with_jobs(warm=("colorsys", "no_such_module"))
+async def test_the_first_worker_is_warm_before_anybody_asks(jobs: Jobs) -> None:
+    assert jobs.stats().workers_started == 1
+    found = await jobs.run(spec("imported", modules=["colorsys", "chunk"]), client="a")
+    assert found.document == {"colorsys": True, "chunk": False}
+    assert jobs.stats().workers_started == 1
 
 
 @on_loop
@@ -250,3 +241,53 @@ def _open_files() -> int:
 
 def _own_oom() -> int:
     return int(Path("/proc/self/oom_score_adj").read_text())
+
+
+_VALUES = st.dictionaries(
+    st.text(), st.none() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from([Kind.JOB, Kind.RESULT]), _VALUES)), st.data())
+def test_messages_come_back_whatever_the_pieces(
+    values: list[tuple[Kind, dict[str, object]]], data: st.DataObject
+) -> None:
+    stream = b"".join(encode(kind, value) for kind, value in values)
+    decoder, found = MessageDecoder(), []
+    while stream:
+        size = data.draw(st.integers(1, len(stream)))
+        found += decoder.feed(stream[:size])
+        stream = stream[size:]
+    assert [(message.kind, message.value()) for message in found] == values
+    assert not decoder.partial
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_refused_or_is_messages(data: bytes) -> None:
+    decoder = MessageDecoder()
+    try:
+        for message in decoder.feed(data):
+            message.value()
+    except WireError:
+        return  # and nothing else is ever raised
+    assert len(data) < 5 or data[0] in set(Kind)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_message_beyond_its_limit_is_refused_by_its_header_alone(kind: Kind) -> None:
+    header = bytes([kind]) + (LIMITS[kind] + 1).to_bytes(4, "big")
+    with pytest.raises(WireError, match=f"{kind.name} message of {LIMITS[kind] + 1} bytes, more than"):
+        MessageDecoder().feed(header)
+
+
+def test_a_message_at_its_limit_passes() -> None:
+    body = b'{"a":"' + b"x" * (LIMITS[Kind.PROGRESS] - 8) + b'"}'
+    (message,) = MessageDecoder().feed(wrap(Kind.PROGRESS, body))
+    assert len(message.value()["a"]) == LIMITS[Kind.PROGRESS] - 8
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 60_000])
+def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+    (message,) = MessageDecoder().feed(wrap(Kind.PROGRESS, body))
+    with pytest.raises(WireError, match="a PROGRESS message that"):
+        message.value()

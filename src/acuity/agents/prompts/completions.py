@@ -15,7 +15,7 @@ from acuity.agents.tools.model_list import ONNX, ModelList
 from acuity.devices import BACKENDS, look_for
 from acuity.features import EXTRACTORS, Option
 from acuity.models import ModelSpec
-from acuity.models.fit import model_class, size_class
+from acuity.models.choose import model_class, size_class
 
 if TYPE_CHECKING:
     from acuity.agents.services import Services

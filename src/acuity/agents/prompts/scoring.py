@@ -11,7 +11,7 @@ import mcp_types as types
 
 from acuity.agents.prompts.geometry import check_hint, known_geometry, known_size
 from acuity.agents.prompts.prompt import argument
-from acuity.models.fit import size_class
+from acuity.models.choose import size_class
 from acuity.video.readers.guess import RawFormat, is_raw_name
 
 MODEL_HD: Final = "version=vmaf_v0.6.1"

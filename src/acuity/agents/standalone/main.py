@@ -19,8 +19,8 @@ from acuity.agents.standalone.product import NAME, product_catalog
 from acuity.agents.tasks.changes import publish_changes
 from acuity.agents.tools import videos
 from acuity.agents.tools.kept_pictures import KeptPictures
+from acuity.jobs.elsewhere import SharedJobs
 from acuity.jobs.service import Jobs, JobsConfig
-from acuity.jobs.shared import SharedJobs
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_bus import SharedSubscriptionBus

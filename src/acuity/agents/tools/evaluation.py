@@ -13,8 +13,7 @@ from acuity.errors import AcuityError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.scoring.request import MAX_TEXT
-from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, require_extra
-from acuity.tiny.evaluate.split import SPLITS, no_split
+from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, SPLITS, no_split, require_extra
 from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:

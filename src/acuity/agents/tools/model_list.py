@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from acuity.access.path_options import FindModel
 from acuity.access.path_roots import checkout_models
+from acuity.access.path_text import FindModel
 from acuity.models.describe import describe_model, intended_use, undescribed
 from acuity.models.files import FORMATS, ModelFile, ModelFiles, ModelKind, find_model_file, list_model_files
 from acuity.models.sources import Overrides

@@ -16,7 +16,7 @@ TASKS: Final[Mapping[str, str]] = {
     "compare": "acuity.jobs.tasks.compare:run",
     "benchmark": "acuity.jobs.tasks.benchmark:run",
     "probe": "acuity.jobs.tasks.probe:run",
-    "cards": "acuity.jobs.tasks.cards:run",
+    "cards": "acuity.jobs.tasks.probe:list_cards",
     "external": "acuity.jobs.tasks.external:run",
     "tune": "acuity.jobs.tasks.tune:run",
     "worst": "acuity.jobs.tasks.worst:run",

@@ -21,8 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.engines import Engine, ExternalEngine, OwnEngine, Run
-from acuity.jobs.tasks.fixtures import Clip
+from acuity.jobs.tasks.engines import Clip, Engine, ExternalEngine, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.write import write_document
 
@@ -31,10 +30,13 @@ class BenchmarkProgress:
     """Reports progress in megapixels scored, because time is proportional to them."""
 
     def __init__(
-        self, report: Callable[[Progress], None], total: float, now: Callable[[], float] = time.monotonic
+        self,
+        report: Callable[[Progress], None],
+        total: float = 0.0,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._report = report
-        self._total = total
+        self.total = total
         self._now = now
         self._start = now()
         self._base = 0.0  # work of the finished steps
@@ -59,7 +61,7 @@ class BenchmarkProgress:
 
     def _report_step(self, message: str, reached: float, fps: float | None) -> None:
         elapsed = self._now() - self._start
-        left = elapsed * (self._total - reached) / reached if reached > 0 else None
+        left = elapsed * (self.total - reached) / reached if reached > 0 else None
         parts = [message]
         parts += [f"{fps:.1f} fps"] if fps is not None else []
         parts += [f"{left:.0f} s left"] if left is not None else []
@@ -67,7 +69,7 @@ class BenchmarkProgress:
             "fps": None if fps is None else round(fps, 1),
             "eta_seconds": None if left is None else round(left, 1),
         }
-        self._report(Progress(round(reached, 3), round(self._total, 3), ", ".join(parts), details))
+        self._report(Progress(round(reached, 3), round(self.total, 3), ", ".join(parts), details))
 
 
 Verdict: TypeAlias = Literal["BASE", "PASS", "WARN", "FAIL", "SKIP"]
@@ -116,21 +118,13 @@ class Row:
         return asdict(self)
 
 
-def skipped(clip: Clip, engine: Engine, reason: str) -> Row:
-    return _row(clip, engine, "SKIP", reason=reason)
-
-
-def failed(clip: Clip, engine: Engine, reason: str) -> Row:
-    return _row(clip, engine, "FAIL", reason=reason)
-
-
 def measured(clip: Clip, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None) -> Row:
     """A row from its rounds; `expected` are the CPU's scores, or None for the CPU's own row."""
     frames, scores = engine.frames(clip), runs[0].scores
     for run in runs:
         if len(run.scores) != frames or not all(map(math.isfinite, run.scores)):
             missing = frames - sum(map(math.isfinite, run.scores))
-            return failed(clip, engine, f"{missing} of {frames} frames have no score")
+            return _row(clip, engine, "FAIL", reason=f"{missing} of {frames} frames have no score")
     found = _compare(runs, scores if expected is None else expected)
     verdict: Verdict = next((word for limit, word in _VERDICTS if found.largest < limit), "FAIL")
     other = "in another round" if expected is None else "on the CPU"
@@ -226,21 +220,53 @@ _BASELINE: Final = "cpu"
 _Candidate: TypeAlias = tuple[Engine, str | None]
 
 
-@dataclass(frozen=True, slots=True)
 class _Fixture:
-    clip: Clip
-    rounds: int
+    """A clip, on which all engines run."""
 
-    @classmethod
-    def from_dict(cls, given: dict[str, int]) -> _Fixture:
-        return cls(Clip(given["width"], given["height"], given["frames"]), given["rounds"])
+    def __init__(self, given: Mapping[str, int], meter: BenchmarkProgress) -> None:
+        self._clip = Clip(given["width"], given["height"], given["frames"])
+        self._rounds = given["rounds"]
+        self._meter = meter
+        self._baselines: dict[int, list[float]] = {}  # the CPU's scores, by number of frames
 
     def work(self, candidate: _Candidate) -> float:
         """Megapixels that it will score."""
         engine, problem = candidate
         if problem is not None:
             return 0.0
-        return self.rounds * engine.frames(self.clip) * self.clip.width * self.clip.height / 1e6
+        return self._rounds * engine.frames(self._clip) * self._clip.width * self._clip.height / 1e6
+
+    def row(self, candidate: _Candidate) -> Row:
+        clip, (engine, problem) = self._clip, candidate
+        if problem is not None:
+            return _row(clip, engine, "SKIP", reason=problem)
+        try:
+            runs, frames = self._runs(engine, self.work(candidate)), engine.frames(clip)
+            if (engine.maker, engine.backend) == ("acuity", _BASELINE):
+                self._baselines[frames] = runs[0].scores
+                return measured(clip, engine, runs, None)
+            return measured(clip, engine, runs, self._baseline(frames))
+        except AcuityError as error:
+            return _row(clip, engine, "FAIL", reason=str(error))
+
+    def _runs(self, engine: Engine, work: float) -> list[Run]:
+        frames, label = engine.frames(self._clip), f"{self._clip.name} on {engine.maker} {engine.backend}"
+        with (
+            self._meter.step(label, work, self._rounds, frames) as report_frames,
+            engine.open(self._clip) as score,
+        ):
+            found: list[Run] = []
+            for number in range(self._rounds):
+                report_frames(number, 0)
+                found.append(score(partial(report_frames, number)))
+            return found
+
+    def _baseline(self, frames: int) -> list[float]:
+        """The CPU's scores of a clip of this length: the last frame's score depends on where a clip ends."""
+        if frames not in self._baselines:
+            with OwnEngine(_BASELINE).open(self._clip, frames) as score:
+                self._baselines[frames] = score(lambda _: None).scores
+        return self._baselines[frames]
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
@@ -249,12 +275,12 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     Where `output` names a folder, every row that was measured is written there as a file, too.
     """
     candidates = [*_own(), *_external(payload.get("external"))]
-    fixtures = payload["fixtures"]
-    total = sum(_Fixture.from_dict(f).work(candidate) for f in fixtures for candidate in candidates)
-    meter = BenchmarkProgress(report, total)
+    meter = BenchmarkProgress(report)
+    for given in payload["fixtures"]:
+        meter.total += sum(map(_Fixture(given, meter).work, candidates))
     rows: list[Row] = []
-    for given in fixtures:  # one at a time, to save memory
-        rows += _FixtureRuns(_Fixture.from_dict(given), meter).rows(candidates)
+    for given in payload["fixtures"]:  # one at a time, to save memory
+        rows += map(_Fixture(given, meter).row, candidates)
     engine = describe_engine()
     problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
     problems += _write_rows(payload.get("output"), rows, engine)
@@ -295,46 +321,3 @@ def _external(external: dict[str, Any] | None) -> list[_Candidate]:
         (ExternalEngine(external["path"], b["name"], tuple(b["options"])), b["problem"])
         for b in external["backends"]
     ]
-
-
-class _FixtureRuns:
-    """Runs all engines on one fixture."""
-
-    def __init__(self, fixture: _Fixture, meter: BenchmarkProgress) -> None:
-        self._fixture = fixture
-        self._clip = fixture.clip
-        self._meter = meter
-        self._baselines: dict[int, list[float]] = {}  # the CPU's scores, by number of frames
-
-    def rows(self, candidates: Sequence[_Candidate]) -> list[Row]:
-        return [self._row(candidate) for candidate in candidates]
-
-    def _row(self, candidate: _Candidate) -> Row:
-        engine, problem = candidate
-        if problem is not None:
-            return skipped(self._clip, engine, problem)
-        try:
-            runs = self._runs(engine, self._fixture.work(candidate))
-            if (engine.maker, engine.backend) == ("acuity", _BASELINE):
-                self._baselines[engine.frames(self._clip)] = runs[0].scores
-                return measured(self._clip, engine, runs, None)
-            return measured(self._clip, engine, runs, self._baseline(engine.frames(self._clip)))
-        except AcuityError as error:
-            return failed(self._clip, engine, str(error))
-
-    def _runs(self, engine: Engine, work: float) -> list[Run]:
-        frames, rounds = engine.frames(self._clip), self._fixture.rounds
-        label = f"{self._clip.name} on {engine.maker} {engine.backend}"
-        with self._meter.step(label, work, rounds, frames) as report_frames, engine.open(self._clip) as score:
-            found: list[Run] = []
-            for number in range(rounds):
-                report_frames(number, 0)
-                found.append(score(partial(report_frames, number)))
-            return found
-
-    def _baseline(self, frames: int) -> list[float]:
-        """The CPU's scores of a clip of this length: the last frame's score depends on where a clip ends."""
-        if frames not in self._baselines:
-            with OwnEngine(_BASELINE).open(self._clip, frames) as score:
-                self._baselines[frames] = score(lambda _: None).scores
-        return self._baselines[frames]

@@ -5,6 +5,9 @@ happens to the paths meanwhile. Videos that say their own geometry are decoded a
 Acuity's own engine, and reach the binary as raw samples through pipes. The report comes back through a pipe
 too: there is no file to leave behind. The binary stays in the worker's process group, which is ended as a
 whole on cancellation and at the time limit.
+
+Acuity's own engine makes its summary from exact figures; that of another binary's report is made here from
+the figures in the report.
 """
 
 from __future__ import annotations
@@ -13,21 +16,23 @@ import contextlib
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Final, Self
+
+import numpy as np
 
 from acuity.devices import BACKENDS
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.foreign_json import parse_json
 from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
-from acuity.jobs.tasks.report_summary import summarize
-from acuity.models.choose import AUTO, choose
-from acuity.models.fit import display_note, first_mismatch
+from acuity.measure.pooling import POOLS, pool
+from acuity.models.choose import AUTO, choose, display_note, first_mismatch
 from acuity.models.spec import parse_spec
 from acuity.scoring.presets import PRESETS
+from acuity.scoring.report import PERCENTILES
 from acuity.scoring.request import Request
 from acuity.video.local_file import open_local
 
@@ -247,76 +252,37 @@ def _start(command: list[str], descriptors: list[int]) -> subprocess.Popen[bytes
 def _finish(child: subprocess.Popen[bytes], output: IO[bytes], feed: Callable[[], None] | None) -> bytes:
     """Feed the binary, and read its output until it ends, so that it never blocks on a full pipe."""
     assert child.stderr is not None
-    with child, _Tail(child.stderr) as complaints, _Whole(output, child) as report:
+    complaints, report = bytearray(), bytearray()
+
+    def listen(stream: IO[bytes]) -> None:
+        """Keep the end of what it says."""
+        while chunk := stream.read(_CHUNK):
+            complaints.extend(chunk)
+            del complaints[: -4 * _MOST_STDERR]
+
+    def take(stream: IO[bytes]) -> None:
+        """Keep all of its report; end it if it writes too much."""
+        while (chunk := stream.read(_CHUNK)) and len(report) <= _MOST_REPORT:
+            report.extend(chunk)
+            if len(report) > _MOST_REPORT:
+                child.kill()
+
+    with child, ThreadPoolExecutor(2) as threads:
+        reading = [threads.submit(listen, child.stderr), threads.submit(take, output)]
         try:
             if feed is not None:
                 feed()
         except BaseException:
             child.kill()
             raise
-        written = report.wait()
+        wait(reading)
         code = child.wait()
+    if len(report) > _MOST_REPORT:
+        raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
     if code != 0:
-        raise JobFailed(f"vmaf exited {code}: {complaints.text or 'it said nothing'}")
-    return written
-
-
-class _Whole:
-    """Reads all of a pipe on a thread of its own; a process that writes too much is ended."""
-
-    def __init__(self, stream: IO[bytes], writer: subprocess.Popen[bytes]) -> None:
-        self._stream = stream
-        self._writer = writer
-        self._kept = bytearray()
-        self._thread = threading.Thread(target=self._read, name="report", daemon=True)
-
-    def wait(self) -> bytes:
-        """The text, once the other end is closed; raises JobFailed if it is too long."""
-        self._thread.join()
-        if len(self._kept) > _MOST_REPORT:
-            raise JobFailed(f"the report is longer than {_MOST_REPORT >> 20} MB: score fewer frames at once")
-        return bytes(self._kept)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-
-    def _read(self) -> None:
-        while chunk := self._stream.read(_CHUNK):
-            self._kept += chunk
-            if len(self._kept) > _MOST_REPORT:
-                self._writer.kill()
-                break
-
-
-class _Tail:
-    """Reads a pipe on a thread of its own, and keeps its end."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._kept = bytearray()
-        self._thread = threading.Thread(target=self._read, name="stderr", daemon=True)
-
-    @property
-    def text(self) -> str:
-        """The end of the text, on one line."""
-        said = self._kept.decode("utf-8", "replace")
-        return " ".join(said.split())[-_MOST_STDERR:]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-
-    def _read(self) -> None:
-        while chunk := self._stream.read(_CHUNK):
-            self._kept += chunk
-            del self._kept[: -4 * _MOST_STDERR]
+        said = " ".join(complaints.decode("utf-8", "replace").split())[-_MOST_STDERR:]
+        raise JobFailed(f"vmaf exited {code}: {said or 'it said nothing'}")
+    return bytes(report)
 
 
 def _parsed(written: bytes) -> dict[str, Any]:
@@ -386,3 +352,46 @@ def _figures_of_the_cpu(models: Sequence[str], features: Sequence[str], *, predi
             measurement.add_feature(feature)
         scores = [name for model in measurement.models for name in model.output_names()]
         return [*measurement.features, *scores]
+
+
+_WORST: Final = 5  # frames
+_DECIMALS: Final = 10  # digits beyond these are noise from interpolating between printed figures
+
+
+def summarize(report: Mapping[str, Any], models: Mapping[str, str | None]) -> dict[str, Any]:
+    """`score`, `model`, `models` and `worst`, as `acuity score --json` has them.
+
+    `models` names the columns that are scores, each with the version or path of its model.
+    """
+    columns = {name: scores for name in models if (scores := _scores(report, name))}
+    first = next(iter(columns), None)
+    figures = [
+        {"name": name, "label": models[name], **_figures(scores, report["pooled_metrics"].get(name) or {})}
+        for name, scores in columns.items()
+    ]
+    return {
+        "score": figures[0]["mean"] if figures else None,
+        "model": models[first] if first is not None else None,
+        "models": figures,
+        "worst": _worst(columns[first]) if first is not None else [],
+    }
+
+
+def _scores(report: Mapping[str, Any], name: str) -> dict[int, float]:
+    """The score of each frame that has one."""
+    rows = ((row["frameNum"], row["metrics"].get(name)) for row in report["frames"])
+    return {frame: float(score) for frame, score in rows if score is not None}
+
+
+def _figures(scores: Mapping[int, float], pooled: Mapping[str, float | None]) -> dict[str, Any]:
+    """The pooled figures of the report, and percentiles."""
+    values = np.array([*scores.values()], np.float64)
+    return {
+        **{method: pooled.get(method, round(pool(values, method), _DECIMALS)) for method in POOLS},
+        "percentiles": {f"p{p}": round(pool(values, ("percentile", p)), _DECIMALS) for p in PERCENTILES},
+    }
+
+
+def _worst(scores: Mapping[int, float]) -> list[dict[str, Any]]:
+    lowest = sorted(scores, key=scores.__getitem__)[:_WORST]
+    return [{"frame": frame, "time": None, "score": scores[frame]} for frame in lowest]

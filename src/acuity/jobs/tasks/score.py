@@ -76,8 +76,7 @@ def _document(request: Request, found: ScoreReport, precision: str) -> dict[str,
 
 def mismatch(request: Request, found: ScoreReport) -> dict[str, Any]:
     """The entry that warns of a model made for other sizes; empty if all fit."""
-    from acuity.models.choose import AUTO
-    from acuity.models.fit import first_mismatch
+    from acuity.models.choose import AUTO, first_mismatch
 
     chosen = [] if found.choice is None else [found.choice.model]
     models = [name for model in request.models for name in (chosen if model == AUTO else [str(model)])]

@@ -3,21 +3,17 @@
 It runs one job after another until the server ends it. What tasks print goes to the server, which quotes it
 in errors; it never goes to the server's own output. A worker has less priority than the server.
 
-A worker and its children end when the server ends. A server that was killed with SIGKILL can't clean up, so
-a thread of the worker waits for the end of the control channel and for the signal that Linux sends when the
-parent dies (another process may still hold the server's end of the channel).
+A worker and its children end when the server ends, also one that was killed with SIGKILL and can't clean up.
 """
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import importlib
 import json
 import math
 import os
 import queue
-import select
 import signal
 import socket
 import sys
@@ -29,6 +25,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from acuity.child_process import end_with
 from acuity.devices import are_spent
 from acuity.errors import AcuityError, Remedy
 from acuity.jobs.job import Progress
@@ -200,26 +197,16 @@ def _failure(kind: str, pieces: Iterable[object], trace: str = "") -> bytes:
     return encode(Kind.FAILURE, {"kind": kind, "sentence": sentence, "trace": trace[-_LONGEST_TEXT:]})
 
 
-_PR_SET_PDEATHSIG: Final = 1
 _READ: Final = 256 << 10
 
 
 def watch_server(channel: socket.socket, receive: Callable[[Message], None]) -> None:
-    """Start a thread that passes the server's messages to `receive` and ends this process with the server.
+    """Start threads that pass the server's messages to `receive` and end this process with the server.
 
-    Must be called on the main thread, before anything that takes long.
+    Another process may still hold the server's end of the channel, so the server's process is watched, too.
     """
-    wakeup, wake = os.pipe()
-    os.set_blocking(wake, False)
-    # The C part of a signal's handler writes to `wake` at once, also while the main thread runs native code.
-    signal.signal(signal.SIGTERM, _ignore_signal)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    thread = threading.Thread(
-        target=_watch, args=(channel, wakeup, receive), name="server watch", daemon=True
-    )
-    thread.start()
+    end_with(os.getppid(), end_group)
+    threading.Thread(target=_listen, args=(channel, receive), name="server watch", daemon=True).start()
 
 
 def end_group() -> NoReturn:
@@ -229,20 +216,10 @@ def end_group() -> NoReturn:
     os._exit(1)
 
 
-def _ignore_signal(_number: int, _frame: object) -> None:
-    """Keeps the signal from ending this process before its children."""
-
-
-def _watch(channel: socket.socket, wakeup: int, receive: Callable[[Message], None]) -> None:
+def _listen(channel: socket.socket, receive: Callable[[Message], None]) -> None:
     try:
         decoder = MessageDecoder()
-        poll = select.poll()
-        poll.register(channel, select.POLLIN)
-        poll.register(wakeup, select.POLLIN)
-        while wakeup not in {fd for fd, _ in poll.poll()}:
-            data = channel.recv(_READ)
-            if not data:
-                break
+        while data := channel.recv(_READ):
             for message in decoder.feed(data):
                 receive(message)
     except (OSError, WireError, MemoryError) as error:

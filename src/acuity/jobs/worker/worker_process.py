@@ -1,11 +1,16 @@
-"""The server's handle on one worker: sends it a job, receives the result, or ends it."""
+"""The server's handle on one worker: sends it a job, receives the result, or ends it; and the pool of them.
+
+A job whose worker failed has an error with one sentence for the caller.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -13,12 +18,69 @@ from dataclasses import dataclass
 from typing import Final
 
 from acuity.devices import WORKER_VARIABLE
-from acuity.errors import JobError, JobFailed, Remedy
+from acuity.errors import JobError, JobFailed, Remedy, WorkerLost
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.job import Progress
-from acuity.jobs.worker import failures
 from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
+from acuity.text import one_line
 from longwire.supervised_process import SupervisedProcess
+
+_LONGEST_LINE: Final = 300
+_FAULT: Final = "Fatal Python error"  # from here on a tail is a dump for developers, not a reason
+
+# What a signal means to the caller, and the remedy. All other signals are crashes.
+_MEANINGS: Final = {
+    signal.SIGKILL: (
+        "was killed (SIGKILL), as systems do when memory runs out",
+        "make room, or let fewer jobs run at once with VMAF_MCP_MAX_CONCURRENT, and try again",
+    ),
+    signal.SIGXCPU: ("used more processor time than its limit (SIGXCPU)", "raise the limit or ask for less"),
+}
+_CRASH_REMEDY: Final = "others are not affected; check that the input is sound, then try again"
+
+
+def lost(title: str, code: int | None, tail: str) -> WorkerLost:
+    """The error for a worker that ended during a job. `code` is its exit status as in subprocess."""
+    how, remedy = _meaning(code)
+    said = _reason(tail)
+    return WorkerLost(f"'{title}' is lost: its worker process {how}{said}; {remedy}")
+
+
+def not_started(title: str, tail: str) -> WorkerLost:
+    return WorkerLost(
+        f"'{title}' could not begin: no worker process starts{_reason(tail)}; the server's log says more"
+    )
+
+
+def protocol_violation(title: str, what: str) -> WorkerLost:
+    return WorkerLost(f"'{title}' is lost: its worker process sent {what} and was ended; {_CRASH_REMEDY}")
+
+
+def out_of_memory(title: str, limit: int) -> WorkerLost:
+    return WorkerLost(
+        f"'{title}' needs more memory than the {limit >> 20} MB a worker may have: use smaller pictures or "
+        "fewer threads, or let fewer jobs run at once (--workers) or all have more (--memory)"
+    )
+
+
+def _meaning(code: int | None) -> tuple[str, str]:
+    if code is None:
+        return "does not answer", _CRASH_REMEDY
+    if code >= 0:
+        return f"ended by itself (exit status {code})", _CRASH_REMEDY
+    try:
+        number = signal.Signals(-code)
+    except ValueError:
+        return f"was ended by signal {-code}", _CRASH_REMEDY
+    return _MEANINGS.get(number, (f"crashed ({number.name})", _CRASH_REMEDY))
+
+
+def _reason(tail: str) -> str:
+    """The last line that the worker printed before a crash dump, if any."""
+    lines = [line.strip() for line in tail.split(_FAULT, 1)[0].splitlines()]
+    words = next((line for line in reversed(lines) if line), "")
+    return f", saying '{one_line(words[:_LONGEST_LINE])[:_LONGEST_LINE]}'" if words else ""
+
 
 logger: Final = logging.getLogger(__name__)
 
@@ -102,7 +164,7 @@ class WorkerProcess:
             return await asyncio.to_thread(_document, answer)
         except WireError as error:
             self._end()
-            raise failures.protocol_violation(title, str(error)) from error
+            raise protocol_violation(title, str(error)) from error
 
     def kill(self) -> None:
         """End the process and its children. The signal is sent before this returns."""
@@ -155,8 +217,8 @@ class WorkerProcess:
                 self.pid, self._process.code, title, self._violation or self.tail,
             )  # fmt: skip
         if self._violation is not None:
-            return failures.protocol_violation(title, str(self._violation))
-        return failures.lost(title, self._process.code, self.tail) if taken else NotTaken()
+            return protocol_violation(title, str(self._violation))
+        return lost(title, self._process.code, self.tail) if taken else NotTaken()
 
     def _failure(self, message: Message, title: str) -> JobError:
         try:
@@ -167,12 +229,12 @@ class WorkerProcess:
             )
         except (WireError, KeyError, TypeError, ValueError) as error:
             self._end()
-            return failures.protocol_violation(title, f"a FAILURE message that says nothing ({error})")
+            return protocol_violation(title, f"a FAILURE message that says nothing ({error})")
         if kind == "failed":
             return failed
         if kind == "memory":
             self._end()  # a process that ran out of memory may never give it back
-            return failures.out_of_memory(title, self._config.memory_each)
+            return out_of_memory(title, self._config.memory_each)
         logger.error("'%s' failed in a worker: %s\n%s", title, failed, trace)
         return JobFailed(f"'{title}' failed in a way it should not ({failed}); the server's log says more")
 
@@ -212,3 +274,80 @@ def _progress(message: Message) -> Progress:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise WireError(f"a PROGRESS message that says nothing ({error})") from error
+
+
+_IDLE_MEMORY: Final = 512 << 20  # bytes that an idle worker may keep; less if that is most of its share
+_END_GRACE: Final = 5.0  # seconds to wait for the end of killed processes
+
+
+class Pool:
+    """Lends each worker to one job at a time. The caller takes at most config.workers and one at once."""
+
+    def __init__(self, config: JobsConfig) -> None:
+        self._config = config
+        self._idle: list[WorkerProcess] = []
+        self._all: set[WorkerProcess] = set()
+        self._closed = False
+        self.started = 0
+        self.lost = 0
+
+    def __len__(self) -> int:
+        """The number of running processes."""
+        return len(self._all)
+
+    @property
+    def pids(self) -> list[int]:
+        return [worker.pid for worker in self._all if worker.pid is not None]
+
+    def warm_up(self) -> None:
+        """Start an idle worker for the next job, if there is none."""
+        if not self._closed and not self._idle and len(self._all) < self._config.workers:
+            self._idle.append(self._start())
+
+    def take(self) -> WorkerProcess:
+        """The idle worker that was used last, whose caches are warm, or a new one."""
+        return self._idle.pop() if self._idle else self._start()
+
+    def give_back(self, worker: WorkerProcess) -> None:
+        if self._closed:
+            worker.kill()
+        elif worker.usable and worker.memory() > min(_IDLE_MEMORY, self._config.memory_each // 2):
+            worker.kill()  # what a job leaves behind would be missing to the next one, or to other workers
+        elif worker.usable:
+            self._idle.append(worker)
+
+    def kill(self) -> None:
+        """End all workers; no more are started."""
+        self._closed = True
+        self._idle.clear()
+        for worker in self._all:
+            worker.kill()
+
+    async def stop(self) -> None:
+        """End all workers and wait for their end."""
+        self.kill()
+        if self._all:
+            _, stuck = await asyncio.wait(
+                [asyncio.ensure_future(worker.gone()) for worker in self._all], timeout=_END_GRACE
+            )
+            for waiting in stuck:
+                waiting.cancel()
+            if stuck:
+                logger.warning("%d worker processes were killed but have not ended yet", len(stuck))
+
+    def _start(self) -> WorkerProcess:
+        taken = {worker.number for worker in self._all}
+        number = next(number for number in itertools.count() if number not in taken)
+        worker = WorkerProcess(self._config, self._gone, number)
+        self._all.add(worker)
+        self.started += 1
+        return worker
+
+    def _gone(self, worker: WorkerProcess) -> None:
+        self._all.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
+        if not worker.asked_to_end:
+            self.lost += 1
+        if worker.worked:  # otherwise workers that fail to start would be replaced without end
+            self.warm_up()

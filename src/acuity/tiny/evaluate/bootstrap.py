@@ -29,7 +29,6 @@ DRAWS: Final = (1000, 10_000)  # at least and at most
 _DRAWN: Final = 1_000_000  # samples in all draws together
 SEED: Final = 20140606
 CONFIDENCE: Final = 0.95
-FEWEST: Final = 10  # samples; of fewer, draws are mostly the same few clips, and no interval is given
 MOST: Final = 1000  # samples that are drawn from
 SIGNIFICANT: Final = 0.05
 

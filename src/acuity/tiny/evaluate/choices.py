@@ -1,9 +1,15 @@
-"""The choices of an evaluation, and their defaults. Nothing heavy is imported here."""
+"""The choices of an evaluation, and their defaults. Nothing heavy is imported here.
+
+Rated clips are split into train, val and test by a digest of the clip's key, so a clip never moves. It is the
+rule of vmaf-train: a model that was trained there is tested on clips that it never saw. All rows of a key are
+in the same part.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-from typing import Final
+from typing import Final, NamedTuple
 
 from acuity.errors import EvaluationError, MissingExtra
 
@@ -24,3 +30,49 @@ def require_extra(what: str) -> None:
     """Raise MissingExtra if a package of the extra 'eval' isn't installed."""
     if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
         raise MissingExtra(f"{what} requires the 'eval' extra: pip install 'acuity-vmaf[eval]'")
+
+
+SPLITS: Final = ("train", "val", "test", "all")
+ALL: Final = "all"
+TOO_FEW: Final = "need ≥2 to compute correlations"  # the end of the sentence about a small split
+_SALT: Final = "vmaf-train-splits-v1"
+_UP_TO: Final = ((0.1, "test"), (0.2, "val"))  # of the bucket; all above is train
+
+
+class KeyPlace(NamedTuple):
+    """Where a key belongs, and a number that stands for it."""
+
+    split: str
+    number: int  # 64 bits of the digest that the bucket isn't made of
+
+
+def check_split(split: object) -> str:
+    """The name of the split; raises EvaluationError."""
+    if split not in SPLITS:
+        raise EvaluationError(no_split(split))
+    return str(split)
+
+
+def no_split(given: object) -> str:
+    """The sentence about a name of no split."""
+    return f"split must be one of {SPLITS!r}; got {str(given)[:80]!r}"
+
+
+def bucket(key: str) -> float:
+    """A number from 0 to 1 that depends on the key alone."""
+    return int.from_bytes(_digest(key)[:8], "big") / 2**64
+
+
+def split_of(key: str) -> str:
+    """`train`, `val` or `test`."""
+    found = bucket(key)
+    return next((name for limit, name in _UP_TO if found < limit), "train")
+
+
+def place_of(key: str) -> KeyPlace:
+    """The split of a key, and its number."""
+    return KeyPlace(split_of(key), int.from_bytes(_digest(key)[8:16], "big"))
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(f"{_SALT}:{key}".encode()).digest()

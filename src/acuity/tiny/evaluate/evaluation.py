@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError, to_set
-from acuity.tiny.evaluate.bootstrap import FEWEST, Difference, Draws, Interval, Replicates, replicate
+from acuity.tiny.evaluate.bootstrap import Difference, Draws, Interval, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
-from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, check_pooling, require_extra
-from acuity.tiny.evaluate.mapping import Mapped, mapped_figures
+from acuity.tiny.evaluate.choices import (
+    ALL,
+    INPUT,
+    NO_MODELS,
+    TOO_FEW,
+    check_pooling,
+    check_split,
+    require_extra,
+)
 from acuity.tiny.evaluate.predictors import Predictor, ScoreVideo, predictor
-from acuity.tiny.evaluate.ratings import KEY, LARGEST, MARGIN, Batch, Ratings
-from acuity.tiny.evaluate.samples import PER_CLIP, Collected, Samples, samples_of
-from acuity.tiny.evaluate.split import ALL, TOO_FEW, check_split
-from acuity.tiny.evaluate.statistics import NAMES, Figures, Vector, figures_of
+from acuity.tiny.evaluate.ratings import (
+    KEY,
+    LARGEST,
+    MARGIN,
+    PER_CLIP,
+    Batch,
+    Collected,
+    Ratings,
+    Samples,
+    samples_of,
+)
+from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Figures, Mapped, Vector, figures_of, mapped_figures
 
 _OTHER_SCALE: Final = 4  # how many times greater the numbers of another scale are, at least
 
@@ -159,40 +174,35 @@ def compare(
     return Comparison(os.fspath(features), split, tuple(ranked), tuple(errors), (*notes, *_verdicts(ranked)))
 
 
+@dataclass
 class _Evaluations:
     """Reads the table once, and lets every model predict each batch."""
 
-    def __init__(
-        self,
-        models: Sequence[ModelName],
-        features: str | os.PathLike[str],
-        split: str,
-        input_name: str,
-        pooling: str,
-        progress: Progress | None,
-        score: ScoreVideo | None,
-    ) -> None:
+    models: Sequence[ModelName]
+    features: str | os.PathLike[str]
+    split: str
+    input: str
+    pooling: str
+    progress: Progress | None
+    score: ScoreVideo | None
+    failed: dict[int, AcuityError] = field(default_factory=dict)
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of outputs that are no scores
+
+    def __post_init__(self) -> None:
         require_extra("eval_model_on_split")
-        self._models = models
-        self._features = features
-        self._split = check_split(split)
-        self._input = input_name
-        self._pooling = check_pooling(pooling)
-        self._progress = progress
-        self._score = score
-        self._failed: dict[int, AcuityError] = {}
-        self._shapes: dict[int, tuple[int, ...]] = {}  # of outputs that are no scores
+        check_split(self.split)
+        check_pooling(self.pooling)
 
     def run(self) -> list[Evaluation | AcuityError]:
         """An evaluation or an error for each model, in their order."""
-        with Ratings(self._features) as ratings:
+        with Ratings(self.features) as ratings:
             regressors = self._load(ratings)
             if not regressors:
-                return [self._failed[number] for number in range(len(self._models))]
-            if not ratings.keyed and self._split != ALL:
+                return [self.failed[number] for number in range(len(self.models))]
+            if not ratings.keyed and self.split != ALL:
                 raise EvaluationError(
-                    f"'{os.fspath(self._features)}' has no '{KEY}' column, so it has no split "
-                    f"'{self._split}': add '{KEY}', the clip of each row, or pass ",
+                    f"'{os.fspath(self.features)}' has no '{KEY}' column, so it has no split "
+                    f"'{self.split}': add '{KEY}', the clip of each row, or pass ",
                     to_set("split", ALL),
                     " to use every row",
                 )
@@ -200,20 +210,20 @@ class _Evaluations:
             for batch in self._batches(ratings, regressors.values()):
                 collected.add(batch)
                 self._predict(batch, regressors, collected)
-                if self._progress is not None:
-                    self._progress(batch.done, ratings.rows)
-            samples = samples_of(collected, ratings, self._pooling)
+                if self.progress is not None:
+                    self.progress(batch.done, ratings.rows)
+            samples = samples_of(collected, ratings, self.pooling)
         return self._judge(samples, collected, regressors)
 
     def _load(self, ratings: Ratings) -> dict[int, Predictor]:
         found = {}
-        for number, model in enumerate(self._models):
+        for number, model in enumerate(self.models):
             try:
-                found[number] = predictor(model, self._input, ratings, self._score, self._progress)
+                found[number] = predictor(model, self.input, ratings, self.score, self.progress)
             except MissingExtra:
                 raise
             except AcuityError as error:
-                self._failed[number] = error
+                self.failed[number] = error
         return found
 
     def _batches(self, ratings: Ratings, regressors: Iterable[Predictor]) -> Iterable[Batch]:
@@ -222,30 +232,30 @@ class _Evaluations:
         if ratings.has(MARGIN):
             more[MARGIN] = None
         texts = dict.fromkeys(column for each in regressors for column in each.text_columns)
-        return ratings.batches(self._split, list(numbers | more), list(texts))
+        return ratings.batches(self.split, list(numbers | more), list(texts))
 
     def _predict(self, batch: Batch, regressors: dict[int, Predictor], collected: Collected) -> None:
         if not len(batch):
             return
         for number, regressor in list(regressors.items()):
-            if number in self._shapes:
+            if number in self.shapes:
                 continue
             try:
                 output = regressor.predict(batch)
             except AcuityError as error:
-                self._failed[number] = error
+                self.failed[number] = error
                 del regressors[number], collected.predictions[number]
                 continue
             if output.shape not in ((len(batch),), (len(batch), 1)):
                 # The shape for all rows is said, so the error waits until they are counted.
                 rest = output.shape[1:] if output.shape[:1] == (len(batch),) else None
-                self._shapes[number] = output.shape if rest is None else (-1, *rest)
+                self.shapes[number] = output.shape if rest is None else (-1, *rest)
                 continue
             values = output.reshape(-1).astype(np.float64)
             usable = np.abs(values) <= LARGEST  # False for NaN
             if not usable.all():
                 bad = int(np.flatnonzero(~usable)[0])
-                self._failed[number] = ModelError(
+                self.failed[number] = ModelError(
                     f"'{regressor.name}' predicts {values[bad]} for row {batch.rows[bad]}, counted from 0:"
                     " its predictions have to be finite numbers"
                 )
@@ -258,18 +268,18 @@ class _Evaluations:
     ) -> list[Evaluation | AcuityError]:
         count = len(samples.target)
         if count < 2:
-            raise EvaluationError(f"split '{self._split}' has {count} samples — {TOO_FEW}")
-        for number, shape in self._shapes.items():
+            raise EvaluationError(f"split '{self.split}' has {count} samples — {TOO_FEW}")
+        for number, shape in self.shapes.items():
             whole = tuple(collected.rows if size < 0 else size for size in shape)
-            self._failed[number] = ModelError(
+            self.failed[number] = ModelError(
                 f"model output shape {whole} does not match target shape {(collected.rows,)}"
             )
             del regressors[number]
         draws = Draws(count) if count >= FEWEST and regressors else None
         outcomes: list[Evaluation | AcuityError] = []
-        for number in range(len(self._models)):
-            if number in self._failed:
-                outcomes.append(self._failed[number])
+        for number in range(len(self.models)):
+            if number in self.failed:
+                outcomes.append(self.failed[number])
                 continue
             predicted = np.concatenate(collected.predictions.pop(number))
             outcomes.append(self._evaluation(regressors[number], predicted, samples, draws))
@@ -284,8 +294,8 @@ class _Evaluations:
         notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws), *_scales(pooled, samples.target)]
         return Evaluation(
             model=regressor.name,
-            features=os.fspath(self._features),
-            split=self._split,
+            features=os.fspath(self.features),
+            split=self.split,
             columns=tuple(regressor.columns),
             figures=figures,
             intervals={

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,22 +35,6 @@ class VideoScore(NamedTuple):
 # Scores a video: the name of the model, the reference if the table names one, the distorted video.
 ScoreVideo: TypeAlias = Callable[[str, str | None, str], VideoScore]
 Tell: TypeAlias = Callable[[int, int], None]  # rows done, all rows
-
-
-class Predictor(Protocol):
-    """What an evaluation asks of a model: the columns that it reads, and predictions of rows."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def number_columns(self) -> tuple[str, ...]: ...
-    @property
-    def text_columns(self) -> tuple[str, ...]: ...
-    def predict(self, batch: Batch) -> npt.NDArray[Any]: ...
 
 
 def predictor(
@@ -175,3 +159,7 @@ def _twins(columns: Sequence[str], ratings: Ratings) -> list[str]:
     others |= {column: PREFIX + column for column, plain in others.items() if plain == column}
     both = [(column, other) for column, other in others.items() if ratings.has(other)]
     return [f"the table has '{column}' and '{other}', and '{column}' is read" for column, other in both]
+
+
+# What an evaluation asks for predictions of rows.
+Predictor: TypeAlias = Regressor | Classic | Scored

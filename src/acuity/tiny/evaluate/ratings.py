@@ -1,7 +1,13 @@
 """A table of rated frames or clips: a parquet or CSV file with `mos`, features, and the `key` of each clip.
 
-It is read in batches, and only the columns that are needed. Nothing is dropped: a row without a value would
-change the figures without a word, so the file is refused, with the column and the row.
+It is read in batches by a process of its own (table_process.py), and only the columns that are needed.
+Nothing is dropped: a row without a value would change the figures without a word, so the file is refused,
+with the column and the row.
+
+The samples that figures are computed of are rows of the table, or clips whose rows are averaged. Viewers rate
+clips, so a clip's rating stands in every row of its frames. The correlation over rows would
+count a long clip as many, and call the frames of one clip wrong for differing. Where keys repeat, a clip is
+therefore one sample: the mean of its predictions against its rating.
 """
 
 from __future__ import annotations
@@ -9,19 +15,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from io import BytesIO
-from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from acuity.child_process import ChildProcess, document
 from acuity.errors import EvaluationError
-from acuity.text import shortened
-from acuity.tiny.evaluate.parquet_layout import Layout
-from acuity.tiny.evaluate.split import ALL, place_of
+from acuity.text import one_line, shortened
+from acuity.tiny.evaluate.choices import ALL, place_of
 from acuity.tiny.evaluate.statistics import Vector
+from acuity.tiny.evaluate.table_process import END, FAILED
 from acuity.video.local_file import regular_opener
 
 TARGET: Final = "mos"
@@ -30,14 +36,11 @@ KEY: Final = "key"
 CODEC: Final = ("codec", "preset", "crf")  # for models that read how a video was encoded
 PREFIX: Final = "integer_"  # libvmaf's, before the names of features computed with whole numbers
 
-_TEXTS: Final = (KEY, *CODEC)
 LARGEST: Final = 1e100  # of numbers; squares of greater ones would overflow
-_BATCH: Final = 1 << 16  # rows
-_DELTA: Final = "DELTA_BYTE_ARRAY"  # an encoding that keeps a repeated beginning of texts once
-_DELTA_BATCH: Final = 256  # rows; each may have a text as long as a page
-_BUFFER: Final = 1 << 20  # bytes that are read at once
+MEMORY: Final = 1 << 30  # bytes that the reading process may have for its data
+# Few threads and no memory that is only reserved: both count as data.
+_VARIABLES: Final = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 MOST_ROWS: Final = 50_000_000
-_LARGEST_CSV: Final = 64 << 20  # bytes
 _MOST_COLUMNS: Final = 10_000
 _MOST_GROUPS: Final = 100_000
 _LONGEST_KEY: Final = 4096  # characters
@@ -63,30 +66,31 @@ class Batch:
 
 
 class Ratings:
-    """An open parquet file of ratings. Closes itself as a context."""
+    """An open table of ratings. Closes itself as a context."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises EvaluationError or PathError."""
-        self.path = Path(path)
         self.name = os.fspath(path)
-        self._file = _open(self.path, self.name)
         try:
-            self._layout = Layout(self._file, self.name)
-            self._table = self._opened()
-            self._fields = self._check_fields()
+            with open(path, "rb", opener=regular_opener) as file:
+                descriptor = file.fileno()
+                self._process = ChildProcess("acuity.tiny.evaluate.table_process", _VARIABLES, [descriptor])
+        except OSError as error:
+            raise EvaluationError(f"'{self.name}' can't be opened: {error.strerror or error}") from error
+        try:
+            csv = self.name.lower().endswith(".csv")
+            self._ask({"descriptor": descriptor, "csv": csv, "memory": MEMORY})
+            self._fields = self._check_fields(self._message()[1])
         except BaseException:
-            self._file.close()
+            self.__exit__()
             raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    @property
-    def rows(self) -> int:
-        return int(self._table.metadata.num_rows)
+        self._process.kill()
+        self._process.close()
 
     @property
     def keyed(self) -> bool:
@@ -110,33 +114,28 @@ class Ratings:
 
         kind = _values(self._fields[column])
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise EvaluationError(
-                f"column '{column}' of '{self.name}' holds {shortened(str(kind))} values:"
-                " it has to hold numbers"
-            )
+            raise self._other_kind(column, kind, "numbers")
 
     def batches(self, split: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
         """The rows of a split with these columns; raises EvaluationError at a row that can't be used.
 
-        The iterator has to be exhausted or dropped before another is started.
+        This can be called once.
         """
+        import pyarrow as pa
+
         for column in (TARGET, *numbers):
             self.check_numbers(column)
         places = _Places(self, split)
         wanted = [TARGET, *([KEY] if self.keyed else []), *numbers, *texts]
-        wanted = list(dict.fromkeys(wanted))
+        self._ask(list(dict.fromkeys(wanted)))
         done = 0
-        for group in range(self._table.num_row_groups):
-            self._layout.check_pages(group, wanted, self._delta)
-            for table in self._read(group, wanted):
-                first, done = done, done + table.num_rows
-                if done > MOST_ROWS:  # more than the metadata has said
-                    raise self._broken("has more rows than it declares")
-                try:
-                    batch = self._batch(table, first, done, places, numbers, texts)
-                except _arrow_errors() as error:  # text that is no text, for example
-                    raise self._broken(error) from error
-                yield batch
+        while (message := self._message())[0] != END:
+            table = pa.ipc.open_stream(message[1]).read_next_batch()
+            first, done = done, done + table.num_rows
+            try:
+                yield self._batch(table, first, done, places, numbers, texts)
+            except (pa.ArrowException, UnicodeDecodeError) as error:  # text that is no text, for example
+                raise self._broken(error) from error
 
     def _batch(
         self, table: Any, first: int, done: int, places: _Places, numbers: Sequence[str], texts: Sequence[str]
@@ -162,9 +161,7 @@ class Ratings:
         import pyarrow as pa
 
         array = table.column(column)
-        if array.null_count:
-            missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise self._unusable(column, int(rows[missing]), "has no value")
+        self._check_present(array, column, rows)
         values: Vector = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         usable = np.abs(values) <= LARGEST  # False for NaN
         if not usable.all():
@@ -173,20 +170,30 @@ class Ratings:
         return values
 
     def _texts(self, table: Any, column: str, rows: RowNumbers) -> list[str]:
+        array = table.column(column)
+        codes, values = self._coded(array, column, rows)
+        known = [str(value) for value in values]
+        return [known[code] for code in codes]
+
+    def _coded(self, array: Any, column: str, rows: RowNumbers) -> tuple[npt.NDArray[np.int64], list[object]]:
+        """For each row the index of its text or whole number, and those that occur."""
         import pyarrow as pa
 
-        array = table.column(column)
-        if not (_is_text(array.type) or pa.types.is_integer(_values(array.type))):
-            raise EvaluationError(
-                f"column '{column}' of '{self.name}' holds {shortened(str(_values(array.type)))} values:"
-                " it has to hold text or whole numbers"
-            )
+        kind = _values(array.type)
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+            raise self._other_kind(column, kind, "text or whole numbers")
+        self._check_present(array, column, rows)
+        return _encoded(array)
+
+    def _check_present(self, array: Any, column: str, rows: RowNumbers) -> None:
         if array.null_count:
             missing = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
             raise self._unusable(column, int(rows[missing]), "has no value")
-        codes, values = _encoded(array)
-        known = [str(value) for value in values]
-        return [known[code] for code in codes]
+
+    def _other_kind(self, column: str, kind: Any, wanted: str) -> EvaluationError:
+        return EvaluationError(
+            f"column '{column}' of '{self.name}' holds {shortened(str(kind))} values: it has to hold {wanted}"
+        )
 
     def _unusable(self, column: str, row: int, why: str) -> EvaluationError:
         return EvaluationError(
@@ -195,60 +202,36 @@ class Ratings:
         )
 
     def _broken(self, why: object) -> EvaluationError:
-        return EvaluationError(f"'{self.name}' can't be read as parquet: {shortened(_first_line(why))}")
+        return EvaluationError(f"'{self.name}' can't be read: {shortened(one_line(str(why)))}")
 
-    def _opened(self) -> Any:
-        parquet = _pyarrow_parquet()
-        limits = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1_000_000}
+    def _ask(self, what: object) -> None:
+        with suppress(BrokenPipeError):  # the next message says why
+            self._process.write(document(what))
+
+    def _message(self) -> tuple[bytes, bytes]:
+        """What the process says next; raises EvaluationError if that is an error, or its end."""
         try:
-            about = parquet.ParquetFile(self._file, **limits).metadata
-            if (about.num_rows, about.num_row_groups) != (self._layout.rows, len(self._layout.groups)):
-                raise self._broken("its metadata is ambiguous")
-            self._check_size(about)
-            leaves = [about.schema.column(index) for index in range(about.num_columns)]
-            texts = {
-                leaf.path: self._encodings(about, index)
-                for index, leaf in enumerate(leaves)
-                if leaf.physical_type == "BYTE_ARRAY" and leaf.path in _TEXTS
-            }
-            self._delta = {name for name, encodings in texts.items() if _DELTA in encodings}
-            return parquet.ParquetFile(
-                self._file,
-                metadata=about,
-                pre_buffer=False,
-                page_checksum_verification=True,
-                buffer_size=_BUFFER,  # pages are read one after another, not a column of a row group at once
-                # A long text that repeats is kept once; Arrow can't do that for delta encodings.
-                read_dictionary=[
-                    name
-                    for name, encodings in texts.items()
-                    if not any("DELTA" in each for each in encodings)
-                ],
-                **limits,
-            )
-        except _arrow_errors() as error:
-            raise self._broken(error) from error
+            kind, content = self._process.message()
+        except EOFError:
+            raise self._broken(self._process.ending()) from None
+        if kind == FAILED:
+            raise EvaluationError(f"'{self.name}' {content.decode()}")
+        return kind, content
 
-    def _encodings(self, about: Any, column: int) -> set[str]:
-        """The encodings of a column in all row groups."""
-        groups = range(about.num_row_groups)
-        return {each for group in groups for each in about.row_group(group).column(column).encodings}
+    def _check_fields(self, about: bytes) -> dict[str, Any]:
+        """The types of the columns by name."""
+        import pyarrow as pa
 
-    def _check_size(self, about: Any) -> None:
+        numbers = [int.from_bytes(about[at : at + 8], "little") for at in (0, 8, 16)]
         for count, most, what, remedy in (
-            (about.num_rows, MOST_ROWS, "rows", "evaluate a part of them"),
-            (about.num_columns, _MOST_COLUMNS, "columns", "write only those that the model reads"),
-            (about.num_row_groups, _MOST_GROUPS, "row groups", "write it with larger ones"),
+            (numbers[0], MOST_ROWS, "rows", "evaluate a part of them"),
+            (numbers[1], _MOST_COLUMNS, "columns", "write only those that the model reads"),
+            (numbers[2], _MOST_GROUPS, "row groups", "write it with larger ones"),
         ):
             if count > most:
                 raise EvaluationError(f"'{self.name}' has {count:,} {what}, more than {most:,}: {remedy}")
-
-    def _check_fields(self) -> dict[str, Any]:
-        """The types of the columns by name."""
-        try:
-            schema = self._table.schema_arrow
-        except _arrow_errors() as error:
-            raise self._broken(error) from error
+        self.rows = numbers[0]
+        schema = pa.ipc.read_schema(pa.py_buffer(about[24:]))
         if TARGET not in schema.names:
             raise EvaluationError(f"{self.name} has no '{TARGET}' column — can't score correlations")
         twice, times = Counter(schema.names).most_common(1)[0]
@@ -257,15 +240,6 @@ class Ratings:
         if self.rows == 0:
             raise EvaluationError(f"'{self.name}' has no rows: there is nothing to evaluate")
         return {field.name: field.type for field in schema}
-
-    def _read(self, group: int, wanted: Sequence[str]) -> Iterator[Any]:
-        size = _DELTA_BATCH if self._delta.intersection(wanted) else _BATCH
-        try:
-            yield from self._table.iter_batches(
-                size, row_groups=[group], columns=list(wanted), use_threads=False
-            )
-        except _arrow_errors() as error:
-            raise self._broken(error) from error
 
 
 class _Places:
@@ -277,18 +251,8 @@ class _Places:
         self._known: dict[str, tuple[bool, int]] = {}
 
     def of(self, column: Any, first: int) -> tuple[npt.NDArray[np.bool_], Whole]:
-        import pyarrow as pa
-
-        kind = _values(column.type)
-        if not (_is_text(kind) or pa.types.is_integer(kind)):
-            raise EvaluationError(
-                f"column '{KEY}' of '{self._ratings.name}' holds {shortened(str(kind))} values:"
-                " it has to hold text or whole numbers"
-            )
-        if column.null_count:
-            missing = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise self._ratings._unusable(KEY, first + missing, "has no value")
-        codes, values = _encoded(column)
+        rows = np.arange(first, first + len(column))
+        codes, values = self._ratings._coded(column, KEY, rows)
         found = [self._place(value) for value in values]
         inside = np.array([within for within, _ in found], np.bool_)
         numbers = np.array([number for _, number in found], np.uint64)
@@ -322,13 +286,6 @@ def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[object]]:
     return codes, values
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    kind = _values(kind)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _values(kind: Any) -> Any:
     """The type of the values, of which a dictionary may keep each once."""
     import pyarrow as pa
@@ -336,45 +293,86 @@ def _values(kind: Any) -> Any:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _open(path: Path, name: str) -> BinaryIO:
-    try:
-        if name.lower().endswith(".csv"):
-            with open(path, "rb", opener=regular_opener) as file:
-                return _from_csv(file, name)
-        return open(path, "rb", opener=regular_opener)
-    except (OSError, ValueError) as error:
-        if isinstance(error, EvaluationError) or not isinstance(error, OSError):
-            raise
-        raise EvaluationError(f"'{name}' can't be opened: {error.strerror or error}") from error
+PER_CLIP: Final = "per_clip"
+NONE: Final = "none"
+_MOST_KEPT: Final = 40_000_000  # numbers, of 8 bytes each
 
 
-def _from_csv(file: BinaryIO, name: str) -> BinaryIO:
-    """The same table as a parquet file in memory."""
-    from pyarrow import csv
+@dataclass(slots=True)
+class Collected:
+    """The ratings and predictions of all rows of a split, as they come in."""
 
-    data = file.read(_LARGEST_CSV + 1)
-    if len(data) > _LARGEST_CSV:
-        raise EvaluationError(f"'{name}' has more than {_LARGEST_CSV:,} bytes: write it as parquet")
-    made = BytesIO()
-    try:
-        _pyarrow_parquet().write_table(csv.read_csv(BytesIO(data)), made)
-    except _arrow_errors() as error:
-        raise EvaluationError(f"'{name}' can't be read as CSV: {shortened(_first_line(error))}") from error
-    made.seek(0)
-    return made
+    targets: list[Vector] = field(default_factory=list)
+    keys: list[Whole] = field(default_factory=list)
+    margins: list[Vector] = field(default_factory=list)  # of the ratings, where the table has them
+    predictions: dict[int, list[Vector]] = field(default_factory=dict)  # by the number of the model
+    rows: int = 0
 
-
-def _pyarrow_parquet() -> Any:
-    import pyarrow.parquet
-
-    return pyarrow.parquet
-
-
-def _arrow_errors() -> tuple[type[BaseException], ...]:
-    import pyarrow as pa
-
-    return (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
+    def add(self, batch: Batch) -> None:
+        self.rows += len(batch)
+        if self.rows * (2 + len(self.predictions)) > _MOST_KEPT:
+            raise EvaluationError(
+                f"more than {self.rows - len(batch):,} rows are too many for {len(self.predictions)} models"
+                " at once: evaluate fewer models in a call, or a smaller split"
+            )
+        self.targets.append(batch.target)
+        if MARGIN in batch.columns:
+            self.margins.append(batch.columns[MARGIN])
+        if batch.keys is not None:
+            self.keys.append(batch.keys)
 
 
-def _first_line(value: object) -> str:
-    return str(value).strip().splitlines()[0] if str(value).strip() else type(value).__name__
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What the figures are computed of, and how predictions are turned into it."""
+
+    pooling: str
+    rows: Vector  # the rating of every row
+    target: Vector  # the rating of every sample
+    notes: tuple[str, ...]
+    margins: Vector | None = None  # of every row's rating
+    _clip: npt.NDArray[np.intp] | None = None  # the number of each row's clip
+    _sizes: Vector | None = None  # the number of rows of each clip
+
+    @property
+    def sample_margins(self) -> Vector | None:
+        return None if self.margins is None else self.pooled(self.margins)
+
+    def pooled(self, predicted: Vector) -> Vector:
+        """One prediction for each sample, of those of the rows."""
+        if self._clip is None or self._sizes is None:
+            return predicted
+        return np.bincount(self._clip, predicted) / self._sizes
+
+
+def samples_of(collected: Collected, ratings: Ratings, pooling: str) -> Samples:
+    """The rows, or the clips if their keys repeat or the caller wants them; raises EvaluationError."""
+    target = np.concatenate(collected.targets) if collected.targets else np.empty(0)
+    margins = np.concatenate(collected.margins) if collected.margins else None
+    if pooling == "clip" and not ratings.keyed:
+        raise EvaluationError(
+            f"'{ratings.name}' has no '{KEY}' column, so clips can't be told apart: use pooling none"
+        )
+    if pooling == "none" or not ratings.keyed or not len(target):
+        return Samples(NONE, target, target, (), margins)
+    keys, clip, sizes = np.unique(np.concatenate(collected.keys), return_inverse=True, return_counts=True)
+    if pooling == "auto" and len(keys) == len(target):
+        return Samples(NONE, target, target, (), margins)
+    mean = np.bincount(clip, target) / sizes
+    # By their ratings: the draws of the intervals should not depend on how keys are spelled.
+    order = np.argsort(mean, kind="stable")
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order))
+    clip, mean, sizes = place[clip], mean[order], sizes[order]
+    notes = _varied(target, clip, len(keys))
+    return Samples(PER_CLIP, target, mean, notes, margins, clip, sizes.astype(np.float64))
+
+
+def _varied(target: Vector, clip: npt.NDArray[np.intp], clips: int) -> tuple[str, ...]:
+    lowest, highest = np.full(clips, np.inf), np.full(clips, -np.inf)
+    np.minimum.at(lowest, clip, target)
+    np.maximum.at(highest, clip, target)
+    varied = int((highest > lowest).sum())
+    if not varied:
+        return ()
+    return (f"'{TARGET}' differs between the rows of {varied} of {clips} clips: their mean is the rating",)

@@ -16,20 +16,18 @@ import numpy.typing as npt
 
 from acuity.errors import EvaluationError, ModelError, Remedy
 from acuity.text import quoted
-from acuity.tiny.codec_block import make_block
 from acuity.tiny.evaluate.choices import INPUT
 from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
-from acuity.tiny.feature_input import USUAL
-from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
+from acuity.tiny.feature_input import USUAL, make_block
+from acuity.tiny.files import check_registered_kind, find_tiny_model
 from acuity.tiny.graph import Graph, Tensor
-from acuity.tiny.graph_checks import check_graph
+from acuity.tiny.load import codec_input, read_checked
 from acuity.tiny.options import MAX_CRF, TinyOptions
 from acuity.tiny.session import Session
-from acuity.tiny.sidecar import Sidecar, read_sidecar
+from acuity.tiny.sidecar import Sidecar
 
 _FLOATS: Final = ("float32", "float16", "float64")
 _ROWS: Final = 4096  # that a model gets at once
-_CODEC_INPUTS: Final = ("codec", "codec_block")
 _MOST_BLOCKS: Final = 100_000  # codec blocks that are kept
 
 Output = npt.NDArray[Any]
@@ -42,15 +40,7 @@ class Regressor:
         """Raises ModelError, EvaluationError or MissingExtra."""
         self.name = os.fspath(model)
         path = find_tiny_model(model)
-        data = read_model(path)
-        sidecar = read_sidecar(path)
-        for source, wanted in ((sidecar.file, sidecar.sha256), registered_digest(path)):
-            if wanted is not None and wanted != digest(data):
-                raise ModelError(
-                    f"'{path}' has the SHA-256 {digest(data)}, and {source!r} says {wanted}: it was changed"
-                    " or replaced, so fetch both again"
-                )
-        graph = check_graph(path, data)
+        _, _, sidecar, graph = read_checked(path)
         self._sidecar = sidecar
         self._input, self._codec = _inputs(self.name, graph, sidecar, input_name)
         sidecar.check_use(pictures=False)
@@ -214,25 +204,14 @@ def _inputs(name: str, graph: Graph, sidecar: Sidecar, wanted: str) -> tuple[Ten
     listed = ", ".join(map(quoted, known)) or "none"
     if wanted != INPUT and wanted not in known:
         raise ModelError(f"'{name}' has no input {quoted(wanted)}: its inputs are {listed}")
-    ordered = [*(known[each] for each in sidecar.inputs if each in known), *known.values()]
-    codec = _codec_input(wanted, known, ordered, sidecar) if len(known) == 2 else None
+    ordered = [known[each] for each in dict.fromkeys((*sidecar.inputs, *known)) if each in known]
+    codec = codec_input(ordered, sidecar, wanted)
     if len(known) != (1 if codec is None else 2):
         raise ModelError(
             f"'{name}' has the inputs {listed}: it must have one of features, and at most one more,"
             " 'codec' or 'codec_block'"
         )
     return known.get(wanted) or next(tensor for tensor in ordered if tensor is not codec), codec
-
-
-def _codec_input(
-    wanted: str, known: dict[str, Tensor], ordered: list[Tensor], sidecar: Sidecar
-) -> Tensor | None:
-    """Which of two inputs is the codec's."""
-    if sidecar.codec_aware is False:
-        return None
-    named = [known[each] for each in _CODEC_INPUTS if each in known and each != wanted]
-    others = [tensor for tensor in ordered[1:] if tensor.name != wanted]
-    return named[0] if named else others[0] if sidecar.codec_aware else None
 
 
 def _output(name: str, graph: Graph, sidecar: Sidecar) -> str:

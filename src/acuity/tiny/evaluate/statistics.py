@@ -1,18 +1,23 @@
 """Correlations and errors of predictions against opinions: PLCC, SROCC, KROCC and RMSE.
 
 A figure that has no value is None: the correlation of predictions that are all the same, for example.
+
+Predictions are also judged after a mapping onto the scale of the ratings, as ITU-T P.1401 has it. It is the
+polynomial of third order with the least square error among those that rise over all of the predictions; of a
+figure that is lower where quality is higher, among those that fall.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 
+FEWEST: Final = 10  # samples; draws of fewer are mostly the same few clips, and give no interval
 NAMES: Final = ("plcc", "srocc", "krocc", "rmse")
 # Values that differ by less than this, relative to the greatest, are the same but for rounding.
 _SAME: Final = 1e-12
@@ -53,8 +58,9 @@ def is_constant(values: Vector) -> bool:
 
 def pearson(x: Vector, y: Vector) -> float:
     """Pearson's correlation of values that vary."""
-    x, y = _unit(x), _unit(y)
-    return float(np.clip(np.dot(x, y), -1.0, 1.0).round(_DIGITS))
+    from scipy.stats import pearsonr
+
+    return round(float(pearsonr(x, y).statistic), _DIGITS)
 
 
 def kendall(x: Vector, y: Vector) -> float:
@@ -66,18 +72,72 @@ def kendall(x: Vector, y: Vector) -> float:
 
 def spearman(x: Vector, y: Vector) -> float:
     """Pearson's correlation of the ranks, of which equal values share the mean."""
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
-    return pearson(rankdata(x), rankdata(y))
+    return round(float(spearmanr(x, y).statistic), _DIGITS)
 
 
 def rmse(x: Vector, y: Vector) -> float:
     return float(np.sqrt(np.mean((x - y) ** 2)))
 
 
-def _unit(values: Vector) -> Vector:
-    """The values about their mean, at length one. Scaled first, so that no square overflows or vanishes."""
-    centred = values - values.mean()
-    centred = centred / np.abs(centred).max()
-    unit: Vector = centred / np.sqrt(np.dot(centred, centred))
-    return unit
+FUNCTION: Final = "monotonic third-order polynomial"
+_MOST: Final = 5_000_000  # samples that a curve is fitted to: bounds the memory
+_FREEDOM: Final = 4  # coefficients of the polynomial
+_PLACES: Final = np.linspace(0, 1, 257)  # where the slope of a polynomial may be nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The figures of one model after the mapping."""
+
+    function: str
+    plcc: float | None
+    rmse: float  # over the samples less the polynomial's four degrees of freedom
+    outlier_ratio: float | None  # of errors beyond the ratings' 95 % intervals; None where these aren't known
+
+    def to_document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def mapped_figures(predicted: Vector, target: Vector, margins: Vector | None) -> Mapped | None:
+    """The figures after the mapping; `margins` are halves of the ratings' intervals.
+
+    None where samples are too few for a curve or far too many, or all predictions the same.
+    """
+    if not FEWEST <= len(target) <= _MOST or is_constant(predicted):
+        return None
+    fitted = monotonic_cubic(predicted, target)
+    errors = np.abs(fitted - target)
+    varied = not is_constant(fitted) and not is_constant(target)
+    return Mapped(
+        FUNCTION,
+        pearson(fitted, target) if varied else None,
+        float(np.sqrt((errors**2).sum() / (len(target) - _FREEDOM))),
+        None if margins is None else float(np.mean(errors > margins)),
+    )
+
+
+def monotonic_cubic(predicted: Vector, target: Vector) -> Vector:
+    """The predictions, mapped."""
+    from scipy.optimize import nnls
+
+    low, high = float(predicted.min()), float(predicted.max())
+    x = (predicted - low) / (high - low)
+    powers = np.column_stack([x, x**2, x**3])
+    centre, middle = powers.mean(axis=0), float(target.mean())
+    basis, triangle = np.linalg.qr(powers - centre)
+    wanted = basis.T @ (target - middle)  # all that the target has to do with a polynomial
+    # A slope of second order is nowhere negative if it is a sum of squares (x - r)^2 with r from 0 to 1, and
+    # of x (1 - x), none with a negative factor: these are the factors of x, x^2 and x^3 in their integrals.
+    rising = np.column_stack(
+        [np.stack([_PLACES**2, -_PLACES, np.full_like(_PLACES, 1 / 3)]), np.array([0, 1 / 2, -1 / 3])]
+    )
+    free = np.linalg.lstsq(triangle, wanted, rcond=None)[0]
+    slopes = free @ np.stack([np.ones_like(_PLACES), 2 * _PLACES, 3 * _PLACES**2])
+    found = [(0.0, free)] if (slopes >= 0).all() or (slopes <= 0).all() else []
+    for sign in () if found else (1.0, -1.0):
+        factors, error = nnls(triangle @ rising, sign * wanted)
+        found.append((float(error), sign * (rising @ factors)))
+    best = min(found, key=lambda one: one[0])[1]
+    return np.asarray(middle + (powers - centre) @ best)

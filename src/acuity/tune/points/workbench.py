@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from acuity.cache_file import engine_build
 from acuity.errors import AcuityError
-from acuity.models.digests import model_digests
+from acuity.models.choose import model_digests
 from acuity.scoring.metrics import find_metrics
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.points.cache import Cache

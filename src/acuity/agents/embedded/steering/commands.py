@@ -28,7 +28,7 @@ from acuity.access.path_text import shown
 from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded.steering.clients import Client, pause_documents, timestamp
 from acuity.errors import EmbeddedError, ModelError
-from acuity.models.fit import unfilled_display
+from acuity.models.choose import unfilled_display
 from acuity.video.notes import info
 
 if TYPE_CHECKING:
