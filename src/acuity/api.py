@@ -6,17 +6,15 @@ import asyncio
 import functools
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, Unpack
 
 from acuity.errors import EmbeddedError, InputError, StrictError
 from acuity.measure.feed import ProgressCallback
-from acuity.models.choose import AUTO
-from acuity.scoring.python_request import python_request
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.python_request import ScoreOptions, python_request
+from acuity.scoring.report import ScoreReport
 from acuity.scoring.run import run_request
 from acuity.video.pairs.open_pair import Video
 
@@ -58,56 +56,10 @@ def score(
     ref: Video | None,
     dis: Video,
     *,
-    model: str | AnyModel | Sequence[str | AnyModel] = AUTO,
-    viewing: str | None = None,
-    metrics: str | Iterable[str] = (),
-    feature: str | Iterable[str] = (),
-    tiny_model: str | os.PathLike[str] | None = None,
-    tiny_device: str = "auto",
-    tiny_threads: int = 0,
-    tiny_fp16: bool = False,
-    tiny_model_verify: bool = False,
-    tiny_codec: str | None = None,
-    tiny_preset: str | None = None,
-    tiny_crf: int | None = None,
-    tiny_resize: str = "disabled",
-    no_reference: bool = False,
-    frames: int = 0,
-    skip: int = 0,
-    skip_ref: int | None = None,
-    skip_dis: int | None = None,
-    subsample: int = 1,
-    allow_damaged: bool = False,
-    stream: int | None = None,
-    stream_ref: int | None = None,
-    stream_dis: int | None = None,
-    allow_network: bool = False,
-    resume: str | os.PathLike[str] | None = None,
-    display: str | None = None,
-    filter: str = "bicubic",
-    crop: str | None = None,
-    deinterlace: str = "warn",
-    scale: str = "auto",
-    convert: str = "auto",
-    colour: str = "convert",
-    rate: str = "refuse",
-    vfr: str = "by-time",
-    hdr: str = "refuse",
-    align: str = "refuse",
-    width: int | None = None,
-    height: int | None = None,
-    pixel_format: str | None = None,
-    bitdepth: int | None = None,
-    fps: Fraction | str | float | None = None,
-    guess: bool = True,
-    threads: int | None = None,
-    cpu: str | None = None,
-    backend: str = "auto",
-    device: int | None = None,
-    decoder: str = "auto",
     strict: bool = False,
     progress: ProgressCallback | None = None,
     serve: Serve | None = None,
+    **options: Unpack[ScoreOptions],
 ) -> ScoreReport:
     """Score a distorted video against its reference.
 
@@ -166,61 +118,11 @@ def score(
     Raises AcuityError.
     """
     for name, video in (("ref", ref), ("dis", dis)):
-        if name == "ref" and video is None and no_reference:
+        if name == "ref" and video is None and options.get("no_reference"):
             continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
             raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
-    request = python_request(
-        ref,
-        dis,
-        model=model,
-        viewing=viewing,
-        metrics=metrics,
-        feature=feature,
-        tiny_model=tiny_model,
-        tiny_device=tiny_device,
-        tiny_threads=tiny_threads,
-        tiny_fp16=tiny_fp16,
-        tiny_model_verify=tiny_model_verify,
-        tiny_codec=tiny_codec,
-        tiny_preset=tiny_preset,
-        tiny_crf=tiny_crf,
-        tiny_resize=tiny_resize,
-        no_reference=no_reference,
-        frames=frames,
-        skip=skip,
-        skip_ref=skip_ref,
-        skip_dis=skip_dis,
-        subsample=subsample,
-        allow_damaged=allow_damaged,
-        stream=stream,
-        stream_ref=stream_ref,
-        stream_dis=stream_dis,
-        allow_network=allow_network,
-        resume=resume,
-        display=display,
-        filter=filter,
-        crop=crop,
-        deinterlace=deinterlace,
-        scale=scale,
-        convert=convert,
-        colour=colour,
-        rate=rate,
-        vfr=vfr,
-        hdr=hdr,
-        align=align,
-        width=width,
-        height=height,
-        pixel_format=pixel_format,
-        bitdepth=bitdepth,
-        fps=fps,
-        guess=guess,
-        threads=threads,
-        cpu=cpu,
-        backend=backend,
-        device=device,
-        decoder=decoder,
-    )
+    request = python_request(ref, dis, **options)
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     watch = _WATCH.get()
     with ExitStack() as stack:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 import acuity
 from acuity.errors import PairingError
 from acuity.scoring.fronts import ACUITY, EMBEDDED, RAW, VMAF
+from acuity.scoring.python_request import OPTIONS, python_request
 from acuity.scoring.request import SETTINGS, Request
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
@@ -69,12 +69,10 @@ def test_defaults_are_those_of_the_parts() -> None:
 
 
 def test_python_has_every_option_of_the_command_by_its_name() -> None:
-    own = {**inspect.signature(acuity.score).parameters}
-    for name in ACUITY.settings:
-        default = own.pop(ACUITY.name(name).replace("-", "_")).default
-        if name not in ("models", "skip_ref", "skip_dis"):  # one may stand for several, None for `skip`
-            assert default == SETTINGS[name].default
-    assert set(own) == {"ref", "dis", "skip", "guess", "strict", "progress", "serve"}
+    assert OPTIONS ^ {ACUITY.name(name).replace("-", "_") for name in ACUITY.settings} == {"skip", "guess"}
+    assert python_request("a", "b") == Request("a", "b", guess=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'frame'"):
+        acuity.score("a", "b", frame=1)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.cli.exits import OK
+from acuity.cli.exits import OK, terminable
 from acuity.cli.progress import ProgressDisplay, for_people
 from acuity.cli.score_options import GROUPS, RUNNING, add_groups, add_videos, positive, scoring_request
 from acuity.cli.scoring import say
@@ -116,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             check_narrator(arguments.vlm)
             narrator = stack.enter_context(Narrator(arguments.vlm))
-        stack.enter_context(_terminable())
+        stack.enter_context(terminable())
         shown = stack.enter_context(_Shown(quiet))
         report = find_worst(wanted, narrator=narrator, progress=shown)
     if quiet:
@@ -124,20 +121,6 @@ def run(arguments: argparse.Namespace) -> int:
     for line in _answer(report, arguments):
         print(line)
     return OK
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM end the block as Ctrl-C does, so that no file is left."""
-    before: Any = None
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
 
 
 class _Shown:

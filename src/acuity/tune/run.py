@@ -182,11 +182,14 @@ class Command(NamedTuple):
     request: type[TuneRequest]
     run: Callable[..., Document]
     tool: Callable[..., Document]
+    succeeded: Callable[[Document], bool] = lambda document: bool(document["ok"])  # what a document says
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "search": Command(SearchRequest, run_search, run_search),
-    "compare": Command(CompareRequest, run_compare, _brief_rows),
+    "compare": Command(
+        CompareRequest, run_compare, _brief_rows, lambda found: any(row["ok"] for row in found["rows"])
+    ),
     "ladder": Command(LadderRequest, run_ladder, _as_manifest),
-    "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot),
+    "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot, lambda found: bool(found["met"])),
 }

@@ -19,6 +19,7 @@ from acuity.mcp.tools.long_tool import long_tool
 from acuity.mcp.tools.model_list import ModelList
 from acuity.mcp.tools.scoring_schema import path_argument
 from acuity.models.choose import AUTO
+from acuity.scoring.setting import Setting
 from acuity.tune.request import (
     CompareRequest,
     LadderRequest,
@@ -26,7 +27,6 @@ from acuity.tune.request import (
     SearchRequest,
     TuneRequest,
 )
-from acuity.tune.setting import Setting
 
 if TYPE_CHECKING:
     from acuity.mcp.catalog import Services
