@@ -27,9 +27,8 @@ from typing import NamedTuple
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.ladder.hull import score_at
 from acuity.tune.ladder.ladder import Ladder, Sample, build_ladder, default_grid
-from acuity.tune.ladder.rungs import choose_rungs, ends
+from acuity.tune.ladder.rungs import choose_rungs, ends, score_at
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from tune_contents import TESTING, TRAINING, write

@@ -25,7 +25,7 @@ import numpy as np
 import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, Encoder
-from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.encoded_reader import Feeder
 from acuity.tune.encoders.encoding import Encoding, end_idle_processes
 from acuity.tune.encoders.output import encode_file
@@ -57,7 +57,7 @@ def make_clip(path: Path, frames: int, width: int, height: int) -> Clip:
 
 def encode_alone(clip: Clip, settings: Settings, quality: int) -> None:
     """Encode, and throw the packets away."""
-    target = Target.of(clip, settings)
+    target = PictureForm.of(clip, settings)
     encoding: Encoding = open_encoding(settings, quality, target)
     feeder = Feeder(clip, target)
     feeder.start(encoding)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acuity.cli.compare_text import fitted
+from acuity.cli.compare import fitted
 from acuity.cli.style import Style
 from acuity.report.tables import Table
 from cli_helpers import Ran, run_acuity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acuity.cli.plot import plot
+from acuity.cli.score_plot import plot
 from acuity.cli.style import clock, count
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import acuity
+from acuity.cli.score import summary
 from acuity.cli.style import Style
-from acuity.cli.summary import summary
 from acuity.scoring.report import SCHEMA
 from cli_helpers import FRAMES, HEIGHT, WIDTH, encode, environment, moving, run_acuity, run_vmaf, y4m
 from small_model import SVM_TEXT, small_document

@@ -11,8 +11,7 @@ import pytest
 
 from acuity import __version__
 from acuity.cli.getopt import UsageError
-from acuity.cli.vmaf.help import help_page
-from acuity.cli.vmaf.options import FLAGS, parse
+from acuity.cli.vmaf.options import FLAGS, help_page, parse
 from acuity.models import Model
 from cli_helpers import FRAMES, GEOMETRY, encode, moving, run_vmaf, start, y4m
 from golden_figures import load_cases, needs_golden

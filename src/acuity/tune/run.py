@@ -77,8 +77,8 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
     """Choose the quality of each shot, and make the stitched video if asked to."""
     from acuity.tune.encoders import find_encoder
     from acuity.tune.encoders.output import check_video_file
-    from acuity.tune.shots.commands import check_script, shell_script
     from acuity.tune.shots.per_shot import plan_per_shot
+    from acuity.tune.shots.plan import check_script, shell_script
     from acuity.tune.shots.stitch import encode_shots
 
     with workbench(request, listener) as bench:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from acuity.cli.vmaf.help import help_page
+from acuity.cli.vmaf.options import help_page
 from acuity.mcp.tools import external
 from damaged_clip import damage
 from scoring_clips import FORK_HELP, FRAMES, container, fake_vmaf, raw, runs_of, y4m

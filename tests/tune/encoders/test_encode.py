@@ -25,7 +25,7 @@ from acuity.errors import (
 )
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader
 from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
@@ -306,5 +306,5 @@ def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> N
 
 
 def test_the_target_keeps_the_shape_of_samples(clip: Clip) -> None:
-    assert Target.of(clip, fast("libx264", size=(80, 48))).aspect == 1
-    assert Target.of(clip, fast("libx264", size=(80, 96))).aspect == 2
+    assert PictureForm.of(clip, fast("libx264", size=(80, 48))).aspect == 1
+    assert PictureForm.of(clip, fast("libx264", size=(80, 96))).aspect == 2

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.tune.ladder.hull import convex_hull, near_hull, pareto, score_at
+from acuity.scoring.bd_rate import pareto
+from acuity.tune.ladder.rungs import convex_hull, near_hull, score_at
 
 
 class Sample(NamedTuple):
@@ -27,7 +28,7 @@ samples = st.lists(
 
 @given(samples)
 def test_the_front_has_every_sample_that_nothing_beats(found: list[Sample]) -> None:
-    front = pareto(found)
+    front = pareto(found, tuple)
     for sample in found:
         beaten = any(
             other.bitrate_kbps <= sample.bitrate_kbps and other.vmaf >= sample.vmaf and other != sample
@@ -71,8 +72,8 @@ def test_more_samples_never_lower_the_hull(found: list[Sample]) -> None:
 @given(samples, st.floats(0.0, 20.0))
 def test_near_the_hull_is_between_hull_and_front(found: list[Sample], below: float) -> None:
     near = near_hull(found, below)
-    assert set(convex_hull(found)) <= set(near) <= set(pareto(found))
-    assert near_hull(found, 200.0) == pareto(found)
+    assert set(convex_hull(found)) <= set(near) <= set(pareto(found, tuple))
+    assert near_hull(found, 200.0) == pareto(found, tuple)
 
 
 def test_a_sample_without_a_score_is_left_out() -> None:

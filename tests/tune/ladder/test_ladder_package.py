@@ -17,10 +17,9 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
-from acuity.tune.ladder.package import Package, check_rate, package_ladder
+from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
 from acuity.tune.ladder.segments import ticks_of, timescale_of
-from acuity.tune.ladder.sound import copy_sound
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped

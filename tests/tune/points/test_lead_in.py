@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acuity.errors import NoFramesError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.points.point import LedReader, measure
+from acuity.tune.points.point import measure
 from tune_clips import write_y4m
 
 # Every frame alone and of the same quantiser: a frame's picture is the same wherever the encode begins.
@@ -42,8 +41,6 @@ def test_a_scaled_shot_has_a_lead_in_too(clip: Clip) -> None:
 def test_the_first_shot_has_none(clip: Clip) -> None:
     first = measure(clip.shot(Part(0, 10)), SETTINGS, 30)
     assert np.array_equal(first.scores["vmaf"], measure(clip.of(Part(0, 10)), SETTINGS, 30).scores["vmaf"])
-    with pytest.raises(NoFramesError):
-        LedReader(clip.reader(), clip.shot(Part(0, 10)), SETTINGS)
 
 
 def test_a_shot_is_not_the_same_clip_as_its_frames_alone(clip: Clip) -> None:

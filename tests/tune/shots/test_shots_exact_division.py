@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from acuity.tune.shots.allocation import Divisions
-from acuity.tune.shots.shot_curve import Choice, Curve, mean_score, undominated
+from acuity.tune.shots.allocation import Choice, Curve, Divisions, mean_score
 
 
 def made_up(seed: int, shots: int = 4) -> list[Curve]:
@@ -51,8 +50,3 @@ def test_one_choice_is_no_choice() -> None:
     assert Divisions([only, only]).least_bits(90.0) == [only.choices[0]] * 2
     assert Divisions([only]).least_bits(90.5) is None
     assert Divisions([only]).best_score(999.0) is None
-
-
-def test_what_costs_more_and_gives_less_is_left_out() -> None:
-    good, dear, poor = Choice(1, 100.0, 90.0), Choice(2, 120.0, 89.0), Choice(3, 50.0, 80.0)
-    assert undominated([good, dear, poor]) == [poor, good]

@@ -9,7 +9,7 @@ from shot_plans import settings_of, write_shots
 from acuity.errors import EncodeFailed, EncoderError, TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.shots.one_stream import (
     check_one_configuration,
@@ -29,7 +29,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 def configurations(clip: Clip, settings: Settings, *qualities: int) -> dict[int, bytes]:
     found = {}
     for quality in qualities:
-        encoding = open_encoding(settings, quality, Target.of(clip, settings))
+        encoding = open_encoding(settings, quality, PictureForm.of(clip, settings))
         found[quality] = encoding.extradata
         encoding.close()
         encoding.dispose()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +15,6 @@ from shot_plans import plan_of, settings_of, write_shots
 from acuity import score
 from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
-from acuity.tune.progress import Stopped
 from acuity.tune.shots.stitch import encode_shots
 
 # Shots of one and of two frames are among them: encoders delay less in those, and x265 gives no time at all.
@@ -100,16 +98,6 @@ def write_with_sound(path: Path) -> None:
             file.mux(sound.encode(wave))
         file.mux(video.encode(None))
         file.mux(sound.encode(None))
-
-
-def test_a_stop_leaves_no_file(clip: Clip, tmp_path: Path) -> None:
-    plan = plan_of(clip, settings_of("libx264"), (24, 30), (14,))
-    stop = threading.Event()
-    with pytest.raises(Stopped):
-        encode_shots(
-            plan, tmp_path / "out.mp4", frames=lambda done, _: stop.set() if done else None, stop=stop
-        )
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def _version(_: Settings) -> int:
 
 
 def _help(_: Settings) -> int:
-    from acuity.cli.vmaf.help import help_page
+    from acuity.cli.vmaf.options import help_page
 
     print(help_page(), end="")
     return 0

@@ -33,7 +33,7 @@ _SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PictureForm:
     """What a clip becomes before it is encoded: size, format, times and colour tags."""
 
     width: int
@@ -48,7 +48,7 @@ class Target:
     hdr10: Hdr10
 
     @classmethod
-    def of(cls, clip: Clip, settings: Settings) -> Target:
+    def of(cls, clip: Clip, settings: Settings) -> PictureForm:
         """The target of a clip; raises TuneError if the encoder can't take it."""
         info = clip.info
         width, height = settings.size or (info.width, info.height)
@@ -71,6 +71,15 @@ class Target:
             primaries=info.primaries,
             transfer=info.transfer,
             hdr10=clip.hdr10,
+        )
+
+    @property
+    def colours(self) -> tuple[int, int, int]:
+        """Primaries, transfer and matrix by their numbers in ITU-T H.273."""
+        return (
+            _number(PRIMARIES, self.primaries),
+            _number(TRANSFERS, self.transfer),
+            _number(MATRICES, self.matrix),
         )
 
     def steps(self, info: VideoInfo, filter: str = "lanczos") -> list[Step]:
@@ -164,7 +173,7 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
     return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
 
 
-def job_of(settings: Settings, quality: float, target: Target) -> Job:
+def job_of(settings: Settings, quality: float, target: PictureForm) -> Job:
     """What the encoder is told before its first frame."""
     encoder = settings.encoder
     options = settings.encoder_options(quality)
@@ -176,6 +185,7 @@ def job_of(settings: Settings, quality: float, target: Target) -> Job:
     if encoder.params is not None and (about := target.hdr10.parameters(encoder.name)):
         before = options.get(encoder.params)
         options[encoder.params] = f"{before}:{about}" if before else about
+    primaries, transfer, matrix = target.colours
     return Job(
         encoder.name,
         options,
@@ -185,14 +195,14 @@ def job_of(settings: Settings, quality: float, target: Target) -> Job:
         target.rate,
         target.aspect,
         _RANGES[target.full_range],
-        _number(MATRICES, target.matrix),
-        _number(PRIMARIES, target.primaries),
-        _number(TRANSFERS, target.transfer),
+        matrix,
+        primaries,
+        transfer,
         threads,
     )
 
 
-def encode_notes(clip: Clip, settings: Settings, target: Target) -> Iterator[Note]:
+def encode_notes(clip: Clip, settings: Settings, target: PictureForm) -> Iterator[Note]:
     """What people must know of an encode before they trust its score or its look."""
     name = settings.encoder.name
     if clip.hdr10 and not clip.hdr10.parameters(name):
@@ -208,7 +218,7 @@ def encode_notes(clip: Clip, settings: Settings, target: Target) -> Iterator[Not
         )
 
 
-def open_encoding(settings: Settings, quality: float, target: Target) -> Encoding:
+def open_encoding(settings: Settings, quality: float, target: PictureForm) -> Encoding:
     """Start an encode; raises EncoderError if the encoder refuses its options."""
     start = PyavEncoding if settings.encoder.in_process else ExternalEncoding
     return start(job_of(settings, quality, target), settings.encoder.codec, settings.label(quality))

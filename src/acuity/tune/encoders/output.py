@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -26,7 +25,7 @@ from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, text_codec
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
+from acuity.tune.points.point import Point, Scoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
@@ -360,12 +359,10 @@ def encode_file(
     scoring: Scoring | None = None,
     *,
     overwrite: bool = False,
-    frames: FramesCallback | None = None,
-    stop: threading.Event | None = None,
 ) -> Point:
     """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
     with VideoFile(out, clip, settings.encoder, overwrite=overwrite) as file:
-        point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=file)
+        point = measure(clip, settings, quality, scoring, sink=file)
     return replace(point, notes=(*point.notes, *file.notes))
 
 

@@ -12,10 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from acuity.errors import TuneError
+from acuity.errors import EncodeFailed, TuneError
+from acuity.tune.clip import Clip
+from acuity.tune.encoders.encode import PictureForm, open_encoding
+from acuity.tune.encoders.settings import Settings
 from acuity.video.coded_headers import Bits, av1_units
+
+if TYPE_CHECKING:
+    pass
 
 
 class Stream(NamedTuple):
@@ -260,3 +266,42 @@ _READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
     "av1": _av1,
     "vp9": _vp9,
 }
+
+
+# ---- the head of a stream --------------------------------------------------------------------------
+
+
+def stream_of(
+    settings: Settings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
+) -> Stream:
+    """An encoded stream by its first packet."""
+    codec, colours, full = settings.encoder.codec, form.colours, bool(form.full_range)
+    return Stream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
+
+
+def stream_head(clip: Clip, settings: Settings, quality: float, bitrate_kbps: float) -> Stream:
+    """What is known of the stream that these settings make of a clip: the encoder encodes one frame.
+
+    Profile, level, bit depth and headers don't depend on how many frames follow.
+    """
+    form = PictureForm.of(clip, settings)
+    with clip.reader() as reader:
+        picture = reader.read()
+        if picture is None:
+            raise EncodeFailed(f"'{clip.path}' has no first frame to encode")
+        for step in form.steps(clip.info):
+            picture = step(picture)
+        encoding = open_encoding(settings, quality, form)
+        try:
+            encoding.send(picture)
+            encoding.finish()
+            packets = []
+            while (packet := encoding.receive()) is not None:
+                packets.append(bytes(packet))
+            if not packets:
+                label = settings.label(quality)
+                raise EncodeFailed(f"{label} made no packet of the first frame of '{clip.path}'")
+            return stream_of(settings, form, encoding.extradata, packets[0], clip.rate, bitrate_kbps)
+        finally:
+            encoding.close()
+            encoding.dispose()

@@ -18,13 +18,16 @@ import numpy as np
 from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
-from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.settings import Settings
-from acuity.tune.ladder.codec_string import codec_string
-from acuity.tune.ladder.hull import convex_hull
+from acuity.tune.ladder.codec_string import codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
-from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs, unreached
-from acuity.tune.ladder.stream_head import colour_numbers, stream_head
+from acuity.tune.ladder.rungs import (
+    MIN_STEP,
+    choose_rungs,
+    convex_hull,
+    unreached,
+)
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
 
@@ -122,20 +125,20 @@ class Ladder:
         """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
-        target = Target.of(self.clip, sample.settings)
+        target = PictureForm.of(self.clip, sample.settings)
         timeline = sample.timeline
         return Variant(
             self.name(sample),
             sample.width,
             sample.height,
             self.clip.rate,
-            codec_string(head.stream),
+            codec_string(head),
             timeline.average_bps,
             timeline.peak_bps,
             timeline.seconds,
             target.aspect or Fraction(1),
             target.transfer,
-            colour_numbers(target),
+            target.colours,
         )
 
     def name(self, sample: Sample) -> str:
@@ -205,10 +208,6 @@ def build_ladder(
     `quality_range` limits the values of the quality setting that are tried. A size or sample that fails is
     kept, with its error, and the others go on.
     """
-    check_targets(target_vmafs)
-    check_spacing(spacing)
-    if quality_tiers < 1:
-        raise TuneError(f"{quality_tiers} rungs can't be chosen: ask for at least 1")
     encoder = settings.encoder
     grid = list(crf_sweep or default_grid(encoder))
     for quality in grid:
@@ -313,7 +312,7 @@ def _sizes(
     for size in dict.fromkeys(resolutions):
         try:
             of_size = replace(settings, size=None if size == full else size)
-            Target.of(clip, of_size)
+            PictureForm.of(clip, of_size)
         except TuneError as error:
             failed.append(Sample(settings, segment, *size, None, None, float("nan"), str(error)))
             continue
