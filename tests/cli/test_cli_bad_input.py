@@ -8,15 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli_helpers import (
-    FRAME_BYTES,
-    Runner,
-    encode,
-    moving,
-    run_acuity,
-    run_vmaf,
-    y4m,
-)
+from cli_helpers import FRAME_BYTES, Cli, Runner, encode, moving, y4m
 from damaged_clip import FRAGILE, damage
 
 
@@ -85,9 +77,7 @@ def test_truncated_container(score: Runner, clips: Path, tmp_path: Path) -> None
     assert "short.mp4" in ran.err
 
 
-def test_damaged_frames(
-    score: Runner, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_frames(score: Runner, tmp_path: Path, command: str, cli: Cli) -> None:
     whole = encode(tmp_path / "whole.mkv", moving(20), **{"x264-params": FRAGILE})
     broken = tmp_path / "broken.mkv"
     broken.write_bytes(whole.read_bytes())
@@ -97,20 +87,20 @@ def test_damaged_frames(
     assert "frame 10 of" in ran.err
     assert ("--allow_damaged" if command == "vmaf" else "--allow-damaged") in ran.err
     if command == "vmaf":
-        ran = run_vmaf(capsys, "-r", str(whole), "-d", str(broken), "--allow_damaged")
+        ran = cli.vmaf("-r", str(whole), "-d", str(broken), "--allow_damaged")
     else:
         # What the decoder makes of the rest is one frame late, which is a fault of its own.
-        ran = run_acuity(capsys, "score", str(whole), str(broken), "--allow-damaged", "--align", "warn")
+        ran = cli.acuity("score", str(whole), str(broken), "--allow-damaged", "--align", "warn")
     assert ran.code == 0
     assert "warning: frame 10 of" in ran.out + ran.err
 
 
-def test_wrong_geometry(command: str, capsys: pytest.CaptureFixture[str], clips: Path) -> None:
+def test_wrong_geometry(command: str, cli: Cli, clips: Path) -> None:
     ref, dis = str(clips / "ref.yuv"), str(clips / "dis.yuv")
     if command == "vmaf":
-        ran = run_vmaf(capsys, "-r", ref, "-d", dis, "-w", "50", "-h", "32", "-p", "420", "-b", "8")
+        ran = cli.vmaf("-r", ref, "-d", dis, "-w", "50", "-h", "32", "-p", "420", "-b", "8")
     else:
-        ran = run_acuity(capsys, "score", ref, dis, "--size", "50x32", "-p", "420", "-b", "8")
+        ran = cli.acuity("score", ref, dis, "--size", "50x32", "-p", "420", "-b", "8")
     assert ran.refused
     assert "50x32" in ran.err
     assert "Traceback" not in ran.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_helpers import Runner, run_acuity
+from cli_helpers import Cli, Runner
 from small_model import small_document
 
 
@@ -100,10 +100,10 @@ def test_an_option_without_a_value(score: Runner, clips: Path) -> None:
     ],
 )
 def test_acuity_refuses_options_that_do_nothing(
-    capsys: pytest.CaptureFixture[str], clips: Path, options: list[str], words: str
+    cli: Cli, clips: Path, options: list[str], words: str
 ) -> None:
     """`vmaf` ignores them as libvmaf does: see test_cli_vmaf_dropin.py."""
-    ran = run_acuity(capsys, "score", str(clips / "ref.y4m"), str(clips / "dis.y4m"), *options)
+    ran = cli.acuity("score", str(clips / "ref.y4m"), str(clips / "dis.y4m"), *options)
     assert ran.refused
     assert words in ran.err
 

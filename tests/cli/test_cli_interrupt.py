@@ -17,7 +17,7 @@ import pytest
 
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
-from cli_helpers import FRAMES, Ran, environment, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAMES, Cli, Ran, environment, moving, y4m
 
 PARTIAL = "partial: 2 of 5 frames"
 HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
@@ -26,11 +26,9 @@ HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
 class Killed:
     """Runs a command, and sends a signal to it after a number of frames."""
 
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
-    ) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> None:
         self._monkeypatch = monkeypatch
-        self._capsys = capsys
+        self._cli = cli
         self.videos = str(clips / "ref.y4m"), str(clips / "dis.y4m")
 
     def __call__(
@@ -49,18 +47,13 @@ class Killed:
             yield attach
 
         self._monkeypatch.setattr(f"{HOMES[program]}.embedded", embedded)
-        ref, dis = self.videos
-        if program == "vmaf":
-            return run_vmaf(self._capsys, "-r", ref, "-d", dis, *options)
-        return run_acuity(self._capsys, "score", ref, dis, *options)
+        return self._cli.score(program, *self.videos, *options)
 
 
 @pytest.fixture
-def killed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
-) -> Iterator[Killed]:
+def killed(monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> Iterator[Killed]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield Killed(monkeypatch, capsys, clips)
+    yield Killed(monkeypatch, cli, clips)
     assert {number: signal.getsignal(number) for number in before} == before
 
 
