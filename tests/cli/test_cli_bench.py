@@ -147,13 +147,6 @@ def test_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: i
     assert ran.out.count("psnr_cr ") == PLACES
 
 
-def test_a_named_backend_that_cannot_start(cli: Cli) -> None:
-    ran = cli.acuity(*SMALL, "--backend", "cuda")
-    assert ran.code == 100
-    assert "the backend 'cuda' can't start" in ran.err
-    assert ran.out == ""
-
-
 def _measure(change: Any) -> Any:
     real = speed.SpeedRun.measure
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import acuity
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
 from cli_helpers import FRAMES, Cli, Ran, y4m
@@ -48,11 +47,6 @@ def test_a_score_that_is_no_number_is_an_error(
         assert "is not a number: the model's arithmetic goes beyond all bounds, so check its file" in said
         assert ran.out == ""
     assert not out.exists()
-
-
-def test_the_same_in_python(clips: Path, overflowing: Path) -> None:
-    with pytest.raises(acuity.ScoreError, match=r"frame 0 .* is not a number"):
-        acuity.score(clips / "ref.y4m", clips / "dis.y4m", model=str(overflowing))
 
 
 # ---- features that are no number ------------------------------------------------------------

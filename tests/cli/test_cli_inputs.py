@@ -143,13 +143,6 @@ def test_addresses(score: Runner, command: str, cli: Cli, folder: Path) -> None:
         assert "was lost after" in ran.err
 
 
-def test_python_takes_them_too(folder: Path) -> None:
-    truth = acuity.score(folder / "ref.mkv", folder / "dis.mkv").score
-    with serving((folder / "both.mkv").read_bytes()) as server:
-        found = acuity.score(folder / "ref.mkv", server.address("ranges"), stream_dis=1, allow_network=True)
-    assert found.score == truth
-
-
 def test_a_truncated_file_is_offered_nothing(score: Runner, command: str, tmp_path: Path) -> None:
     with av.open(str(tmp_path / "whole.mp4"), "w", options={"movflags": "faststart"}) as output:
         stream = output.add_stream("libx264", rate=25)

@@ -78,16 +78,6 @@ def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: in
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_document_is_marked(killed: Killed) -> None:
-    ran = killed("acuity", "--json")
-    assert ran.code == 130
-    document = json.loads(ran.out)
-    assert document["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
-    assert "resume" not in document
-    assert document["notes"][0]["code"] == "partial"
-    assert document["notes"][0]["level"] == "warning"
-
-
 def test_a_quiet_run_says_it_too(killed: Killed) -> None:
     ran = killed("acuity", "-q", "--strict")  # the signal decides about the exit code
     assert ran.code == 130

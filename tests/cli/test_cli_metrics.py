@@ -189,17 +189,3 @@ def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
     assert "whole clip" in cli.acuity(*pair, "--metrics", "psnr").out
     monkeypatch.setitem(METRICS, "psnr", whole._replace(rate_option="rate"))  # type: ignore[arg-type]
     assert "psnr has no option 'rate'" in cli.acuity(*pair, "--metrics", "psnr").err
-
-
-def test_metrics_and_features_of_one_extractor_must_agree(cli: Cli, pair: list[str]) -> None:
-    ran = cli.acuity(*pair, "--metrics", "psnr", "--feature", "psnr=reduced_hbd_peak=true")
-    assert ran.code == 1
-    assert "psnr is asked for with reduced_hbd_peak=true and with reduced_hbd_peak=false" in ran.err
-
-
-@pytest.mark.parametrize(("name", "words"), [("vmff", "did you mean 'vmaf'?"), ("", "unknown metric ''")])
-def test_unknown_metrics(cli: Cli, pair: list[str], name: str, words: str) -> None:
-    ran = cli.acuity(*pair, "--metrics", name)
-    assert ran.code == 1
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 1

@@ -86,12 +86,6 @@ def test_the_json_document(cli: Cli, pair: list[str]) -> None:
     assert "per_frame" not in found
 
 
-def test_the_figures_of_every_frame(cli: Cli, pair: list[str]) -> None:
-    found = document(cli, *pair, "--per-frame", "--subsample", "2")
-    assert found["per_frame"]["frame"] == [0, 2, 4]
-    assert found["score"] == pytest.approx(sum(found["per_frame"]["vmaf"]) / 3)
-
-
 def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:
     """And output that takes ASCII only: names are shown as well as they can be."""
     odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9.y4m")

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from acuity.measure import BoundarySnapshot, Measurement
-from acuity.scoring.run import AttachCallback
 from cli_helpers import GEOMETRY, Cli, Ran
 from scoring_clips import y4m
 from tiny_clip_models import full_reference, no_reference
@@ -150,34 +146,10 @@ def test_every_report_says_how_far_an_estimate_can_be_trusted(cli: Cli, tmp_path
     ("options", "code", "sentence"),
     [
         (["--no-reference"], 1, "--no-reference requires --tiny-model; no classic NR scorer exists"),
-        (["--tiny-codec", "libx264"], 1, "--tiny-codec has no effect without --tiny-model"),
         (["--tiny-resize", "nearest"], 1, "--tiny-resize has no effect without --tiny-model"),
-        (["--tiny-model", "m", "--tiny-crf", "64"], 1, "64"),
-        (["--tiny-model", "m", "--tiny-device", "tpu"], 1, "tpu"),
-        (
-            ["--tiny-model", "m", "--no-reference", "-m", "vmaf_v0.6.1"],
-            1,
-            "leave out --model, or --no-reference",
-        ),
-        (
-            ["--tiny-model", "m", "--no-reference", "--align", "off"],
-            1,
-            "--align has no effect with --no-refer",
-        ),
         (["--tiny-model", "no_such_model"], None, "no tiny model named 'no_such_model'"),
         (["--tiny-model", "none.onnx"], None, "'none.onnx' could not be read: No such file"),
         (["--tiny-model", "{nr}", "--tiny-device", "cuda"], 100, "CUDAExecutionProvider"),
-        (["--tiny-model", "{fr}", "--no-reference"], None, "needs the reference: name a no-reference model"),
-        (
-            ["--tiny-model", "{nr}", "--no-reference", "--feature", "psnr"],
-            None,
-            "psnr compares with the refere",
-        ),
-        (
-            ["-m", "acuity_fr_v1"],
-            None,
-            "'acuity_fr_v1' is a tiny model (ONNX), not a VMAF model: name it with --t",
-        ),
         (["--tiny-model", "{nr}", "--tiny-model", "{fr}"], 1, "--tiny-model is given twice"),
         (["--tiny-model", "m", "--tiny-crf", "1", "--tiny-crf", "1"], 1, "--tiny-crf is given twice"),
         (["--tiny-model", "{nr}", "--tiny-codec", "x264"], None, "reads no codec: leave out --tiny-codec"),
@@ -252,34 +224,3 @@ def test_without_the_extra(
     ran = cli.vmaf("-d", dis, *tiny) if command == "vmaf" else cli.acuity("score", dis, *tiny)
     assert ran.code == 1
     assert ran.err == f"{command}: tiny models need the extra 'tiny': pip install 'acuity[tiny]'\n"
-
-
-def test_an_interrupted_run_without_a_reference(
-    cli: Cli,
-    clips: Path,
-    models: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def attach(measurement: Measurement, _: int | None) -> None:
-        def kill(at: BoundarySnapshot) -> None:
-            if at.frames_fed == 2:
-                signal.raise_signal(signal.SIGINT)
-
-        measurement.boundary.on_frame(kill)
-
-    @contextmanager
-    def embedded(*_: object) -> Iterator[AttachCallback]:
-        yield attach
-
-    report = tmp_path / "report.json"
-    line = ["score", str(clips / "dis.y4m"), "--no-reference", "--tiny-model", str(models / "nr.onnx")]
-    with monkeypatch.context() as patched:
-        patched.setattr("acuity.cli.score.embedded", embedded)
-        assert cli.acuity(*line, "-o", str(report)).code == 130
-    assert json.loads(report.read_text())["acuity"]["partial"]["frames"] == 2
-    assert cli.acuity(*line, "--resume", str(report)).code == 0
-    whole = tmp_path / "whole.json"
-    cli.acuity(*line, "-o", str(whole))
-    first, second = (json.loads(path.read_text()) for path in (report, whole))
-    assert first["frames"] == second["frames"]

@@ -91,14 +91,6 @@ def test_planned_playlists_name_every_rung(ladder: Ladder) -> None:
     assert hls.count("VIDEO-RANGE=SDR") == len(ladder.renditions)
 
 
-def test_a_second_ladder_needs_no_encode(clip: Clip, bench: Workbench, ladder: Ladder) -> None:
-    again = build_ladder(
-        bench, clip, FAST, SIZES, TARGETS, segment_seconds=0.4, min_step=1.0, spacing="log_bitrate"
-    )
-    assert again.encodes == 0
-    assert [rung.crf for rung in again.renditions] == [rung.crf for rung in ladder.renditions]
-
-
 def test_a_size_of_another_shape_is_noted(clip: Clip, bench: Workbench) -> None:
     found = build_ladder(bench, clip, FAST, [(96, 96)], [60.0], crf_sweep=[30], segment_seconds=0.4)
     assert any("96x96 hasn't the shape of the source (192x112)" in note for note in found.notes)

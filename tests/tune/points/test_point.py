@@ -1,4 +1,4 @@
-"""measure(): encoding and scoring as one stream."""
+"""measure(): encoding and scoring as one stream, and shots with the figures they have in the whole video."""
 
 from __future__ import annotations
 
@@ -76,3 +76,40 @@ def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown
     assert start.seconds == pytest.approx(0.16 + 0.1, abs=1e-3)  # of the last one, the mean is known
     even = replace(varied, info=replace(varied.info, variable_rate=False))
     assert even.digest() != varied.digest()
+
+
+# Every frame alone and of the same quantiser: a frame's picture is the same wherever the encode begins.
+SETTINGS = Settings(
+    find_encoder("libx264"), preset="ultrafast", keyframe_interval=1, options=(("x264-params", "qp=34"),)
+)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    return open_clip(write_y4m(tmp_path_factory.mktemp("clips") / "short.y4m", 20))
+
+
+def test_a_shots_figures_are_those_of_the_whole_video(short: Clip) -> None:
+    whole = measure(short, SETTINGS, 30)
+    shot = measure(short.shot(Part(10, 20)), SETTINGS, 30)
+    alone = measure(short.of(Part(10, 20)), SETTINGS, 30)
+    assert len(shot.scores["vmaf"]) == shot.frames == 10
+    assert np.array_equal(shot.sizes, alone.sizes), "the encode is the same"
+    assert np.array_equal(shot.scores["vmaf"], whole.scores["vmaf"][10:])
+    assert np.array_equal(alone.scores["vmaf"][1:], whole.scores["vmaf"][11:])
+    assert abs(alone.scores["vmaf"][0] - whole.scores["vmaf"][10]) > 3
+
+
+def test_a_scaled_shot_has_a_lead_in_too(short: Clip) -> None:
+    smaller = Settings(find_encoder("libx264"), preset="ultrafast", size=(80, 48))
+    assert len(measure(short.shot(Part(10, 20)), smaller, 30).scores["vmaf"]) == 10
+
+
+def test_the_first_shot_has_none(short: Clip) -> None:
+    first = measure(short.shot(Part(0, 10)), SETTINGS, 30)
+    assert np.array_equal(first.scores["vmaf"], measure(short.of(Part(0, 10)), SETTINGS, 30).scores["vmaf"])
+
+
+def test_a_shot_is_not_the_same_clip_as_its_frames_alone(short: Clip) -> None:
+    assert short.shot(Part(10, 20)).digest() != short.of(Part(10, 20)).digest()
+    assert not short.shot(Part(10, 20)).of(Part(0, 5)).led

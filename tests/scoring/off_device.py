@@ -1,0 +1,29 @@
+"""A device that computes wrong digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from acuity.devices.cpu import CpuDevice, CpuLane
+from acuity.features.extractor import Extractor, Geometry
+
+
+class OffLane(CpuLane):
+    """Figures are one unit in the last place too large."""
+
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
+        right = super().runner(kind, members)
+
+        class Off:
+            def run(self, frame: Any) -> dict[str, float]:
+                return {key: float(np.nextafter(value, 1e9)) for key, value in right.run(frame).items()}
+
+        return Off()
+
+
+class OffDevice(CpuDevice):
+    def lane(self, geometry: Geometry) -> CpuLane:
+        return OffLane(geometry, self.instruction_set)
