@@ -33,15 +33,9 @@ from acuity.tune.encoders.settings import Settings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
 from acuity.video.readers.open import RawGeometry
-from tune_clips import picture, write_y4m
+from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
 
-IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
-FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
-
-
-def fast(name: str, **more: object) -> Settings:
-    return Settings(ENCODERS[name], preset=FAST[name], **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -255,14 +249,7 @@ def test_a_source_that_is_cut_off_ends_the_encode_with_one_sentence(
     name: str, part: float, tmp_path: Path
 ) -> None:
     path, options = tmp_path / name, {"movflags": "+faststart"} if name.endswith("mp4") else {}
-    with av.open(path, "w", container_options=options) as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "5", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
-        for index in range(60):
-            frame = av.VideoFrame.from_ndarray(np.vstack([picture(index, 160, 96)] * 2)[:144], "yuv420p")
-            frame.pts, frame.time_base = index, Fraction(1, 25)
-            file.mux(video.encode(frame))
-        file.mux(video.encode(None))
+    write_video(path, 60, options={"crf": "5", "preset": "ultrafast"}, container_options=options)
     os.truncate(path, round(path.stat().st_size * part))
     before = children()
     with pytest.raises(TruncatedError, match=f"{name}' ends .* it promises"):

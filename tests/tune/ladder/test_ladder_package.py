@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import av
-import numpy as np
 import pytest
 
 from acuity.errors import OutputError, TuneError
@@ -23,7 +22,7 @@ from acuity.tune.ladder.segments import ticks_of, timescale_of
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
-from tune_clips import picture
+from tune_clips import write_video
 
 FRAMES, SEGMENT, RATE = 25, 10, Fraction(30000, 1001)
 PRESETS = {"libx264": "veryfast", "libx265": "superfast", "libsvtav1": "ultrafast", "libvpx-vp9": "ultrafast"}
@@ -32,30 +31,11 @@ NAMES = {"libx264": "avc1.64", "libx265": "hvc1.1.", "libsvtav1": "av01.0.", "li
 
 def write_film(path: Path, sound: str | None = "aac", start: float = 0.0) -> Path:
     """A lossless clip with a tone."""
-    with av.open(str(path), "w") as container:
-        video: Any = container.add_stream("libx264", rate=RATE, options={"qp": "0", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
-        tone: Any = None if sound is None else container.add_stream(sound, rate=48000, layout="stereo")
-        if tone is not None:
-            tone.metadata["language"] = "deu"
-        for number in range(FRAMES):
-            frame = av.VideoFrame.from_ndarray(
-                np.vstack([picture(number, 160, 96), np.full((48, 160), 128, np.uint8)]), format="yuv420p"
-            )
-            frame.pts, frame.time_base = number, 1 / RATE
-            frame.pts += round(start * RATE)
-            container.mux(video.encode(frame))
-        container.mux(video.encode(None))
-        if tone is not None:
-            wave = np.sin(np.arange(48000) / 20).astype(np.float32)
-            for at in range(0, 40960, 1024):
-                sample = av.AudioFrame.from_ndarray(
-                    np.stack([wave[at : at + 1024]] * 2), format="fltp", layout="stereo"
-                )
-                sample.sample_rate, sample.pts = 48000, at + round(start * 48000)
-                container.mux(tone.encode(sample))
-            container.mux(tone.encode(None))
-    return path
+    base = round(start * 1000)
+    stamps = [base + round(1000 * number / RATE) for number in range(FRAMES)] if start else None
+    more = {} if sound is None else {"sound": sound, "language": "deu", "sound_start": start}
+    lossless = {"qp": "0", "preset": "ultrafast"}
+    return write_video(path, FRAMES, rate=RATE, options=lossless, stamps=stamps, **more)
 
 
 @pytest.fixture(scope="module")

@@ -98,11 +98,6 @@ def test_samples_just_under_a_straight_hull_serve_if_it_has_too_few() -> None:
     assert choose_rungs([*line, under], [90, 60], 2).rungs == [line[0], line[-1]]
 
 
-class Sample(NamedTuple):
-    bitrate_kbps: float
-    vmaf: float
-
-
 # Whole numbers, so that the arithmetic of the checks below is exact.
 samples = st.lists(
     st.builds(Sample, st.integers(1, 20000).map(float), st.integers(0, 100).map(float)),
