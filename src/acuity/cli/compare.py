@@ -29,9 +29,11 @@ from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import (
     GROUPS,
+    add_entries,
     add_groups,
     check_pictures,
     check_pools,
+    entry,
     picture_count,
     scoring_request,
 )
@@ -58,36 +60,26 @@ _ENCODER: Final = (
     "expression with (?P<encoder>…) (default: auto: the file's name before its bitrate or quality, or "
     "its metadata)"
 )
-_OPTIONS: Final[dict[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]]] = {
+# fmt: off
+_OPTIONS: Final = {
     "the comparison": (
-        (("--encoder-from",), {"metavar": "SOURCE", "default": AUTO, "help": _ENCODER}),
-        (("--against",), {"metavar": "ENCODER", "help": "the anchor of BD-rates (default: the first)"}),
-        (
-            ("--differences",),
-            {"action": "store_true", "help": "print how every two encodes differ, frame by frame"},
-        ),
-        (
-            ("--no-remember",),
-            {"action": "store_true", "help": "score all encodes again, and remember none"},
-        ),
+        entry("--encoder-from", metavar="SOURCE", default=AUTO, help=_ENCODER),
+        entry("--against", metavar="ENCODER", help="the anchor of BD-rates (default: the first)"),
+        entry("--differences", help="print how every two encodes differ, frame by frame"),
+        entry("--no-remember", help="score all encodes again, and remember none"),
     ),
     "output": (
-        (("-o", "--output"), {"metavar": "FILE", "help": "write a report: .html, .json or .csv"}),
-        (("--format",), {"choices": FORMATS, "help": "format of the report, whatever its name"}),
-        (("--pictures",), {"type": picture_count, "metavar": "N", "help": COMPARE_HELP}),
-        (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
-        (("--per-frame",), {"action": "store_true", "help": "with --json: the figures of every frame too"}),
-        (("--csv",), {"action": "store_true", "help": "print a CSV on standard output"}),
-        (
-            ("-q", "--quiet"),
-            {"action": "store_true", "help": "print only the scores, best first, and errors on stderr"},
-        ),
-        (
-            ("--strict",),
-            {"action": "store_true", "help": "exit with 3 if a score has a warning"},
-        ),
+        entry("-o", "--output", metavar="FILE", help="write a report: .html, .json or .csv"),
+        entry("--format", choices=FORMATS, help="format of the report, whatever its name"),
+        entry("--pictures", metavar="N", type=picture_count, help=COMPARE_HELP),
+        entry("--json", help="print one JSON document on standard output"),
+        entry("--per-frame", help="with --json: the figures of every frame too"),
+        entry("--csv", help="print a CSV on standard output"),
+        entry("-q", "--quiet", help="print only the scores, best first, and errors on stderr"),
+        entry("--strict", help="exit with 3 if a score has a warning"),
     ),
 }
+# fmt: on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -98,9 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the original, and the versions to judge: files, folders, patterns, lists (.csv, .yaml)",
     )
     for title, options in _OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for names, settings in options:
-            group.add_argument(*names, **settings)
+        add_entries(parser, title, options)
     add_groups(parser, _GROUPS, _LEFT_OUT)
 
 

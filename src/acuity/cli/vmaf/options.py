@@ -59,24 +59,20 @@ def _positive(text: str) -> int:
     return number
 
 
+def _up_to(most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = unsigned(text)
+        if number > most:
+            raise ValueError(f"should be from 0 to {most}")
+        return number
+
+    return parse
+
+
 def _precision(text: str) -> str:
     if text not in ("legacy", "max", "full") and not re.fullmatch(r"[1-9]|1[0-7]", text):
         raise ValueError("should be legacy, max, full or a number of significant digits from 1 to 17")
     return text
-
-
-def _pictures(text: str) -> int:
-    count = unsigned(text)
-    if count > MOST:
-        raise ValueError(f"should be from 0 to {MOST}")
-    return count
-
-
-def _crf(text: str) -> int:
-    number = unsigned(text)
-    if number > MAX_CRF:
-        raise ValueError(f"should be from 0 to {MAX_CRF}")
-    return number
 
 
 def _backend(text: str) -> str:
@@ -136,7 +132,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("tiny-model-verify", _help("tiny_model_verify"), section=_TINY),
     Flag("tiny-codec", _help("tiny_codec"), "", "ENCODER", section=_TINY),
     Flag("tiny-preset", _help("tiny_preset"), "", "PRESET", section=_TINY),
-    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _crf, section=_TINY),
+    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _up_to(MAX_CRF), section=_TINY),
     Flag("tiny-resize", "disabled, bilinear, nearest or bicubic: " + _help("tiny_resize"), "", "FILTER",
          _choice("tiny_resize"), section=_TINY),
     Flag("no-reference", _help("no_reference") + "; -r may be left out", section=_TINY),
@@ -146,7 +142,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("csv", "as CSV", section=_OUT),
     Flag("sub", "as subtitles", section=_OUT),
     Flag("html", "as a page to open in a browser; also if PATH ends in .html", section=_OUT),
-    Flag("pictures", HELP, "", "N", _pictures, section=_OUT),
+    Flag("pictures", HELP, "", "N", _up_to(MOST), section=_OUT),
     Flag("precision", "digits of scores: legacy (six decimals, default), 1 to 17 significant digits, or "
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
