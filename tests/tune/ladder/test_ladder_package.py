@@ -224,7 +224,7 @@ def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
 )
 def test_sound_of_other_codecs(tmp_path: Path, encoder: str, codecs: str) -> None:
     film = open_clip(write_film(tmp_path / "film.mkv", encoder))
-    track, notes = copy_sound(film, str(tmp_path), Fraction(1, 2), Fraction(0))
+    track, notes = copy_sound(film, str(tmp_path), Fraction(1, 2), Fraction(0), lambda: None)
     assert notes == []
     assert track is not None
     assert track.codecs == codecs

@@ -24,14 +24,14 @@ from av.stream import Disposition
 from acuity.errors import AcuityError, OutputError, TuneError
 from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
+from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.ladder.codec_string import Stream, codec_string, stream_of
 from acuity.tune.ladder.ladder import Ladder, Sample
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
 from acuity.tune.progress import Stopped
-from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
-from acuity.video.source import open_source
+from acuity.video.readers.av_open import AV_ERRORS, reason
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -249,8 +249,7 @@ def copy_sound(
     folder: str,
     seconds: Fraction,
     start: Fraction,
-    *,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], None],
 ) -> tuple[AudioTrack | None, list[str]]:
     """Copy the source's default sound into `folder`, as segments; what there is to say about it.
 
@@ -258,11 +257,7 @@ def copy_sound(
     """
     if clip.info.kind != "container":
         return None, []
-    with contextlib.ExitStack() as stack:
-        source = open_source(clip.path)
-        stack.callback(source.close)
-        container = open_container(source, AvFile(source))
-        stack.callback(container.close)
+    with opened(clip) as container:
         streams = container.streams.audio
         if not streams:
             return None, []
