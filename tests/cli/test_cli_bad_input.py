@@ -13,21 +13,36 @@ import pytest
 from cli_helpers import FRAME_BYTES, Cli, Runner, encode, moving, start, y4m
 from damaged_clip import FRAGILE, damage
 
+TEXT = b"Dear diary, today I encoded everything at CRF 51.\n" * 50
+REFUSED = 1  # or the code of `vmaf` for that
+# What is wrong with a file: its name and content, whether its geometry is given, and what is said.
+BAD_FILES: list[tuple[str, bytes, bool, int, str]] = [
+    ("empty.yuv", b"", True, 101, "empty"),
+    ("empty.yuv", b"", False, 101, "empty"),
+    ("bare.y4m", y4m(b""), False, 101, "bare.y4m"),
+    ("empty.y4m", b"", False, 101, "empty.y4m"),
+    ("short.yuv", moving()[:-1], True, REFUSED, "whole number of frames"),
+    ("short.yuv", moving()[: -FRAME_BYTES // 2], True, REFUSED, "whole number of frames"),
+    ("short.y4m", y4m(moving())[:-100], False, REFUSED, "short.y4m"),
+    *((name, TEXT, False, REFUSED, name) for name in ("notes.txt", "notes.mp4", "notes.mkv", "notes.y4m")),
+]
 
-def test_empty_file(score: Runner, clips: Path, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.yuv"
-    empty.touch()
-    ran = score(empty, clips / "dis.yuv", raw=True)
-    assert ran.code == 101
-    assert "empty" in ran.err
+
+@pytest.mark.parametrize(("name", "content", "raw", "code", "words"), BAD_FILES)
+def test_bad_files(
+    score: Runner, clips: Path, tmp_path: Path, name: str, content: bytes, raw: bool, code: int, words: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    ran = score(clips / ("ref.yuv" if raw else "ref.y4m"), tmp_path / name, raw=raw)
+    assert ran.refused if code == REFUSED else ran.code == code
+    assert name in ran.err
+    assert words in ran.err
 
 
-def test_empty_raw_file_of_unknown_geometry(score: Runner, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.yuv"
-    empty.touch()
-    ran = score(empty, empty)
-    assert ran.code == 101
-    assert "empty" in ran.err
+def test_a_folder_is_no_video(score: Runner, clips: Path, tmp_path: Path) -> None:
+    ran = score(clips / "ref.y4m", tmp_path)
+    assert ran.refused
+    assert "directory" in ran.err
 
 
 def test_geometry_for_a_container(score: Runner, tmp_path: Path) -> None:
@@ -35,39 +50,6 @@ def test_geometry_for_a_container(score: Runner, tmp_path: Path) -> None:
     ran = score(clip, clip, raw=True)
     assert ran.refused
     assert "leave out the geometry" in ran.err
-
-
-def test_empty_y4m(score: Runner, clips: Path, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.y4m"
-    empty.touch()
-    ran = score(empty, clips / "dis.y4m")
-    assert ran.code in (1, 101)
-    assert "empty.y4m" in ran.err
-
-
-def test_header_without_frames(score: Runner, clips: Path, tmp_path: Path) -> None:
-    bare = tmp_path / "bare.y4m"
-    bare.write_bytes(y4m(b""))
-    ran = score(bare, clips / "dis.y4m")
-    assert ran.code == 101
-
-
-@pytest.mark.parametrize("cut", [1, FRAME_BYTES // 2])
-def test_truncated_raw_file(score: Runner, clips: Path, tmp_path: Path, cut: int) -> None:
-    short = tmp_path / "short.yuv"
-    short.write_bytes(moving()[:-cut])
-    ran = score(clips / "ref.yuv", short, raw=True)
-    assert ran.refused
-    assert "short.yuv" in ran.err
-    assert "whole number of frames" in ran.err
-
-
-def test_truncated_y4m(score: Runner, clips: Path, tmp_path: Path) -> None:
-    short = tmp_path / "short.y4m"
-    short.write_bytes(y4m(moving())[:-100])
-    ran = score(clips / "ref.y4m", short, "-o", str(tmp_path / "report.json"))
-    assert ran.refused
-    assert "short.y4m" in ran.err
 
 
 def test_truncated_container(score: Runner, clips: Path, tmp_path: Path) -> None:
@@ -149,21 +131,6 @@ def test_unreadable_file(score: Runner, clips: Path, tmp_path: Path, monkeypatch
     assert ran.refused
     assert "secret.y4m" in ran.err
     assert "permission" in ran.err
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "notes.mp4", "notes.mkv", "notes.y4m"])
-def test_a_text_file_is_no_video(score: Runner, clips: Path, tmp_path: Path, name: str) -> None:
-    text = tmp_path / name
-    text.write_text("Dear diary, today I encoded everything at CRF 51.\n" * 50)
-    ran = score(clips / "ref.y4m", text)
-    assert ran.refused
-    assert name in ran.err
-
-
-def test_a_folder_is_no_video(score: Runner, clips: Path, tmp_path: Path) -> None:
-    ran = score(clips / "ref.y4m", tmp_path)
-    assert ran.refused
-    assert "directory" in ran.err
 
 
 def test_no_frames_in_common(score: Runner, command: str, clips: Path) -> None:
