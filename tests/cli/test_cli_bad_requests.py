@@ -17,11 +17,7 @@ REFUSED = None  # the code of the command for what it refuses
     ("options", "code", "words"),
     [
         ("-m version=vmaf_v0.6.9", REFUSED, "vmaf_v0.6.1"),
-        (
-            "-m version=vmaf_v0.6.1:adm.adm_csf_mode=7",
-            REFUSED,
-            "adm_csf_mode cannot be '7': it must be",
-        ),
+        ("-m version=vmaf_v0.6.1:adm.adm_csf_mode=7", REFUSED, "adm_csf_mode cannot be '7': it must be"),
         ("--feature vifff", REFUSED, "vifff"),
         ("--feature vif=vif_enhn_gain_limit=1000", REFUSED, "1000"),
         ("--feature vif=vif_enhn_gain_limit=many", REFUSED, "many"),

@@ -56,10 +56,7 @@ def test_the_table_has_the_digits_of_score(cli: Cli) -> None:
     ran = compare(cli, "ref.y4m", "bad_500k.mkv", "good_1000k.mkv")
     assert ran.code == 0
     lines = [line.split() for line in ran.out.splitlines() if "_" in line and ".mkv" in line]
-    assert [line[:3] for line in lines] == [
-        ["1", "good_1000k.mkv", "good"],
-        ["2", "bad_500k.mkv", "bad"],
-    ]
+    assert [line[:3] for line in lines] == [["1", "good_1000k.mkv", "good"], ["2", "bad_500k.mkv", "bad"]]
     for line in lines:
         assert line[3] == f"{score(cli, line[1]):.2f}"
     assert "comparing 2 encodes with 'ref.y4m'" in ran.err

@@ -161,13 +161,7 @@ def test_every_report_says_how_far_an_estimate_can_be_trusted(cli: Cli, tmp_path
     ],
 )
 def test_refusals(
-    command: str,
-    cli: Cli,
-    clips: Path,
-    models: Path,
-    options: list[str],
-    code: int | None,
-    sentence: str,
+    command: str, cli: Cli, clips: Path, models: Path, options: list[str], code: int | None, sentence: str
 ) -> None:
     given = [word.format(nr=models / "nr.onnx", fr=models / "fr.onnx") for word in options]
     videos = [str(clips / "ref.y4m"), str(clips / "dis.y4m")]
@@ -213,11 +207,7 @@ def test_help_says_what_the_options_do(command: str, cli: Cli) -> None:
 
 
 def test_without_the_extra(
-    command: str,
-    cli: Cli,
-    clips: Path,
-    models: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: str, cli: Cli, clips: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     dis, tiny = str(clips / "dis.y4m"), ["--tiny-model", str(models / "nr.onnx"), "--no-reference"]

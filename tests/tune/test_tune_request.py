@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import AcuityError, TuneError
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.request import (
-    CompareRequest,
-    LadderRequest,
-    PerShotRequest,
-    SearchRequest,
-    TuneRequest,
-)
+from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.values import byte_count, qualities, scores, size, sizes
 
 KINDS: tuple[type[TuneRequest], ...] = (SearchRequest, CompareRequest, LadderRequest, PerShotRequest)

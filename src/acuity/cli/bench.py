@@ -152,10 +152,7 @@ class _Table:
     """Lines of one width, which are printed as they are measured; stacked where the terminal is narrow."""
 
     def __init__(self, measured: Sequence[str], places: Sequence[str], style: Style) -> None:
-        self._widths = (
-            max(map(len, (_HEAD[0], *measured))),
-            max(map(len, (_HEAD[1], *places))),
-        )
+        self._widths = (max(map(len, (_HEAD[0], *measured))), max(map(len, (_HEAD[1], *places))))
         self._columns = style.columns if style.fits else sys.maxsize
         *cells, scores = _HEAD
         self._stacked = len(self._joined(*cells)) > self._columns

@@ -132,10 +132,7 @@ ENCODED: Final = Front(
     give=f"score the pair with vmaf_score, which takes {listed([RAW.name(part) for part in GEOMETRY])}",
 )
 WORST: Final = Front(
-    "tool",
-    _TOOLS,
-    "call",
-    omit=f"leave out {listed([f'{RAW.name(part)}=' for part in GEOMETRY])}",
+    "tool", _TOOLS, "call", omit=f"leave out {listed([f'{RAW.name(part)}=' for part in GEOMETRY])}"
 )
 EMBEDDED: Final = Front(
     "embedded",

@@ -213,10 +213,7 @@ class Request:
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(
-            fps=self.fps,
-            guess=self.guess,
-            allow_damaged=self.allow_damaged,
-            allow_network=self.allow_network,
+            fps=self.fps, guess=self.guess, allow_damaged=self.allow_damaged, allow_network=self.allow_network
         )
 
     @property

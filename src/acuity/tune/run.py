@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from acuity.devices import open_backend
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
-from acuity.tune.request import (
-    CompareRequest,
-    LadderRequest,
-    PerShotRequest,
-    SearchRequest,
-    TuneRequest,
-)
+from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.values import qualities, scores, sizes
 
 if TYPE_CHECKING:
@@ -162,11 +156,7 @@ def _as_manifest(request: LadderRequest, *, listener: Listener | None = None) ->
     if "playlist" not in found:
         return {"manifest": found, "format": request.format}
     beside = ("ok", "error", "range", "sampling", "notes")
-    return {
-        "manifest": found["playlist"],
-        "format": request.format,
-        **{name: found[name] for name in beside},
-    }
+    return {"manifest": found["playlist"], "format": request.format, **{name: found[name] for name in beside}}
 
 
 def _brief_rows(request: CompareRequest, *, listener: Listener | None = None) -> Document:

@@ -161,12 +161,7 @@ def test_the_same_encode_is_the_same_file(clip: Clip, encoded: dict[str, tuple[P
 
 def test_text_that_cannot_be_read_is_left_out_with_one_note(tmp_path: Path) -> None:
     write_source(tmp_path / "latin.mkv", b"caf\xe9")
-    point = encode_file(
-        open_clip(tmp_path / "latin.mkv"),
-        fast("libx264"),
-        35,
-        tmp_path / "out.mp4",
-    )
+    point = encode_file(open_clip(tmp_path / "latin.mkv"), fast("libx264"), 35, tmp_path / "out.mp4")
     assert sum("some text of subtitle stream 2 (srt, deu) is left out" in note for note in point.notes) == 1
 
 

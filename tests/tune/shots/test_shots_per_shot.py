@@ -113,10 +113,7 @@ def test_what_cannot_be_is_said(clip: Clip) -> None:
     tight = plan_per_shot(bench, clip, settings, bitrate_kbps=1.0)
     assert not tight.met
     assert "the least is" in tight.notes[0]
-    for bad in (
-        {"bitrate_kbps": 0.0},
-        {"target": Target(90.0, pool="p5"), "division": "mean"},
-    ):
+    for bad in ({"bitrate_kbps": 0.0}, {"target": Target(90.0, pool="p5"), "division": "mean"}):
         with pytest.raises(TuneError):
             plan_per_shot(bench, clip, settings, **bad)  # type: ignore[arg-type]
 

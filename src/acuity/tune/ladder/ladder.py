@@ -22,12 +22,7 @@ from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.settings import Settings
 from acuity.tune.ladder.codec_string import codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
-from acuity.tune.ladder.rungs import (
-    MIN_STEP,
-    choose_rungs,
-    convex_hull,
-    unreached,
-)
+from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
 
@@ -73,8 +68,7 @@ class Sample:
         sums = np.add.reduceat(sizes, list(starts))
         frames = [min(length, len(sizes) - start) for start in starts]
         return Timeline(
-            timescale,
-            tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True)),
+            timescale, tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True))
         )
 
     def document(self) -> dict[str, Any]:

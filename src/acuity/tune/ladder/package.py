@@ -245,11 +245,7 @@ _FRAGMENT: Final = Fraction(1, 2)  # seconds: segments of sound begin at most so
 
 
 def copy_sound(
-    clip: Clip,
-    folder: str,
-    seconds: Fraction,
-    start: Fraction,
-    check: Callable[[], None],
+    clip: Clip, folder: str, seconds: Fraction, start: Fraction, check: Callable[[], None]
 ) -> tuple[AudioTrack | None, list[str]]:
     """Copy the source's default sound into `folder`, as segments; what there is to say about it.
 

@@ -239,8 +239,5 @@ class _Run:
             if made.size == self._settings.size and (encoder := ENCODERS.get(made.encoder)) is not None
         ]
         return prior_for(
-            self._settings.encoder,
-            target,
-            pixels=width * height * count if count else None,
-            related=related,
+            self._settings.encoder, target, pixels=width * height * count if count else None, related=related
         )

@@ -26,12 +26,7 @@ from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, RgbTarget
 
 
-def encode_shots(
-    plan: ShotPlan,
-    out: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-) -> ShotPlan:
+def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool = False) -> ShotPlan:
     """Make the file of a plan, with sound and subtitles of the source; returns it with what was measured.
 
     The file is written beside and renamed when it is complete; one that exists is replaced only if
