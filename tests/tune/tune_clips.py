@@ -11,15 +11,15 @@ import av
 import numpy as np
 
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
 
 
-def fast(name: str, **more: Any) -> Settings:
+def fast(name: str, **more: Any) -> EncoderSettings:
     """Settings of an encoder at a fast preset."""
-    return Settings(find_encoder(name), preset=FAST[name], **more)
+    return EncoderSettings(find_encoder(name), preset=FAST[name], **more)
 
 
 def picture(frame: int, width: int, height: int, seed: int = 1) -> np.ndarray:

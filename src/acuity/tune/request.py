@@ -32,7 +32,7 @@ from acuity.video.picture import split_format
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Scoring
     from acuity.tune.search.target import Target
 
@@ -202,11 +202,11 @@ class TuneRequest:
             raise TuneError(f"a duration of {self.duration:g} s is less than one frame: give more")
         return clip if clip.frames is not None and end >= clip.frames else clip.of(Part(0, end))
 
-    def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> Settings:
+    def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> EncoderSettings:
         """How that encoder is used."""
-        from acuity.tune.encoders.settings import Settings
+        from acuity.tune.encoders.settings import EncoderSettings
 
-        return Settings(
+        return EncoderSettings(
             encoder,
             preset=self.preset,
             tune=self.tune,

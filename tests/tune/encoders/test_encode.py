@@ -29,7 +29,7 @@ from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader
 from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
 from acuity.video.readers.open import RawGeometry
@@ -208,7 +208,7 @@ def test_a_stop_ends_encoder_and_threads(name: str, slow: Clip) -> None:
     timer = threading.Timer(0.6, stop.set)  # in the middle: the whole would take much longer
     timer.start()
     with pytest.raises(Stopped):
-        measure(slow, Settings(ENCODERS[name], preset="placebo"), 10, stop=stop)
+        measure(slow, EncoderSettings(ENCODERS[name], preset="placebo"), 10, stop=stop)
     timer.join()
     assert left_threads() == []
     assert children() <= before
@@ -239,7 +239,7 @@ def test_an_encoder_that_is_killed_is_reported(slow: Clip) -> None:
     timer = threading.Timer(0.5, kill)
     timer.start()
     with pytest.raises(EncodeFailed, match="libx265 crf 10 ended early: its process was ended by signal 9"):
-        measure(slow, Settings(ENCODERS["libx265"], preset="placebo"), 10)
+        measure(slow, EncoderSettings(ENCODERS["libx265"], preset="placebo"), 10)
     timer.join()
     assert left_threads() == []
 

@@ -18,7 +18,7 @@ from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point
 from tune_clips import fast, picture, write_video
 
@@ -247,13 +247,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_encode(
     folder = Path(clip.path).parent
     before = sorted(os.listdir(folder))
     with pytest.raises(error, match=said):
-        encode_file(clip, Settings(find_encoder(encoder)), 30, folder / out)
+        encode_file(clip, EncoderSettings(find_encoder(encoder)), 30, folder / out)
     assert sorted(os.listdir(folder)) == before
 
 
 def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"old")
-    settings = Settings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
+    settings = EncoderSettings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
     with pytest.raises(TuneError, match="nonsense"):
         encode_file(clip, settings, 30, tmp_path / "film.mp4", overwrite=True)
     assert os.listdir(tmp_path) == ["film.mp4"]

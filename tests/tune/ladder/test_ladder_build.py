@@ -9,7 +9,7 @@ import pytest
 from acuity.errors import EncoderError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder, default_grid
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.points.workbench import Workbench
@@ -17,7 +17,7 @@ from tune_clips import write_y4m
 
 SIZES = [(192, 112), (128, 72), (96, 56)]
 TARGETS = [90.0, 70.0]
-FAST = Settings(find_encoder("libx264"), preset="ultrafast")
+FAST = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
@@ -44,7 +44,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 
 
 def small_ladder(bench: Workbench, clip: Clip, encoder: str = "libx264") -> Ladder:
-    settings = Settings(find_encoder(encoder), preset=PRESETS[encoder])
+    settings = EncoderSettings(find_encoder(encoder), preset=PRESETS[encoder])
     return build_ladder(
         bench,
         clip,
@@ -204,7 +204,7 @@ def test_the_boxes_are_read_right(package: Package) -> None:
 
 
 def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
-    settings = Settings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
+    settings = EncoderSettings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
     bench = Workbench(Scoring())
     ladder = build_ladder(
         bench, clip, settings, [(160, 96)], [100.0], crf_sweep=[40], segment_seconds=SEGMENT / float(RATE)

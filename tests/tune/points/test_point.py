@@ -10,7 +10,7 @@ import pytest
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from tune_clips import IN_PROCESS, fast, write_video, write_y4m
 
@@ -62,7 +62,7 @@ def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown
 
 
 # Every frame alone and of the same quantiser: a frame's picture is the same wherever the encode begins.
-SETTINGS = Settings(
+SETTINGS = EncoderSettings(
     find_encoder("libx264"), preset="ultrafast", keyframe_interval=1, options=(("x264-params", "qp=34"),)
 )
 
@@ -79,7 +79,7 @@ def test_a_shots_figures_are_those_of_the_whole_video(clip: Clip) -> None:
 
 
 def test_a_scaled_shot_has_a_lead_in_too(clip: Clip) -> None:
-    smaller = Settings(find_encoder("libx264"), preset="ultrafast", size=(80, 48))
+    smaller = EncoderSettings(find_encoder("libx264"), preset="ultrafast", size=(80, 48))
     assert len(measure(clip.shot(Part(20, 30)), smaller, 30).scores["vmaf"]) == 10
 
 

@@ -9,7 +9,7 @@ import pytest
 from acuity.errors import EncoderError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
@@ -19,9 +19,9 @@ from acuity.tune.search.target import Target
 from tune_clips import write_y4m
 
 SCORING = Scoring(model="version=vmaf_v0.6.1")
-X264 = Settings(find_encoder("libx264"), preset="ultrafast")
+X264 = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 ALL = [
-    Settings(find_encoder(name), preset="ultrafast")
+    EncoderSettings(find_encoder(name), preset="ultrafast")
     for name in ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 ]
 
@@ -69,7 +69,11 @@ def test_all_encoders_at_one_target_and_a_rerun_without_encodes(clip: Clip, tmp_
 
 
 def test_a_row_that_fails_loses_no_other(clip: Clip, bench: Workbench) -> None:
-    rows = [(X264, Target(85)), (X264, Target(100)), (Settings(X264.encoder, size=(9000, 90)), Target(85))]
+    rows = [
+        (X264, Target(85)),
+        (X264, Target(100)),
+        (EncoderSettings(X264.encoder, size=(9000, 90)), Target(85)),
+    ]
     good, unreachable, refused = search_rows(bench, clip, rows)
     assert isinstance(good, Found)
     assert isinstance(unreachable, UnreachableError)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
-class Settings:
+class CommandLine:
     """The settings of a command line."""
 
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
@@ -167,7 +167,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("help", "print this page and stop", section=_MORE),
 )  # fmt: skip
 
-_Setter = Callable[[Settings, Any], None]
+_Setter = Callable[[CommandLine, Any], None]
 
 
 def _set(attribute: str, constant: object = None) -> _Setter:
@@ -176,7 +176,7 @@ def _set(attribute: str, constant: object = None) -> _Setter:
 
 
 def _preset(family: str) -> _Setter:
-    def add(settings: Settings, version: str) -> None:
+    def add(settings: CommandLine, version: str) -> None:
         preset = _find_preset(family, version)
         settings.common_bitdepth |= preset.common_bitdepth
         settings.models += preset.models
@@ -206,7 +206,7 @@ def _ask(name: str, value: Callable[[Any], Any] = lambda v: v) -> _Setter:
     return lambda s, v: s.request.__setitem__(name, value(v))
 
 
-def _threads(settings: Settings, count: int) -> None:
+def _threads(settings: CommandLine, count: int) -> None:
     settings.request |= {"threads": count or None, "sequential_first": count > 0}
 
 
@@ -237,9 +237,9 @@ _SETTERS: Final[dict[str, _Setter]] = {
 }
 
 
-def parse(argv: Sequence[str]) -> Settings:
+def parse(argv: Sequence[str]) -> CommandLine:
     """The settings of a command line; raises UsageError."""
-    settings = Settings()
+    settings = CommandLine()
     tiny: set[str] = set()
     for flag, value in parse_flags(FLAGS, argv):
         if flag.section == _TINY and flag.value:
@@ -263,7 +263,7 @@ def _format_of(output: str | None) -> str:
     return ending if ending in SHOWN else "xml"
 
 
-def _complete(settings: Settings) -> None:
+def _complete(settings: CommandLine) -> None:
     """Check combinations of options, and fill in the default model and format."""
     asked = settings.request
     settings.format = settings.format or _format_of(settings.output)

@@ -20,7 +20,7 @@ from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.encode import PictureForm, encode_notes, open_encoding
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.progress import Stopped
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason
@@ -53,7 +53,7 @@ class EncodedReader(BaseReader):
     def __init__(
         self,
         clip: Clip,
-        settings: Settings,
+        settings: EncoderSettings,
         quality: float,
         *,
         luma_only: bool = False,

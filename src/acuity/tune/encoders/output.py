@@ -24,7 +24,7 @@ from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, opened, text_codec
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, Scoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
@@ -341,7 +341,7 @@ class VideoFile:
 
 def encode_file(
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     quality: float,
     out: str | os.PathLike[str],
     scoring: Scoring | None = None,

@@ -1,4 +1,4 @@
-"""Settings: how a clip is encoded, all but the quality, and the options an encoder gets for them."""
+"""EncoderSettings: how a clip is encoded, all but the quality, and the options an encoder gets for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST: Final = 16384  # pixels of a side
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EncoderSettings:
     """How a clip is encoded, all but the quality."""
 
     encoder: Encoder

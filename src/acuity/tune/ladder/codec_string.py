@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm, open_encoding
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.video.coded_headers import Bits, av1_sequence
 
 if TYPE_CHECKING:
@@ -204,14 +204,14 @@ _READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
 
 
 def stream_of(
-    settings: Settings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
+    settings: EncoderSettings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
 ) -> Stream:
     """An encoded stream by its first packet."""
     codec, colours, full = settings.encoder.codec, form.colours, bool(form.full_range)
     return Stream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
 
 
-def stream_head(clip: Clip, settings: Settings, quality: float, bitrate_kbps: float) -> Stream:
+def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_kbps: float) -> Stream:
     """What is known of the stream that these settings make of a clip: the encoder encodes one frame.
 
     Profile, level, bit depth and headers don't depend on how many frames follow.

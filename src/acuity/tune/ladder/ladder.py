@@ -19,7 +19,7 @@ from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.codec_string import codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
 from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
@@ -41,7 +41,7 @@ _SAME_SHAPE: Final = 0.01
 class Sample:
     """One encode of the clip at one size and quality, or why there is none."""
 
-    settings: Settings  # with the size
+    settings: EncoderSettings  # with the size
     segment: int  # frames of a segment
     width: int
     height: int
@@ -184,7 +184,7 @@ def default_grid(encoder: Encoder) -> list[float]:
 def build_ladder(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     resolutions: Sequence[Size],
     target_vmafs: Sequence[float],
     *,
@@ -284,7 +284,7 @@ def _without_rung(sizes: Iterable[Size], rungs: Sequence[Sample], measured: Sequ
     return found
 
 
-def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[Settings, int]:
+def _segmented(settings: EncoderSettings, clip: Clip, segment_seconds: float) -> tuple[EncoderSettings, int]:
     """The settings with keyframes at fixed places, and the frames of a segment: whole groups of pictures."""
     frames = round(segment_seconds * clip.rate)
     if frames < 1:
@@ -294,12 +294,12 @@ def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[
 
 
 def _sizes(
-    clip: Clip, settings: Settings, segment: int, resolutions: Sequence[Size]
-) -> tuple[dict[Size, Settings], list[Sample], list[str]]:
+    clip: Clip, settings: EncoderSettings, segment: int, resolutions: Sequence[Size]
+) -> tuple[dict[Size, EncoderSettings], list[Sample], list[str]]:
     """The settings of each size, samples that stand for sizes that can't be encoded, and notes."""
     if not resolutions:
         raise TuneError("a ladder needs sizes: name them, as 1920x1080,1280x720,640x360")
-    sizes: dict[Size, Settings] = {}
+    sizes: dict[Size, EncoderSettings] = {}
     failed: list[Sample] = []
     notes: list[str] = []
     full = clip.info.width, clip.info.height
@@ -325,7 +325,7 @@ def _sizes(
 def _measure(
     bench: Workbench,
     clip: Clip,
-    sizes: dict[Size, Settings],
+    sizes: dict[Size, EncoderSettings],
     segment: int,
     sweep: Sweep,
     pool: str,

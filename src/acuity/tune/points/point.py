@@ -24,7 +24,7 @@ from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.progress import Stopped
 from acuity.video.notes import Note
@@ -99,7 +99,7 @@ class Point:
 
 def measure(
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     quality: float,
     scoring: Scoring | None = None,
     *,
@@ -236,7 +236,7 @@ def before(clip: Clip) -> Part | None:
 class LedReader(BaseReader):
     """An encode of a clip, and ahead of it the frame before the clip as the encoder would have got it."""
 
-    def __init__(self, reader: BaseReader, clip: Clip, part: Part, settings: Settings) -> None:
+    def __init__(self, reader: BaseReader, clip: Clip, part: Part, settings: EncoderSettings) -> None:
         super().__init__()
         self.notes = reader.notes
         self._reader = reader

@@ -17,7 +17,7 @@ from acuity.tune.search.target import Target
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
 
@@ -30,7 +30,7 @@ _TYPICAL: Final = 3  # encodes of a search, for the progress
 class Found:
     """The answer of a search: the point, and the curve that was measured on the way."""
 
-    settings: Settings
+    settings: EncoderSettings
     target: Target
     point: Point
     points: list[Point]  # all that are known, from best to worst quality
@@ -69,7 +69,7 @@ def shown(target: Target, point: Point) -> str:
 def search(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     target: Target,
     *,
     quality_range: tuple[float, float] | None = None,
@@ -106,7 +106,7 @@ def search(
 def search_rows(
     bench: Workbench,
     clip: Clip,
-    rows: Sequence[tuple[Settings, Target]],
+    rows: Sequence[tuple[EncoderSettings, Target]],
     *,
     ranges: Callable[[Encoder], tuple[float, float] | None] | None = None,
     **options: Any,
@@ -160,7 +160,7 @@ class _Run:
         self,
         bench: Workbench,
         clip: Clip,
-        settings: Settings,
+        settings: EncoderSettings,
         target: Target,
         ends: Sequence[int],
         tolerance: float | None,

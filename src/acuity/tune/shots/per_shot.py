@@ -21,7 +21,7 @@ from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.material import part_notes
 from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench
@@ -53,7 +53,7 @@ _SUMMANDS: Final[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {
 def plan_per_shot(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     *,
     target: Target | None = None,
     bitrate_kbps: float | None = None,
@@ -130,7 +130,7 @@ class _Job:
 
     bench: Workbench
     clip: Clip
-    settings: Settings
+    settings: EncoderSettings
     target: Target
     parts: list[Part]
     quality_range: tuple[float, float]

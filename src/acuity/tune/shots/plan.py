@@ -20,7 +20,7 @@ from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import PictureForm, job_of
 from acuity.tune.encoders.encoder import FORMATS
 from acuity.tune.encoders.external import encoder_words, tag_filters
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.material import covered
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.search.target import Target
@@ -108,7 +108,7 @@ class ShotPlan:
     """The shots of a clip with a quality for each, without gaps."""
 
     clip: Clip
-    settings: Settings
+    settings: EncoderSettings
     scoring: Scoring
     division: Division
     target: Target  # with a bitrate to keep, only its column and pool count
