@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
-from acuity.tune.ladder.hull import score_at
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, Sample, build_ladder, default_grid
-from acuity.tune.ladder.rungs import choose_rungs, ends
+from acuity.tune.ladder.rungs import choose_rungs, ends, score_at
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from tune_contents import TESTING, TRAINING, write
@@ -69,7 +68,7 @@ def names(rungs: list[Sample]) -> list[tuple[int, int | None]]:
     return [(rung.width, rung.crf) for rung in rungs]
 
 
-def compare(bench: Workbench, clip: Clip, settings: Settings, targets: tuple[float, ...]) -> Row:
+def compare(bench: Workbench, clip: Clip, settings: EncoderSettings, targets: tuple[float, ...]) -> Row:
     """Build a ladder both ways; points are shared, and counted by the samples that each way asks for."""
     sizes = sizes_of(clip)
     ours = build_ladder(bench, clip, settings, sizes, targets)
@@ -112,7 +111,7 @@ def main() -> None:
                 continue
             clip = open_clip(write(known[name], folder))
             for encoder in options.encoders.split(","):
-                settings = Settings(find_encoder(encoder), preset=options.preset)
+                settings = EncoderSettings(find_encoder(encoder), preset=options.preset)
                 bench = Workbench(Scoring())
                 for targets in TARGETS:
                     row = compare(bench, clip, settings, targets)

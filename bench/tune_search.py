@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.searching import Found, search, search_rows
@@ -69,7 +69,7 @@ def bisected(target: Target, last: int, point: Callable[[int], Point]) -> tuple[
     return count, stopped or count
 
 
-def row(clip: Clip, settings: Settings, target: Target, together: Found, bench: Workbench) -> Row:
+def row(clip: Clip, settings: EncoderSettings, target: Target, together: Found, bench: Workbench) -> Row:
     alone = search(Workbench(bench.scoring), clip, settings, target)
     encoder = settings.encoder
     counts = bisected(
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--folder", help="where the contents are kept, to be made once")
     arguments = parser.parse_args()
     only = arguments.only.split(",") if arguments.only else [content.name for content in TESTING]
-    every = [Settings(find_encoder(name), preset=arguments.preset) for name in ALL if name in ENCODERS]
+    every = [EncoderSettings(find_encoder(name), preset=arguments.preset) for name in ALL if name in ENCODERS]
     rows: list[Row] = []
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:

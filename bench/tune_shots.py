@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.target import Target
@@ -133,7 +133,7 @@ def make_clip(path: Path, *, mild: bool = False) -> Clip:
 
 
 def around(
-    bench: Workbench, clip: Clip, settings: Settings, good: Callable[[Point], bool]
+    bench: Workbench, clip: Clip, settings: EncoderSettings, good: Callable[[Point], bool]
 ) -> tuple[Point, Point]:
     """The last quality for all that is good, and the next one."""
     low, high = 0, settings.encoder.last_step
@@ -147,7 +147,7 @@ def around(
     return one, other
 
 
-def at_equal_vmaf(bench: Workbench, clip: Clip, settings: Settings, vmaf: float) -> tuple[float, str]:
+def at_equal_vmaf(bench: Workbench, clip: Clip, settings: EncoderSettings, vmaf: float) -> tuple[float, str]:
     """Bytes of one quality for all at that VMAF, between the two values around it."""
     one, other = around(bench, clip, settings, lambda point: point.pool() >= vmaf)
     share = (one.pool() - vmaf) / (one.pool() - other.pool())
@@ -155,7 +155,9 @@ def at_equal_vmaf(bench: Workbench, clip: Clip, settings: Settings, vmaf: float)
     return math.exp(logs), f"between {settings.encoder.knob} {one.quality} and {other.quality}"
 
 
-def with_every_shot(bench: Workbench, clip: Clip, settings: Settings, plan: ShotPlan) -> tuple[float, str]:
+def with_every_shot(
+    bench: Workbench, clip: Clip, settings: EncoderSettings, plan: ShotPlan
+) -> tuple[float, str]:
     """Bytes of the one quality for all with which every shot meets the target, too."""
 
     def good(point: Point) -> bool:
@@ -167,7 +169,7 @@ def with_every_shot(bench: Workbench, clip: Clip, settings: Settings, plan: Shot
 
 
 def report(
-    bench: Workbench, clip: Clip, plan: ShotPlan, folder: Path, settings: Settings, seconds: float
+    bench: Workbench, clip: Clip, plan: ShotPlan, folder: Path, settings: EncoderSettings, seconds: float
 ) -> float:
     out = folder / f"{settings.encoder.name}-{plan.division}.mkv"
     plan = encode_shots(plan, out)
@@ -203,7 +205,7 @@ def main() -> None:
         clip = make_clip(Path(folder) / "clip.y4m", mild=arguments.mild)
         bench = Workbench(Scoring())
         for name in arguments.encoders.split(","):
-            settings = Settings(find_encoder(name), preset=arguments.preset)
+            settings = EncoderSettings(find_encoder(name), preset=arguments.preset)
             kbps = None
             divisions: list[Division] = ["mean", "each", "bitrate"]
             for division in divisions:

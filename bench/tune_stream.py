@@ -25,11 +25,11 @@ import numpy as np
 import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, Encoder
-from acuity.tune.encoders.encode import Target, open_encoding
+from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.encoded_reader import Feeder
 from acuity.tune.encoders.encoding import Encoding, end_idle_processes
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, measure
 
 NAMES = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
@@ -55,9 +55,9 @@ def make_clip(path: Path, frames: int, width: int, height: int) -> Clip:
     return open_clip(path)
 
 
-def encode_alone(clip: Clip, settings: Settings, quality: int) -> None:
+def encode_alone(clip: Clip, settings: EncoderSettings, quality: int) -> None:
     """Encode, and throw the packets away."""
-    target = Target.of(clip, settings)
+    target = PictureForm.of(clip, settings)
     encoding: Encoding = open_encoding(settings, quality, target)
     feeder = Feeder(clip, target)
     feeder.start(encoding)
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def row(clip: Clip, encoder: Encoder, preset: str, rounds: int, folder: Path) -> None:
-    settings = Settings(encoder, preset=preset)
+    settings = EncoderSettings(encoder, preset=preset)
     file = folder / f"{encoder.name}.mkv"
     points: list[Point] = [encode_file(clip, settings, encoder.default, file)]  # warms up, too
     scores: list[float] = []

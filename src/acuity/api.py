@@ -6,17 +6,15 @@ import asyncio
 import functools
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, Unpack
 
 from acuity.errors import EmbeddedError, InputError, StrictError
 from acuity.measure.feed import ProgressCallback
-from acuity.models.choose import AUTO
-from acuity.scoring.python_request import python_request
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.python_request import ScoreOptions, python_request
+from acuity.scoring.report import ScoreReport
 from acuity.scoring.run import run_request
 from acuity.video.pairs.open_pair import Video
 
@@ -50,8 +48,6 @@ class _Cancellable:
             measurement.stop()
 
 
-# Arguments of score() that are no part of a request's options.
-_NOT_OPTIONS: Final = ("ref", "dis", "strict", "progress", "serve")
 # That of the call in this context.
 _WATCH: Final[ContextVar[_Cancellable | None]] = ContextVar("watch", default=None)
 
@@ -60,56 +56,10 @@ def score(
     ref: Video | None,
     dis: Video,
     *,
-    model: str | AnyModel | Sequence[str | AnyModel] = AUTO,
-    viewing: str | None = None,
-    metrics: str | Iterable[str] = (),
-    feature: str | Iterable[str] = (),
-    tiny_model: str | os.PathLike[str] | None = None,
-    tiny_device: str = "auto",
-    tiny_threads: int = 0,
-    tiny_fp16: bool = False,
-    tiny_model_verify: bool = False,
-    tiny_codec: str | None = None,
-    tiny_preset: str | None = None,
-    tiny_crf: int | None = None,
-    tiny_resize: str = "disabled",
-    no_reference: bool = False,
-    frames: int = 0,
-    skip: int = 0,
-    skip_ref: int | None = None,
-    skip_dis: int | None = None,
-    subsample: int = 1,
-    allow_damaged: bool = False,
-    stream: int | None = None,
-    stream_ref: int | None = None,
-    stream_dis: int | None = None,
-    allow_network: bool = False,
-    resume: str | os.PathLike[str] | None = None,
-    display: str | None = None,
-    filter: str = "bicubic",
-    crop: str | None = None,
-    deinterlace: str = "warn",
-    scale: str = "auto",
-    convert: str = "auto",
-    colour: str = "convert",
-    rate: str = "refuse",
-    vfr: str = "by-time",
-    hdr: str = "refuse",
-    align: str = "refuse",
-    width: int | None = None,
-    height: int | None = None,
-    pixel_format: str | None = None,
-    bitdepth: int | None = None,
-    fps: Fraction | str | float | None = None,
-    guess: bool = True,
-    threads: int | None = None,
-    cpu: str | None = None,
-    backend: str = "auto",
-    device: int | None = None,
-    decoder: str = "auto",
     strict: bool = False,
     progress: ProgressCallback | None = None,
     serve: Serve | None = None,
+    **options: Unpack[ScoreOptions],
 ) -> ScoreReport:
     """Score a distorted video against its reference.
 
@@ -167,9 +117,8 @@ def score(
 
     Raises AcuityError.
     """
-    options = {name: value for name, value in locals().items() if name not in _NOT_OPTIONS}
     for name, video in (("ref", ref), ("dis", dis)):
-        if name == "ref" and video is None and no_reference:
+        if name == "ref" and video is None and options.get("no_reference"):
             continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
             raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")

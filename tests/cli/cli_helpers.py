@@ -83,14 +83,23 @@ def encode(
     return path
 
 
-def run_vmaf(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
-    code = vmaf_main(list(argv))
-    return Ran(code, *capsys.readouterr())
+class Cli:
+    """Runs the commands in this process. The fixture `cli` is one."""
 
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
 
-def run_acuity(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
-    code = acuity_main(list(argv))
-    return Ran(code, *capsys.readouterr())
+    def vmaf(self, *argv: str) -> Ran:
+        return Ran(vmaf_main(list(argv)), *self._capsys.readouterr())
+
+    def acuity(self, *argv: str) -> Ran:
+        return Ran(acuity_main(list(argv)), *self._capsys.readouterr())
+
+    def score(self, command: str, ref: object, dis: object, *options: str) -> Ran:
+        """Score two files with the command of that name."""
+        if command == "vmaf":
+            return self.vmaf("-r", str(ref), "-d", str(dis), *options)
+        return self.acuity("score", str(ref), str(dis), *options)
 
 
 def start(module: str, argv: Sequence[str], **settings: object) -> subprocess.CompletedProcess[str]:

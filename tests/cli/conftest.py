@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_helpers import GEOMETRY, HEIGHT, WIDTH, Ran, Runner, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import GEOMETRY, HEIGHT, WIDTH, Cli, Ran, Runner, moving, y4m
 
 SIZE = {
     "vmaf": list(GEOMETRY),
@@ -25,22 +25,24 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(capsys)
+
+
 @pytest.fixture(params=["vmaf", "acuity"])
 def command(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def score(command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
+def score(command: str, cli: Cli, tmp_path: Path) -> Runner:
     """Scores two files with the command under test, and checks what every refusal has in common."""
 
     def run(ref: object, dis: object, *options: str, raw: bool = False) -> Ran:
         before = sorted(tmp_path.rglob("*"))
         geometry = SIZE[command] if raw else []
-        if command == "vmaf":
-            ran = run_vmaf(capsys, "-r", str(ref), "-d", str(dis), *geometry, *options)
-        else:
-            ran = run_acuity(capsys, "score", str(ref), str(dis), *geometry, *options)
+        ran = cli.score(command, ref, dis, *geometry, *options)
         assert ran.out == ""
         assert "Traceback" not in ran.err
         # What is going to be compared may have been said before; a hint may follow.

@@ -1,39 +1,48 @@
-"""Bad input, for both commands: one sentence, the right exit code, no traceback, no file left behind."""
+"""Bad input and output, for both commands: one sentence, the right code, and no file left behind."""
 
 from __future__ import annotations
 
 import os
+import resource
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli_helpers import (
-    FRAME_BYTES,
-    Runner,
-    encode,
-    moving,
-    run_acuity,
-    run_vmaf,
-    y4m,
-)
+from cli_helpers import FRAME_BYTES, Cli, Runner, encode, moving, start, y4m
 from damaged_clip import FRAGILE, damage
 
+TEXT = b"Dear diary, today I encoded everything at CRF 51.\n" * 50
+REFUSED = 1  # or the code of `vmaf` for that
+# What is wrong with a file: its name and content, whether its geometry is given, and what is said.
+BAD_FILES: list[tuple[str, bytes, bool, int, str]] = [
+    ("empty.yuv", b"", True, 101, "empty"),
+    ("empty.yuv", b"", False, 101, "empty"),
+    ("bare.y4m", y4m(b""), False, 101, "bare.y4m"),
+    ("empty.y4m", b"", False, 101, "empty.y4m"),
+    ("short.yuv", moving()[:-1], True, REFUSED, "whole number of frames"),
+    ("short.yuv", moving()[: -FRAME_BYTES // 2], True, REFUSED, "whole number of frames"),
+    ("short.y4m", y4m(moving())[:-100], False, REFUSED, "short.y4m"),
+    *((name, TEXT, False, REFUSED, name) for name in ("notes.txt", "notes.mp4", "notes.mkv", "notes.y4m")),
+]
 
-def test_empty_file(score: Runner, clips: Path, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.yuv"
-    empty.touch()
-    ran = score(empty, clips / "dis.yuv", raw=True)
-    assert ran.code == 101
-    assert "empty" in ran.err
+
+@pytest.mark.parametrize(("name", "content", "raw", "code", "words"), BAD_FILES)
+def test_bad_files(
+    score: Runner, clips: Path, tmp_path: Path, name: str, content: bytes, raw: bool, code: int, words: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    ran = score(clips / ("ref.yuv" if raw else "ref.y4m"), tmp_path / name, raw=raw)
+    assert ran.refused if code == REFUSED else ran.code == code
+    assert name in ran.err
+    assert words in ran.err
 
 
-def test_empty_raw_file_of_unknown_geometry(score: Runner, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.yuv"
-    empty.touch()
-    ran = score(empty, empty)
-    assert ran.code == 101
-    assert "empty" in ran.err
+def test_a_folder_is_no_video(score: Runner, clips: Path, tmp_path: Path) -> None:
+    ran = score(clips / "ref.y4m", tmp_path)
+    assert ran.refused
+    assert "directory" in ran.err
 
 
 def test_geometry_for_a_container(score: Runner, tmp_path: Path) -> None:
@@ -41,39 +50,6 @@ def test_geometry_for_a_container(score: Runner, tmp_path: Path) -> None:
     ran = score(clip, clip, raw=True)
     assert ran.refused
     assert "leave out the geometry" in ran.err
-
-
-def test_empty_y4m(score: Runner, clips: Path, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.y4m"
-    empty.touch()
-    ran = score(empty, clips / "dis.y4m")
-    assert ran.code in (1, 101)
-    assert "empty.y4m" in ran.err
-
-
-def test_header_without_frames(score: Runner, clips: Path, tmp_path: Path) -> None:
-    bare = tmp_path / "bare.y4m"
-    bare.write_bytes(y4m(b""))
-    ran = score(bare, clips / "dis.y4m")
-    assert ran.code == 101
-
-
-@pytest.mark.parametrize("cut", [1, FRAME_BYTES // 2])
-def test_truncated_raw_file(score: Runner, clips: Path, tmp_path: Path, cut: int) -> None:
-    short = tmp_path / "short.yuv"
-    short.write_bytes(moving()[:-cut])
-    ran = score(clips / "ref.yuv", short, raw=True)
-    assert ran.refused
-    assert "short.yuv" in ran.err
-    assert "whole number of frames" in ran.err
-
-
-def test_truncated_y4m(score: Runner, clips: Path, tmp_path: Path) -> None:
-    short = tmp_path / "short.y4m"
-    short.write_bytes(y4m(moving())[:-100])
-    ran = score(clips / "ref.y4m", short, "-o", str(tmp_path / "report.json"))
-    assert ran.refused
-    assert "short.y4m" in ran.err
 
 
 def test_truncated_container(score: Runner, clips: Path, tmp_path: Path) -> None:
@@ -85,9 +61,7 @@ def test_truncated_container(score: Runner, clips: Path, tmp_path: Path) -> None
     assert "short.mp4" in ran.err
 
 
-def test_damaged_frames(
-    score: Runner, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_frames(score: Runner, tmp_path: Path, command: str, cli: Cli) -> None:
     whole = encode(tmp_path / "whole.mkv", moving(20), **{"x264-params": FRAGILE})
     broken = tmp_path / "broken.mkv"
     broken.write_bytes(whole.read_bytes())
@@ -97,20 +71,20 @@ def test_damaged_frames(
     assert "frame 10 of" in ran.err
     assert ("--allow_damaged" if command == "vmaf" else "--allow-damaged") in ran.err
     if command == "vmaf":
-        ran = run_vmaf(capsys, "-r", str(whole), "-d", str(broken), "--allow_damaged")
+        ran = cli.vmaf("-r", str(whole), "-d", str(broken), "--allow_damaged")
     else:
         # What the decoder makes of the rest is one frame late, which is a fault of its own.
-        ran = run_acuity(capsys, "score", str(whole), str(broken), "--allow-damaged", "--align", "warn")
+        ran = cli.acuity("score", str(whole), str(broken), "--allow-damaged", "--align", "warn")
     assert ran.code == 0
     assert "warning: frame 10 of" in ran.out + ran.err
 
 
-def test_wrong_geometry(command: str, capsys: pytest.CaptureFixture[str], clips: Path) -> None:
+def test_wrong_geometry(command: str, cli: Cli, clips: Path) -> None:
     ref, dis = str(clips / "ref.yuv"), str(clips / "dis.yuv")
     if command == "vmaf":
-        ran = run_vmaf(capsys, "-r", ref, "-d", dis, "-w", "50", "-h", "32", "-p", "420", "-b", "8")
+        ran = cli.vmaf("-r", ref, "-d", dis, "-w", "50", "-h", "32", "-p", "420", "-b", "8")
     else:
-        ran = run_acuity(capsys, "score", ref, dis, "--size", "50x32", "-p", "420", "-b", "8")
+        ran = cli.acuity("score", ref, dis, "--size", "50x32", "-p", "420", "-b", "8")
     assert ran.refused
     assert "50x32" in ran.err
     assert "Traceback" not in ran.err
@@ -159,21 +133,6 @@ def test_unreadable_file(score: Runner, clips: Path, tmp_path: Path, monkeypatch
     assert "permission" in ran.err
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "notes.mp4", "notes.mkv", "notes.y4m"])
-def test_a_text_file_is_no_video(score: Runner, clips: Path, tmp_path: Path, name: str) -> None:
-    text = tmp_path / name
-    text.write_text("Dear diary, today I encoded everything at CRF 51.\n" * 50)
-    ran = score(clips / "ref.y4m", text)
-    assert ran.refused
-    assert name in ran.err
-
-
-def test_a_folder_is_no_video(score: Runner, clips: Path, tmp_path: Path) -> None:
-    ran = score(clips / "ref.y4m", tmp_path)
-    assert ran.refused
-    assert "directory" in ran.err
-
-
 def test_no_frames_in_common(score: Runner, command: str, clips: Path) -> None:
     skip = "--frame_skip_ref" if command == "vmaf" else "--skip-ref"
     ran = score(clips / "ref.y4m", clips / "dis.y4m", skip, "50")
@@ -197,3 +156,69 @@ def test_pictures_too_small(score: Runner, command: str, tmp_path: Path) -> None
     ran = score(tiny, other)
     assert ran.code == {"vmaf": 234, "acuity": 1}[command]
     assert "8x8" in ran.err
+
+
+def test_output_in_no_folder(score: Runner, clips: Path, tmp_path: Path) -> None:
+    target = tmp_path / "nowhere" / "report.json"
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", "-o", str(target))
+    assert ran.code == 1
+    assert "report.json" in ran.err
+
+
+def test_output_is_known_to_fail_before_anything_is_read(score: Runner, tmp_path: Path) -> None:
+    target = tmp_path / "nowhere" / "report.json"
+    ran = score("no-such.y4m", "no-such.y4m", "-o", str(target))
+    assert "report.json" in ran.err
+
+
+def test_output_without_a_name(score: Runner, command: str, clips: Path) -> None:
+    options = ["--format", "json"] if command == "acuity" else []
+    assert score(clips / "ref.y4m", clips / "dis.y4m", *options, "-o", "").code == 1
+
+
+def test_output_is_a_folder(score: Runner, clips: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    ran = score(clips / "ref.y4m", clips / "dis.y4m", "-o", str(tmp_path / "folder.json"))
+    assert ran.code == 1
+    assert "folder.json" in ran.err
+
+
+def test_output_would_overwrite_an_input(score: Runner, clips: Path, tmp_path: Path) -> None:
+    ref = tmp_path / "ref.json"
+    ref.write_bytes((clips / "ref.y4m").read_bytes())
+    ran = score(ref, clips / "dis.y4m", "-o", str(ref))
+    assert ran.code == 1
+    assert "overwrite" in ran.err
+    assert ref.read_bytes() == (clips / "ref.y4m").read_bytes()
+
+
+def _command_line(command: str, clips: Path, output: str) -> tuple[str, Sequence[str]]:
+    ref, dis = str(clips / "ref.y4m"), str(clips / "dis.y4m")
+    if command == "vmaf":
+        return "vmaf", ["-q", "-r", ref, "-d", dis, "--json", "-o", output]
+    return "main", ["score", ref, dis, "-q", "--format", "json", "-o", output]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_device(command: str, clips: Path) -> None:
+    ran = start(*_command_line(command, clips, "/dev/full"))
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"{command}: ")
+    assert "No space left" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_full_disk_leaves_no_file(command: str, clips: Path, tmp_path: Path) -> None:
+    """A limit on the size of files makes writes fail halfway, as a full disk does."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    kept = tmp_path / "report.json"
+    kept.write_text("yesterday's")
+    ran = start(*_command_line(command, clips, str(kept)), preexec_fn=limit)
+    assert ran.returncode == 1
+    assert len(ran.stderr.splitlines()) == 1
+    assert "report.json" in ran.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
+    assert kept.read_text() == "yesterday's"

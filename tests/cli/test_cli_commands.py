@@ -11,49 +11,45 @@ import pytest
 from acuity.cli import demo
 from acuity.cli.main import COMMANDS
 from acuity.features import EXTRACTORS
-from cli_helpers import run_acuity, run_vmaf
-
-Capture = pytest.CaptureFixture[str]
+from cli_helpers import Cli
 
 
 @pytest.mark.parametrize("line", [[], ["--help"], ["-h"]])
-def test_help_names_every_command(capsys: Capture, line: list[str]) -> None:
-    ran = run_acuity(capsys, *line)
+def test_help_names_every_command(cli: Cli, line: list[str]) -> None:
+    ran = cli.acuity(*line)
     assert ran.code == 0
     assert all(f"  {name} " in ran.out for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_commands_help_is_its_docstring(
-    capsys: Capture, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commands_help_is_its_docstring(cli: Cli, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")  # in narrower terminals paragraphs are wrapped
-    ran = run_acuity(capsys, name, "--help")
+    ran = cli.acuity(name, "--help")
     assert ran.code == 0
     doc = importlib.import_module(COMMANDS[name][0]).__doc__
     assert doc
     assert doc in ran.out
 
 
-def test_version(capsys: Capture) -> None:
+def test_version(cli: Cli) -> None:
     from acuity import __version__
 
-    assert run_acuity(capsys, "--version").out == f"acuity {__version__}\n"
+    assert cli.acuity("--version").out == f"acuity {__version__}\n"
 
 
 @pytest.mark.parametrize(
     "line", [["scores"], ["--nonsense"], ["models", "--nonsense"], ["features", "x", "y"]]
 )
-def test_unknown_words(capsys: Capture, line: list[str]) -> None:
-    ran = run_acuity(capsys, *line)
+def test_unknown_words(cli: Cli, line: list[str]) -> None:
+    ran = cli.acuity(*line)
     assert ran.code == 1
     assert ran.err.startswith("acuity: ")
     assert "--help'" in ran.err
 
 
-def test_models(capsys: Capture) -> None:
-    assert "vmaf_v0.6.1 " in run_acuity(capsys, "models").out
-    models = {m["name"]: m for m in json.loads(run_acuity(capsys, "models", "--json").out)["models"]}
+def test_models(cli: Cli) -> None:
+    assert "vmaf_v0.6.1 " in cli.acuity("models").out
+    models = {m["name"]: m for m in json.loads(cli.acuity("models", "--json").out)["models"]}
     assert models["vmaf_v0.6.1"]["usable"]
     assert "1080p television" in models["vmaf_v0.6.1"]["intended_use"]
     assert models["vmaf_v1.0.16_5d0h"]["intended_use"].startswith("VMAF v1: phone")
@@ -61,51 +57,51 @@ def test_models(capsys: Capture) -> None:
 
 
 def test_a_model_that_does_not_load_is_listed_with_the_reason(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken.json").write_text("{")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    ran = run_acuity(capsys, "models")
+    ran = cli.acuity("models")
     assert ran.code == 0
     assert "not usable" in ran.out
-    models = {m["name"]: m for m in json.loads(run_acuity(capsys, "models", "--json").out)["models"]}
+    models = {m["name"]: m for m in json.loads(cli.acuity("models", "--json").out)["models"]}
     assert models["broken"]["problem"]
     assert not models["broken"]["usable"]
 
 
-def test_features(capsys: Capture) -> None:
-    listing = run_acuity(capsys, "features").out
+def test_features(cli: Cli) -> None:
+    listing = cli.acuity("features").out
     assert all(f"  {name} " in listing for name in EXTRACTORS)
-    features = json.loads(run_acuity(capsys, "features", "--json").out)["features"]
+    features = json.loads(cli.acuity("features", "--json").out)["features"]
     assert [f["name"] for f in features] == list(EXTRACTORS)
 
 
-def test_one_feature_with_its_options(capsys: Capture) -> None:
-    text = run_acuity(capsys, "features", "vif").out
+def test_one_feature_with_its_options(cli: Cli) -> None:
+    text = cli.acuity("features", "vif").out
     for option in EXTRACTORS["vif"].options:
         assert option.name in text
     assert "1 to 100" in text
-    (vif,) = json.loads(run_acuity(capsys, "features", "vif", "--json").out)["features"]
+    (vif,) = json.loads(cli.acuity("features", "vif", "--json").out)["features"]
     gain = next(o for o in vif["options"] if o["name"] == "vif_enhn_gain_limit")
     assert (gain["alias"], gain["type"], gain["default"], gain["min"]) == ("egl", "float", 100.0, 1.0)
 
 
-def test_an_unknown_feature(capsys: Capture) -> None:
-    ran = run_acuity(capsys, "features", "vifff")
+def test_an_unknown_feature(cli: Cli) -> None:
+    ran = cli.acuity("features", "vifff")
     assert ran.code == 1
     assert "vifff" in ran.err
 
 
-def test_backends(capsys: Capture) -> None:
-    assert "plain" in run_acuity(capsys, "backends").out
-    ran = run_acuity(capsys, "backends", "--json")
+def test_backends(cli: Cli) -> None:
+    assert "plain" in cli.acuity("backends").out
+    ran = cli.acuity("backends", "--json")
     assert json.loads(ran.out)["backends"][0]["instruction_sets"][-1] == {"name": "plain", "usable": True}
-    assert ran.out == run_vmaf(capsys, "--list-backends").out
+    assert ran.out == cli.vmaf("--list-backends").out
 
 
-def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "FRAMES", 4)
-    ran = run_acuity(capsys, "demo", "--keep", str(tmp_path))
+    ran = cli.acuity("demo", "--keep", str(tmp_path))
     assert ran.code == 0, ran.err
     for word in ("VMAF", "p1 ", "worst frames", "kbit/s"):
         assert word in ran.out
@@ -113,7 +109,7 @@ def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_demo_that_fails_keeps_no_half_clips(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = demo.draw
 
@@ -123,15 +119,15 @@ def test_a_demo_that_fails_keeps_no_half_clips(
         return draw(index)
 
     monkeypatch.setattr(demo, "draw", fail)
-    ran = run_acuity(capsys, "demo", "--keep", str(tmp_path))
+    ran = cli.acuity("demo", "--keep", str(tmp_path))
     assert (ran.code, ran.err) == (1, "acuity: original.mkv: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_demo_leaves_nothing(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_leaves_nothing(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import tempfile
 
     monkeypatch.setattr(demo, "FRAMES", 2)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert run_acuity(capsys, "demo").code == 0
+    assert cli.acuity("demo").code == 0
     assert list(tmp_path.iterdir()) == []

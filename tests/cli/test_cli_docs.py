@@ -15,7 +15,7 @@ from acuity.cli.vmaf.options import FLAGS
 from acuity.models.choose import VIEWINGS, models_for_viewing
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.presets import PRESETS
-from cli_helpers import run_acuity
+from cli_helpers import Cli
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -80,17 +80,17 @@ def _keys(value: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("line", [["models"], ["features"], ["backends"]])
-def test_keys_of_lists(capsys: pytest.CaptureFixture[str], output: str, line: list[str]) -> None:
-    document = json.loads(run_acuity(capsys, *line, "--json").out)
+def test_keys_of_lists(cli: Cli, output: str, line: list[str]) -> None:
+    document = json.loads(cli.acuity(*line, "--json").out)
     assert document["schema"] in output
     missing = [key for key in _keys(document) if f"`{key}`" not in output and f'"{key}"' not in output]
     assert missing == []
 
 
-def test_keys_of_a_score(capsys: pytest.CaptureFixture[str], output: str, clips: Path) -> None:
+def test_keys_of_a_score(cli: Cli, output: str, clips: Path) -> None:
     line = ["score", str(clips / "ref.y4m"), str(clips / "ref.y4m"), "--json", "--per-frame", "--pool", "p5"]
     line += ["--metrics", "vmaf,psnr"]
-    document = json.loads(run_acuity(capsys, *line).out)
+    document = json.loads(cli.acuity(*line).out)
     for names in ("features", "per_frame", "computed_by"):  # their keys are names of features and extractors
         del document[names]
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", output))))

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ from acuity.errors import (
 from cli_helpers import FRAMES, environment
 
 
+def raising(error: BaseException) -> Callable[[], int]:
+    def fail() -> int:
+        raise error
+
+    return fail
+
+
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -53,10 +61,7 @@ from cli_helpers import FRAMES, environment
 def test_an_error_becomes_a_sentence_and_a_code(
     capsys: pytest.CaptureFixture[str], error: BaseException, code: int, said: str
 ) -> None:
-    def fail() -> int:
-        raise error
-
-    assert guarded("vmaf", fail) == code
+    assert guarded("vmaf", raising(error)) == code
     assert capsys.readouterr().err == said
 
 
@@ -78,29 +83,20 @@ def test_an_error_becomes_a_sentence_and_a_code(
     ],
 )
 def test_codes_of_libvmaf(capsys: pytest.CaptureFixture[str], error: Exception, code: int) -> None:
-    def fail() -> int:
-        raise error
-
-    assert guarded("vmaf", fail, LIBVMAF_CODES) == code
+    assert guarded("vmaf", raising(error), LIBVMAF_CODES) == code
     assert capsys.readouterr().err.startswith(f"vmaf: {error}\n")
 
 
 def test_a_sentence_that_nobody_could_read_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> int:
-        raise InputError(f"'{'x' * 30_000_000}' is no video: pass another")
-
-    guarded("vmaf", fail)
+    guarded("vmaf", raising(InputError(f"'{'x' * 30_000_000}' is no video: pass another")))
     said = capsys.readouterr().err
     assert len(said) < 5000
     assert said.endswith("is no video: pass another\n")
 
 
 def test_a_mistake_of_ours_is_not_hidden() -> None:
-    def fail() -> int:
-        raise KeyError("a bug")
-
     with pytest.raises(KeyError):
-        guarded("vmaf", fail)
+        guarded("vmaf", raising(KeyError("a bug")))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +104,8 @@ def test_a_mistake_of_ours_is_not_hidden() -> None:
     [("acuity", "--scale force or --allow-damaged"), ("vmaf", "--scale force or --allow_damaged")],
 )
 def test_remedies_are_spelled_as_options(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> int:
-        raise InputError(
-            "pass ", to_set("scale", "force"), " or ", to_set("allow_damaged", True), " to 'rate=x'"
-        )
-
-    guarded(program, fail)
+    remedies = to_set("scale", "force"), " or ", to_set("allow_damaged", True)
+    guarded(program, raising(InputError("pass ", *remedies, " to 'rate=x'")))
     assert capsys.readouterr().err == f"{program}: pass {said} to 'rate=x'\n"
 
 
@@ -129,10 +121,7 @@ def test_too_many_open_files() -> None:
 
 
 def test_names_of_files_cannot_break_the_line(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> int:
-        raise InputError("'a\nb\x1b[31m\x85é\udce9' does not exist")
-
-    guarded("vmaf", fail)
+    guarded("vmaf", raising(InputError("'a\nb\x1b[31m\x85é\udce9' does not exist")))
     assert capsys.readouterr().err == "vmaf: 'a\\nb\\x1b[31m\\x85é\\udce9' does not exist\n"
 
 

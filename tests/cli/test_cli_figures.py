@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import acuity
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
-from cli_helpers import FRAMES, Ran, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAMES, Cli, Ran, y4m
 from small_model import OVERFLOWING, small_document
 
-Capture = pytest.CaptureFixture[str]
 SIDE = 192  # the smallest that float_ms_ssim takes is 176
 GAIN_LIMITS = "vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0"
 
@@ -36,12 +34,12 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
 def test_a_score_that_is_no_number_is_an_error(
-    capsys: Capture, clips: Path, tmp_path: Path, overflowing: Path, quiet: list[str]
+    cli: Cli, clips: Path, tmp_path: Path, overflowing: Path, quiet: list[str]
 ) -> None:
     ref, dis, out = str(clips / "ref.y4m"), str(clips / "dis.y4m"), tmp_path / "out.json"
     options = ["-m", f"path={overflowing}", "-o", str(out), *quiet]
-    vmaf = run_vmaf(capsys, "-r", ref, "-d", dis, "--json", *options)
-    ours = run_acuity(capsys, "score", ref, dis, *options)
+    vmaf = cli.vmaf("-r", ref, "-d", dis, "--json", *options)
+    ours = cli.acuity("score", ref, dis, *options)
     assert (vmaf.code, ours.code) == (255, 1)
     for ran in (vmaf, ours):
         said = ran.err.splitlines()[-1]
@@ -49,11 +47,6 @@ def test_a_score_that_is_no_number_is_an_error(
         assert "is not a number: the model's arithmetic goes beyond all bounds, so check its file" in said
         assert ran.out == ""
     assert not out.exists()
-
-
-def test_the_same_in_python(clips: Path, overflowing: Path) -> None:
-    with pytest.raises(acuity.ScoreError, match=r"frame 0 .* is not a number"):
-        acuity.score(clips / "ref.y4m", clips / "dis.y4m", model=str(overflowing))
 
 
 # ---- features that are no number ------------------------------------------------------------
@@ -71,16 +64,16 @@ def chessboards(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(paths[0]), str(paths[1])
 
 
-def ask_vmaf(capsys: Capture, chessboards: tuple[str, str], format: str, out: Path) -> Ran:
+def ask_vmaf(cli: Cli, chessboards: tuple[str, str], format: str, out: Path) -> Ran:
     ref, dis = chessboards
     line = ["-r", ref, "-d", dis, "-n", "--feature", "float_ms_ssim", "-q", f"--{format}", "-o", str(out)]
-    return run_vmaf(capsys, *line)
+    return cli.vmaf(*line)
 
 
 def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
-    capsys: Capture, chessboards: tuple[str, str], tmp_path: Path
+    cli: Cli, chessboards: tuple[str, str], tmp_path: Path
 ) -> None:
-    ran = ask_vmaf(capsys, chessboards, "json", tmp_path / "out")
+    ran = ask_vmaf(cli, chessboards, "json", tmp_path / "out")
     assert ran.code == 0
     document = json.loads((tmp_path / "out").read_text())
     assert [frame["metrics"] for frame in document["frames"]] == [{"float_ms_ssim": None}] * 2
@@ -88,29 +81,27 @@ def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
     assert ran.err.startswith("vmaf: warning: float_ms_ssim of frame 0 and 1 more is not a number")
 
 
-def test_other_formats_print_it_as_c_does(
-    capsys: Capture, chessboards: tuple[str, str], tmp_path: Path
-) -> None:
+def test_other_formats_print_it_as_c_does(cli: Cli, chessboards: tuple[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ask_vmaf(capsys, chessboards, "xml", out)
+    ask_vmaf(cli, chessboards, "xml", out)
     frames = ET.parse(out).getroot().findall("frames/frame")
     assert [math.isnan(float(frame.get("float_ms_ssim", "0"))) for frame in frames] == [True, True]
-    ask_vmaf(capsys, chessboards, "csv", out)
+    ask_vmaf(cli, chessboards, "csv", out)
     rows = list(csv.DictReader(out.open()))
     assert [math.isnan(float(row["float_ms_ssim"])) for row in rows] == [True, True]
-    ask_vmaf(capsys, chessboards, "sub", out)
+    ask_vmaf(cli, chessboards, "sub", out)
     assert out.read_text().count("float_ms_ssim: nan|") == 2
 
 
-def test_a_metric_that_is_no_number(capsys: Capture, chessboards: tuple[str, str]) -> None:
-    ran = run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim,psnr")
+def test_a_metric_that_is_no_number(cli: Cli, chessboards: tuple[str, str]) -> None:
+    ran = cli.acuity("score", *chessboards, "--metrics", "ms-ssim,psnr")
     assert ran.code == 0
     assert "not a number, see above" in ran.out
     assert "float_ms_ssim of frame 0 and 1 more is not a number" in ran.out
-    document = json.loads(run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim", "--json").out)
+    document = json.loads(cli.acuity("score", *chessboards, "--metrics", "ms-ssim", "--json").out)
     assert document["metrics"][0]["mean"] is None
     assert [note["code"] for note in document["notes"]] == ["not-a-number"]
-    quiet = run_acuity(capsys, "score", *chessboards, "--metrics", "ms-ssim", "-q")
+    quiet = cli.acuity("score", *chessboards, "--metrics", "ms-ssim", "-q")
     assert quiet.out == "nan\n"
     assert quiet.err.startswith("acuity: warning: float_ms_ssim of frame 0")
 
@@ -137,7 +128,7 @@ def steering(*, swap: str | None = None, subsample: int = 0, stop: int | None = 
 
 
 @pytest.fixture
-def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, capsys: Capture):  # type: ignore[no-untyped-def]
+def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, cli: Cli):  # type: ignore[no-untyped-def]
     """Run a command while somebody steers."""
 
     def run(program: str, *options: str, **what: object) -> Ran:
@@ -148,9 +139,7 @@ def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, capsys: Capture):  # t
         home = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}[program]
         monkeypatch.setattr(f"{home}.embedded", embedded)
         ref, dis = str(clips / "ref.y4m"), str(clips / "dis.y4m")
-        if program == "vmaf":
-            return run_vmaf(capsys, "-r", ref, "-d", dis, *options)
-        return run_acuity(capsys, "score", ref, dis, *options)
+        return cli.score(program, ref, dis, *options)
 
     return run
 

@@ -27,13 +27,7 @@ def parsed(*argv: str) -> list[tuple[str, object]]:
 
 @pytest.mark.parametrize(
     "argv",
-    [
-        ["--reference", "a.yuv"],
-        ["--reference=a.yuv"],
-        ["-r", "a.yuv"],
-        ["-ra.yuv"],
-        ["--ref", "a.yuv"],
-    ],
+    [["--reference", "a.yuv"], ["--reference=a.yuv"], ["-r", "a.yuv"], ["-ra.yuv"], ["--ref", "a.yuv"]],
 )
 def test_spellings_of_a_value(argv: list[str]) -> None:
     assert parsed(*argv) == [("reference", "a.yuv")]

@@ -1,4 +1,4 @@
-"""Pictures on terminals: what they are asked, what their answers mean, and how pictures are encoded."""
+"""Plots on terminals: as text, and as pictures: what terminals are asked and how pictures are encoded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ import pytest
 from numpy.typing import NDArray
 
 from acuity.cli.graphics import QUERY, kitty, terminal_of
-from acuity.cli.score_plot import sixel
+from acuity.cli.score_plot import plot, sixel
+from acuity.cli.style import clock, count
 
 OK = b"\033_Gi=31;OK\033\\"
 PLAIN, SIXEL = b"\033[?62;22c", b"\033[?62;4;22c"
@@ -170,3 +171,114 @@ def test_kitty_sends_the_file_in_pieces() -> None:
     assert pieces[0][0] == "a=T,f=100,q=2,c=72,m=1"
     assert [keys for keys, _ in pieces[1:]] == ["m=1"] * (len(pieces) - 2) + ["m=0"]
     assert all(len(part) <= 4096 for _, part in pieces)
+
+
+def dots(lines: list[str]) -> np.ndarray:
+    """Which dots of a chart are drawn, as rows and columns."""
+    rows = []
+    for line in lines[:-1]:
+        cells = [0 if char == " " else ord(char) - 0x2800 for char in line.partition("│")[2]]
+        for bits in ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80)):
+            rows.append([bool(cell & bit) for cell in cells for bit in bits])
+    wide = max(map(len, rows))
+    return np.array([row + [False] * (wide - len(row)) for row in rows])
+
+
+def test_a_column_reaches_from_the_lowest_to_the_highest() -> None:
+    scores = np.full(1000, 90.0)
+    scores[[503, 507]] = 20.0, 100.0
+    found = dots(plot(scores, width=5, rows=9))
+    assert found[:, 5].nonzero()[0].tolist() == list(range(2, 35))  # from 100 down to 20
+    assert all(found[:, column].nonzero()[0].tolist() == [6] for column in (0, 1, 2, 3, 4, 6, 7, 8, 9))
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 8, 11, 24])
+@pytest.mark.parametrize("ends", [(8.0, 63.0), (52.0, 88.0), (81.0, 99.5), (0.113, 0.87), (-3.0, 41.0)])
+def test_every_step_of_the_scale_has_its_label_in_the_row_of_its_value(
+    ends: tuple[float, float], rows: int
+) -> None:
+    lines = plot(np.linspace(*ends, 40), width=20, rows=rows)
+    texts = [line.partition("│")[0].strip() for line in lines[:-1]]
+    labels = {row: float(text) for row, text in enumerate(texts) if text}
+    places, values = np.array(sorted(labels)), np.array([labels[row] for row in sorted(labels)])
+    assert len(lines) - 1 <= rows
+    assert len(labels) >= 2
+    assert len(set(np.diff(places).tolist())) == 1  # no step is left out
+    assert np.allclose(np.diff(values), values[1] - values[0])
+    assert (places[0], places[-1]) == (0, len(lines) - 2)
+    # The highest and the lowest value are drawn where the labels say.
+    drawn = dots(lines).any(1).nonzero()[0]
+    for value, dot in ((ends[1], drawn[0]), (ends[0], drawn[-1])):
+        row = np.interp(value, values[::-1], places[::-1])
+        assert dot == pytest.approx(row * 4 + 1.5, abs=1)
+
+
+def test_the_exact_text() -> None:
+    lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=3, seconds=75.0)
+    assert lines == ["100 │ ⡄", " 50 │⢸⠸", "  0 │⠇", "     0:00 1:15"]
+    # The values are at 10, 6, 2 and 6; half of the way to the next is drawn on either side.
+    assert [column.nonzero()[0].tolist() for column in dots(lines).T] == [
+        [8, 9, 10],
+        [4, 5, 6, 7],
+        [2, 3],
+        [4, 5, 6],
+    ]
+
+
+def test_columns_are_joined_and_nothing_is_drawn_beyond_them() -> None:
+    scores = np.random.default_rng(4).uniform(0, 100, 60)
+    scores[[0, 1]] = 0.0, 100.0
+    found = dots(plot(scores, width=60, rows=5))  # two columns of dots for each
+    own = np.floor((1 - scores / 100) * 16 + 2).repeat(2)
+    for column in range(120):
+        lit = found[:, column].nonzero()[0].tolist()
+        assert lit == list(range(lit[0], lit[-1] + 1))
+        near = own[max(0, column - 1) : column + 2]
+        assert min(near) <= lit[0] <= own[column] <= lit[-1] <= max(near)
+        if column:
+            before = found[:, column - 1].nonzero()[0]
+            assert lit[0] <= before[-1] + 1
+            assert before[0] <= lit[-1] + 1
+
+
+def test_the_last_line_says_what_a_column_is() -> None:
+    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=64, seconds=200.0)
+    assert lines[-1].split() == ["0:00", "lowest", "to", "highest", "of", "up", "to", "40", "frames", "3:20"]
+    assert "lowest" not in plot(np.arange(20.0), width=64)[-1]
+    assert "lowest" not in plot(np.arange(5000.0), width=20)[-1]  # there is no room
+
+
+def test_few_frames_are_drawn_wider() -> None:
+    lines = plot(np.array([20.0, 60.0, 100.0]), width=30, rows=3)
+    assert max(len(line.partition("│")[2]) for line in lines[:-1]) == 30
+
+
+def test_flat_empty_and_unknown_scores_are_fine() -> None:
+    assert plot(np.array([])) == []
+    assert plot(np.array([np.nan, np.inf])) == []
+    assert plot(np.array([1.0]), width=0) == []
+    assert len(plot(np.full(500, 100.0), width=40)) == 6
+    assert len(plot(np.array([43.0]), width=40)) == 6
+    found = dots(plot(np.array([10.0, np.nan, np.inf, 30.0]), width=2))
+    assert found.any(0).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("width", [1, 3, 12, 50])
+def test_every_line_fits_the_width(width: int) -> None:
+    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=width)
+    assert all(len(line) <= max(width, 6) + 5 for line in lines)
+
+
+def test_ascii_terminals_get_ascii() -> None:
+    lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=3, unicode=False)
+    assert lines == ["100 | .", " 50 |.':", "  0 |:", "     0 3"]
+    assert all(line.isascii() for line in plot(np.linspace(0, 100, 3000), unicode=False))
+
+
+def test_a_film_is_plotted() -> None:
+    assert len(plot(np.random.default_rng(1).normal(80, 5, 170_000), width=100, rows=21)) == 20
+
+
+def test_clock() -> None:
+    assert [clock(0), clock(59.6), clock(3661), clock(1.25, 3)] == ["0:00", "1:00", "1:01:01", "0:01.250"]
+    assert [count(1, "frame"), count(2, "frame")] == ["1 frame", "2 frames"]

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import acuity
-from cli_helpers import HEIGHT, WIDTH, Ran, Runner, encode, environment, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, environment, moving, y4m
 from web_server import serving
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +41,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def scored(command: str, capsys: Capture, ref: object, dis: object, *options: str) -> float:
+def scored(command: str, cli: Cli, ref: object, dis: object, *options: str) -> float:
     """The score, from a run without complaints."""
     if command == "vmaf":
-        ran = run_vmaf(capsys, "-r", str(ref), "-d", str(dis), "-q", *options)
+        ran = cli.vmaf("-r", str(ref), "-d", str(dis), "-q", *options)
         found = ran.err.splitlines()[-1].split(": ")[-1]
     else:
-        ran = run_acuity(capsys, "score", str(ref), str(dis), "-q", *options)
+        ran = cli.acuity("score", str(ref), str(dis), "-q", *options)
         found = ran.out
     assert ran.code == 0, ran.err
     return float(found)
@@ -62,19 +60,19 @@ def spelled(command: str, option: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["shots", "shots/shot.%04d.png", "shots/*.png"])
-def test_images(command: str, capsys: Capture, folder: Path, name: str) -> None:
-    whole = {scored(command, capsys, folder / "shots", folder / pattern) for pattern in ("shots", name)}
+def test_images(command: str, cli: Cli, folder: Path, name: str) -> None:
+    whole = {scored(command, cli, folder / "shots", folder / pattern) for pattern in ("shots", name)}
     assert len(whole) == 1
-    assert scored(command, capsys, folder / "ref.mkv", folder / name) > 20
+    assert scored(command, cli, folder / "ref.mkv", folder / name) > 20
 
 
-def test_images_have_the_rate_that_is_said(capsys: Capture, folder: Path) -> None:
+def test_images_have_the_rate_that_is_said(cli: Cli, folder: Path) -> None:
     line = ["score", str(folder / "ref.mkv"), str(folder / "shots"), "--json"]
-    found = json.loads(run_acuity(capsys, *line).out)["input"]["distorted"]
+    found = json.loads(cli.acuity(*line).out)["input"]["distorted"]
     assert (found["kind"], found["frame_rate"]) == ("images", None)
-    found = json.loads(run_acuity(capsys, *line, "--fps", "25").out)["input"]["distorted"]
+    found = json.loads(cli.acuity(*line, "--fps", "25").out)["input"]["distorted"]
     assert found["frame_rate"] == "25"
-    ran = run_acuity(capsys, *line, "--fps", "30")
+    ran = cli.acuity(*line, "--fps", "30")
     assert "25 and" in ran.err
     assert "30 frames a second" in ran.err
 
@@ -108,13 +106,13 @@ def test_a_container_by_pipe_has_the_file_s_score(folder: Path, tmp_path: Path, 
         ) == truth.score
 
 
-def test_streams(command: str, capsys: Capture, folder: Path) -> None:
+def test_streams(command: str, cli: Cli, folder: Path) -> None:
     both, stream, ref, dis = folder / "both.mkv", "--stream", "--stream-ref", spelled(command, "--stream-dis")
     ref = spelled(command, ref)
-    truth = scored(command, capsys, folder / "ref.mkv", folder / "dis.mkv")
-    assert scored(command, capsys, both, both, ref, "0", dis, "1") == truth
-    assert scored(command, capsys, both, both, stream, "0", dis, "1") == truth
-    assert scored(command, capsys, folder / "ref.mkv", both, dis, "1") == truth
+    truth = scored(command, cli, folder / "ref.mkv", folder / "dis.mkv")
+    assert scored(command, cli, both, both, ref, "0", dis, "1") == truth
+    assert scored(command, cli, both, both, stream, "0", dis, "1") == truth
+    assert scored(command, cli, folder / "ref.mkv", both, dis, "1") == truth
 
 
 def test_several_streams_and_no_choice(score: Runner, command: str, folder: Path) -> None:
@@ -130,26 +128,19 @@ def test_several_streams_and_no_choice(score: Runner, command: str, folder: Path
     assert score(folder / "ref.mkv", folder / "both.mkv", "--stream", "one").code == 1
 
 
-def test_addresses(score: Runner, command: str, capsys: Capture, folder: Path) -> None:
+def test_addresses(score: Runner, command: str, cli: Cli, folder: Path) -> None:
     allow = spelled(command, "--allow-network")
-    truth = scored(command, capsys, folder / "ref.mkv", folder / "dis.mkv")
+    truth = scored(command, cli, folder / "ref.mkv", folder / "dis.mkv")
     with serving((folder / "dis.mkv").read_bytes()) as server:
         ran = score(folder / "ref.mkv", server.address("ranges"))
         assert ran.refused
         assert ran.err.rstrip().endswith(f"is on the network, and only local files are read: pass {allow}")
         assert server.requests == []
         for how in ("ranges", "plain"):
-            assert scored(command, capsys, folder / "ref.mkv", server.address(how), allow) == truth
+            assert scored(command, cli, folder / "ref.mkv", server.address(how), allow) == truth
         ran = score(folder / "ref.mkv", server.address("cut"), allow)
         assert ran.refused
         assert "was lost after" in ran.err
-
-
-def test_python_takes_them_too(folder: Path) -> None:
-    truth = acuity.score(folder / "ref.mkv", folder / "dis.mkv").score
-    with serving((folder / "both.mkv").read_bytes()) as server:
-        found = acuity.score(folder / "ref.mkv", server.address("ranges"), stream_dis=1, allow_network=True)
-    assert found.score == truth
 
 
 def test_a_truncated_file_is_offered_nothing(score: Runner, command: str, tmp_path: Path) -> None:
@@ -170,9 +161,9 @@ def test_a_truncated_file_is_offered_nothing(score: Runner, command: str, tmp_pa
         assert "damaged" not in ran.err
 
 
-def test_mistyped_lines(capsys: Capture, clips: Path) -> None:
+def test_mistyped_lines(cli: Cli, clips: Path) -> None:
     def said(*argv: str) -> Ran:
-        ran = run_acuity(capsys, "score", *argv)
+        ran = cli.acuity("score", *argv)
         assert ran.code == 1
         assert ran.err.endswith("Try 'acuity score --help'.\n")
         return ran
@@ -185,7 +176,7 @@ def test_mistyped_lines(capsys: Capture, clips: Path) -> None:
     )
     assert said("a", "b", "--qqq").err.startswith("acuity: unknown option '--qqq'\n")
     assert said("a", "b", "-Z").err.startswith("acuity: unknown option '-Z'\n")
-    ran = run_acuity(capsys, "models", "vmaf")
+    ran = cli.acuity("models", "vmaf")
     assert (ran.code, ran.err.splitlines()[0]) == (1, "acuity: unexpected argument 'vmaf': leave it out")
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
-from cli_helpers import FRAMES, Ran, environment, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAMES, Cli, Ran, environment, moving, y4m
 
 PARTIAL = "partial: 2 of 5 frames"
 HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
@@ -26,11 +26,9 @@ HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
 class Killed:
     """Runs a command, and sends a signal to it after a number of frames."""
 
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
-    ) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> None:
         self._monkeypatch = monkeypatch
-        self._capsys = capsys
+        self._cli = cli
         self.videos = str(clips / "ref.y4m"), str(clips / "dis.y4m")
 
     def __call__(
@@ -49,18 +47,13 @@ class Killed:
             yield attach
 
         self._monkeypatch.setattr(f"{HOMES[program]}.embedded", embedded)
-        ref, dis = self.videos
-        if program == "vmaf":
-            return run_vmaf(self._capsys, "-r", ref, "-d", dis, *options)
-        return run_acuity(self._capsys, "score", ref, dis, *options)
+        return self._cli.score(program, *self.videos, *options)
 
 
 @pytest.fixture
-def killed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clips: Path
-) -> Iterator[Killed]:
+def killed(monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> Iterator[Killed]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield Killed(monkeypatch, capsys, clips)
+    yield Killed(monkeypatch, cli, clips)
     assert {number: signal.getsignal(number) for number in before} == before
 
 
@@ -83,16 +76,6 @@ def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: in
     assert report["acuity"]["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
     assert "steering" not in report["acuity"]
     assert list(tmp_path.iterdir()) == [out]
-
-
-def test_a_document_is_marked(killed: Killed) -> None:
-    ran = killed("acuity", "--json")
-    assert ran.code == 130
-    document = json.loads(ran.out)
-    assert document["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
-    assert "resume" not in document
-    assert document["notes"][0]["code"] == "partial"
-    assert document["notes"][0]["level"] == "warning"
 
 
 def test_a_quiet_run_says_it_too(killed: Killed) -> None:

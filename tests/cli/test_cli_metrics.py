@@ -11,10 +11,8 @@ import pytest
 from acuity.features import EXTRACTORS
 from acuity.models.choose import VIEWINGS, models_for_viewing
 from acuity.scoring.metrics import METRICS
-from cli_helpers import FRAMES, moving, run_acuity, y4m
+from cli_helpers import FRAMES, Cli, moving, y4m
 from small_model import small_document
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -41,8 +39,8 @@ def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(folder))
 
 
-def document(capsys: Capture, *argv: str) -> dict[str, Any]:
-    ran = run_acuity(capsys, *argv, "--json")
+def document(cli: Cli, *argv: str) -> dict[str, Any]:
+    ran = cli.acuity(*argv, "--json")
     assert (ran.code, ran.err) == (0, "")
     parsed: dict[str, Any] = json.loads(ran.out)
     return parsed
@@ -52,33 +50,33 @@ def document(capsys: Capture, *argv: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("version_1")
-def test_the_way_of_watching_chooses_the_model(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--viewing", "phone")
+def test_the_way_of_watching_chooses_the_model(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--viewing", "phone")
     assert found["model"] == "vmaf_v1.0.16_5d0h"
     assert found["model_chosen_by"] == "viewing"
     assert found["model_reason"] == (
         "VMAF v1 for a phone seen from 5 times the height of its display, at the 1620x1080 of a 1080p"
         " display, at 25 frames a second, a usual rate"
     )
-    ran = run_acuity(capsys, *pair, "--viewing", "phone")
+    ran = cli.acuity(*pair, "--viewing", "phone")
     assert "vmaf_v1.0.16_5d0h, scored at 8 bit, filling a 1080p display" in ran.out
     assert f"vmaf_v1.0.16_5d0h  {found['model_reason']}" in ran.err
 
 
 @pytest.mark.usefixtures("version_1")
-def test_the_frame_rate_chooses_too(capsys: Capture, fast: list[str]) -> None:
-    found = document(capsys, *fast, "--viewing", "tv")
+def test_the_frame_rate_chooses_too(cli: Cli, fast: list[str]) -> None:
+    found = document(cli, *fast, "--viewing", "tv")
     assert found["model"] == "vmaf_v1.0.16_hfr_3d0h"
     assert "50 frames a second" in found["model_reason"]
 
 
 @pytest.mark.usefixtures("version_1")
-def test_a_way_of_watching_takes_the_display_of_its_model(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--viewing", "tv")
+def test_a_way_of_watching_takes_the_display_of_its_model(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--viewing", "tv")
     assert (found["width"], found["height"], found["input"]["display"]) == (1620, 1080, "1080p")
     assert [text.endswith("from 54x36 to 1620x1080 with a bicubic filter")
             for text in found["input"]["conversions"]] == [True, True]  # fmt: skip
-    found = document(capsys, *pair, "--viewing", "tv", "--display", "native")
+    found = document(cli, *pair, "--viewing", "tv", "--display", "native")
     assert (found["width"], found["height"], found["input"]["display"]) == (54, 36, "native")
     notes = {note["code"]: note for note in found["notes"]}
     assert notes["display"] == {
@@ -90,9 +88,9 @@ def test_a_way_of_watching_takes_the_display_of_its_model(capsys: Capture, pair:
 
 
 @pytest.mark.usefixtures("version_1")
-def test_another_model_can_be_beside_the_chosen_one(capsys: Capture, pair: list[str]) -> None:
+def test_another_model_can_be_beside_the_chosen_one(cli: Cli, pair: list[str]) -> None:
     line = [*pair, "--viewing", "tv", "-m", "auto", "-m", "vmaf_v0.6.1:name=before"]
-    found = document(capsys, *line)
+    found = document(cli, *line)
     assert [(m["name"], m["label"]) for m in found["models"]] == [
         ("vmaf", "vmaf_v1.0.16_3d0h"),
         ("before", "vmaf_v0.6.1"),
@@ -101,26 +99,26 @@ def test_another_model_can_be_beside_the_chosen_one(capsys: Capture, pair: list[
 
 
 def test_the_depth_is_said_where_it_moves_the_figures(
-    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes = [note["code"] for note in document(capsys, *pair, "--feature", "psnr")["notes"]]
+    codes = [note["code"] for note in document(cli, *pair, "--feature", "psnr")["notes"]]
     assert codes == ["display"]
     monkeypatch.setattr(EXTRACTORS["psnr"], "name", "cambi")
-    (_, note) = document(capsys, *pair, "--feature", "psnr")["notes"]
+    (_, note) = document(cli, *pair, "--feature", "psnr")["notes"]
     assert (note["level"], note["code"]) == ("info", "bit-depth-scored")
     assert note["text"].startswith(
         "scored at 8 bit (VMAF v1 is meant for 10 bit): cambi, and VMAF v1 with it"
     )
 
 
-def test_a_named_model_leaves_nothing_to_choose(capsys: Capture, pair: list[str]) -> None:
-    ran = run_acuity(capsys, *pair, "--viewing", "tv", "-m", "vmaf_v0.6.1")
+def test_a_named_model_leaves_nothing_to_choose(cli: Cli, pair: list[str]) -> None:
+    ran = cli.acuity(*pair, "--viewing", "tv", "-m", "vmaf_v0.6.1")
     assert ran.code == 1
     assert "--viewing: it chooses the model, and --model names one" in ran.err
 
 
-def test_an_unknown_way_of_watching(capsys: Capture, pair: list[str]) -> None:
-    ran = run_acuity(capsys, *pair, "--viewing", "cinema")
+def test_an_unknown_way_of_watching(cli: Cli, pair: list[str]) -> None:
+    ran = cli.acuity(*pair, "--viewing", "cinema")
     assert ran.code == 1
     assert "invalid choice: 'cinema' (choose from" in ran.err
     assert "4k-tv" in ran.err
@@ -129,9 +127,9 @@ def test_an_unknown_way_of_watching(capsys: Capture, pair: list[str]) -> None:
 # ---- --metrics ------------------------------------------------------------------------------
 
 
-def test_metrics_come_in_one_table(capsys: Capture, pair: list[str]) -> None:
-    found = {m["name"]: m for m in document(capsys, *pair, "--metrics", "vmaf,psnr")["metrics"]}
-    table = run_acuity(capsys, *pair, "--metrics", "vmaf,psnr").out
+def test_metrics_come_in_one_table(cli: Cli, pair: list[str]) -> None:
+    found = {m["name"]: m for m in document(cli, *pair, "--metrics", "vmaf,psnr")["metrics"]}
+    table = cli.acuity(*pair, "--metrics", "vmaf,psnr").out
     head, vmaf, psnr = (line.split() for line in table.splitlines() if line.split()[:1] in NAMES)
     assert head == ["metric", "mean", "harmonic", "worst", "5", "%", "worst"]
     figures = ("mean", "harmonic_mean", "p5", "min")
@@ -145,8 +143,8 @@ def test_metrics_come_in_one_table(capsys: Capture, pair: list[str]) -> None:
 NAMES = (["metric"], ["vmaf"], ["psnr"])
 
 
-def test_the_document_has_every_metric(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--metrics", "psnr", "--metrics", "vmaf,psnr", "--pool", "p33")
+def test_the_document_has_every_metric(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--metrics", "psnr", "--metrics", "vmaf,psnr", "--pool", "p33")
     psnr, vmaf = found["metrics"]
     about = ["name", "key", "label", "unit", "better"]
     assert list(psnr) == [*about, "clip", "min", "max", "mean", "harmonic_mean", "percentiles", "pools"]
@@ -159,49 +157,35 @@ def test_the_document_has_every_metric(capsys: Capture, pair: list[str]) -> None
     assert vmaf["percentiles"] == found["models"][0]["percentiles"]
 
 
-def test_without_vmaf_no_model_is_measured(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--metrics", "psnr", "--per-frame")
+def test_without_vmaf_no_model_is_measured(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--metrics", "psnr", "--per-frame")
     assert (found["score"], found["models"], found["model"]) == (None, [], None)
     assert set(found["per_frame"]) == {"frame", "psnr_y", "psnr_cb", "psnr_cr"}
     assert len(found["per_frame"]["psnr_y"]) == FRAMES
-    named = document(capsys, *pair, "--metrics", "psnr", "-m", "vmaf_v0.6.1neg")
+    named = document(cli, *pair, "--metrics", "psnr", "-m", "vmaf_v0.6.1neg")
     assert [model["label"] for model in named["models"]] == ["vmaf_v0.6.1neg"]
 
 
-def test_the_chosen_model_counts_before_those_of_metrics(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--metrics", "vmaf-neg,vmaf")
+def test_the_chosen_model_counts_before_those_of_metrics(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--metrics", "vmaf-neg,vmaf")
     assert [m["name"] for m in found["metrics"]] == ["vmaf-neg", "vmaf"]
     assert [m["name"] for m in found["models"]] == ["vmaf", "vmaf_neg"]
     assert found["score"] == found["metrics"][1]["mean"] > found["metrics"][0]["mean"]
 
 
-def test_quiet_prints_the_metrics_in_order(capsys: Capture, pair: list[str]) -> None:
-    psnr, vmaf = run_acuity(capsys, *pair, "-q", "--metrics", "psnr,vmaf").out.split()
+def test_quiet_prints_the_metrics_in_order(cli: Cli, pair: list[str]) -> None:
+    psnr, vmaf = cli.acuity(*pair, "-q", "--metrics", "psnr,vmaf").out.split()
     assert float(psnr) < float(vmaf)
-    assert run_acuity(capsys, *pair, "-q").out.split() == [vmaf]
+    assert cli.acuity(*pair, "-q").out.split() == [vmaf]
 
 
 def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
-    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, pair: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = METRICS["psnr"]._replace(feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
     monkeypatch.setitem(METRICS, "psnr", whole)  # type: ignore[arg-type]  # it is a dict
-    found = document(capsys, *pair, "--metrics", "psnr")
+    found = document(cli, *pair, "--metrics", "psnr")
     assert found["metrics"][0]["clip"] == pytest.approx(found["metrics"][0]["mean"], abs=0.1)
-    assert "whole clip" in run_acuity(capsys, *pair, "--metrics", "psnr").out
+    assert "whole clip" in cli.acuity(*pair, "--metrics", "psnr").out
     monkeypatch.setitem(METRICS, "psnr", whole._replace(rate_option="rate"))  # type: ignore[arg-type]
-    assert "psnr has no option 'rate'" in run_acuity(capsys, *pair, "--metrics", "psnr").err
-
-
-def test_metrics_and_features_of_one_extractor_must_agree(capsys: Capture, pair: list[str]) -> None:
-    ran = run_acuity(capsys, *pair, "--metrics", "psnr", "--feature", "psnr=reduced_hbd_peak=true")
-    assert ran.code == 1
-    assert "psnr is asked for with reduced_hbd_peak=true and with reduced_hbd_peak=false" in ran.err
-
-
-@pytest.mark.parametrize(("name", "words"), [("vmff", "did you mean 'vmaf'?"), ("", "unknown metric ''")])
-def test_unknown_metrics(capsys: Capture, pair: list[str], name: str, words: str) -> None:
-    ran = run_acuity(capsys, *pair, "--metrics", name)
-    assert ran.code == 1
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 1
+    assert "psnr has no option 'rate'" in cli.acuity(*pair, "--metrics", "psnr").err

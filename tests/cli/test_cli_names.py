@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from acuity.cli.tune import main as tune_main
-from cli_helpers import encode, moving, run_acuity, run_vmaf
+from cli_helpers import Cli, encode, moving
 
-Capture = pytest.CaptureFixture[str]
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\r\n\u202e\u2028"  # a title, a bell, a colour, lines, text turned round
 
 
@@ -48,25 +47,25 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_acuity(
-    capsys: Capture, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     names = {"REF": f"{HOSTILE}ref.mkv", "DIS": f"{HOSTILE}dis.mkv"}
     words = [names.get(word, word.replace("HOSTILE", HOSTILE)) for word in COMMANDS[command].split()]
-    ran = run_acuity(capsys, *words)
+    ran = cli.acuity(*words)
     check(ran.out + ran.err)
 
 
-def test_vmaf(capsys: Capture, folder: Path) -> None:
+def test_vmaf(cli: Cli, folder: Path) -> None:
     ref, missing = str(folder / f"{HOSTILE}ref.mkv"), str(folder / f"{HOSTILE}.none")
-    ran = run_vmaf(capsys, "-r", ref, "-d", ref)
+    ran = cli.vmaf("-r", ref, "-d", ref)
     check(ran.out + ran.err)
-    ran = run_vmaf(capsys, "-r", ref, "-d", missing)
+    ran = cli.vmaf("-r", ref, "-d", missing)
     check(ran.out + ran.err)
 
 
 @pytest.mark.parametrize("command", ["search", "compare", "ladder", "tune-per-shot"])
-def test_tune(capsys: Capture, folder: Path, command: str) -> None:
+def test_tune(capsys: pytest.CaptureFixture[str], folder: Path, command: str) -> None:
     missing = str(folder / f"{HOSTILE}.none")
     more = ["--resolutions", "64x48", "--target-vmafs", "80"] if command == "ladder" else []
     tune_main([command, "--src", missing, *more])

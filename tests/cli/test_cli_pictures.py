@@ -13,9 +13,8 @@ from av.video.reformatter import Interpolation
 
 import acuity
 from acuity.video.readers.open import open_video
-from cli_helpers import HEIGHT, WIDTH, run_acuity, run_vmaf
+from cli_helpers import HEIGHT, WIDTH, Cli
 
-Capture = pytest.CaptureFixture[str]
 EXACT = Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 
 
@@ -24,8 +23,8 @@ def pair(clips: Path) -> list[str]:
     return [str(clips / "ref.y4m"), str(clips / "dis.y4m")]
 
 
-def document(capsys: Capture, *argv: str) -> dict[str, Any]:
-    ran = run_acuity(capsys, "score", *argv, "--json")
+def document(cli: Cli, *argv: str) -> dict[str, Any]:
+    ran = cli.acuity("score", *argv, "--json")
     assert (ran.code, ran.err) == (0, "")
     parsed: dict[str, Any] = json.loads(ran.out)
     return parsed
@@ -46,7 +45,7 @@ def raw(path: Path, pictures: list[np.ndarray]) -> Path:
 
 
 @pytest.mark.parametrize("filter", ["bicubic", "lanczos"])
-def test_a_display_is_filled_by_both(capsys: Capture, pair: list[str], tmp_path: Path, filter: str) -> None:
+def test_a_display_is_filled_by_both(cli: Cli, pair: list[str], tmp_path: Path, filter: str) -> None:
     size = 1620, 1080
     flags = Interpolation[filter.upper()] | EXACT
     paths = [
@@ -56,7 +55,7 @@ def test_a_display_is_filled_by_both(capsys: Capture, pair: list[str], tmp_path:
         for i, path in enumerate(pair)
     ]
     truth = acuity.score(*paths, width=size[0], height=size[1], pixel_format="420", bitdepth=8).score
-    found = document(capsys, *pair, "--display", "1080p", "--filter", filter)
+    found = document(cli, *pair, "--display", "1080p", "--filter", filter)
     assert found["score"] == truth
     assert (found["width"], found["height"]) == size
     assert (found["input"]["display"], found["input"]["filter"]) == ("1080p", filter)
@@ -65,68 +64,68 @@ def test_a_display_is_filled_by_both(capsys: Capture, pair: list[str], tmp_path:
     assert "display" not in [note["code"] for note in found["notes"]]
 
 
-def test_the_summary_says_the_display_and_names_the_option(capsys: Capture, pair: list[str]) -> None:
-    shown = run_acuity(capsys, "score", *pair)
+def test_the_summary_says_the_display_and_names_the_option(cli: Cli, pair: list[str]) -> None:
+    shown = cli.acuity("score", *pair)
     assert "pass --display 1080p to score both videos as they fill it" in shown.out
-    shown = run_acuity(capsys, "score", *pair, "--display", "auto")
+    shown = cli.acuity("score", *pair, "--display", "auto")
     assert "vmaf_v0.6.1, scored at 8 bit, filling a 1080p display" in shown.out
     assert "both are compared at 1620x1080" in shown.err
 
 
-def test_the_model_says_which_display_is_its_own(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--model", "vmaf_4k_v0.6.1", "--display", "auto", "--frames", "1")
+def test_the_model_says_which_display_is_its_own(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--model", "vmaf_4k_v0.6.1", "--display", "auto", "--frames", "1")
     assert found["input"]["display"] == "2160p"
     both = ["--model", "vmaf_4k_v0.6.1:name=large", "--model", "vmaf_v0.6.1", "--display", "auto"]
-    ran = run_acuity(capsys, "score", *pair, *both)
+    ran = cli.acuity("score", *pair, *both)
     assert ran.code == 1
     assert "--display auto has two answers: the models are made for 1080p and for 2160p" in ran.err
 
 
-def test_a_crop_is_cut_from_both(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_a_crop_is_cut_from_both(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     lumas = [[f.to_ndarray()[:HEIGHT][2:36, 8:48] for f in frames(path)] for path in pair]
     paths = [raw(tmp_path / f"{i}.yuv", pictures) for i, pictures in enumerate(lumas)]
     truth = acuity.score(*paths, width=40, height=34, pixel_format="400", bitdepth=8).score
-    found = document(capsys, *pair, "--crop", "40:34:8:2")
+    found = document(cli, *pair, "--crop", "40:34:8:2")
     assert found["score"] == truth
     assert found["input"]["crop"] == [40, 34, 8, 2]
     assert acuity.score(*pair, crop="40:34:8:2").score == truth
-    ran = run_vmaf(capsys, "-r", pair[0], "-d", pair[1], "--crop", "40:34:8:2")
+    ran = cli.vmaf("-r", pair[0], "-d", pair[1], "--crop", "40:34:8:2")
     assert float(ran.err.splitlines()[-1].split()[-1]) == pytest.approx(truth, abs=1e-6)
 
 
 @pytest.mark.parametrize("text", ["32x24", "auto:1", "0:0:0:0", "-1:2:3:4"])
-def test_a_crop_that_is_none_is_explained(capsys: Capture, pair: list[str], text: str) -> None:
-    ran = run_acuity(capsys, "score", *pair, f"--crop={text}")
+def test_a_crop_that_is_none_is_explained(cli: Cli, pair: list[str], text: str) -> None:
+    ran = cli.acuity("score", *pair, f"--crop={text}")
     assert ran.code != 0
     assert "is no part of a picture: write auto, or WIDTH:HEIGHT:LEFT:TOP in pixels" in ran.err
 
 
-def test_vmaf_compares_y4m_as_libvmaf_does(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_vmaf_compares_y4m_as_libvmaf_does(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     tagged = []
     for path, tag in zip(pair, ("LIMITED", "FULL"), strict=True):
         head, body = Path(path).read_bytes().split(b"\n", 1)
         tagged.append(str(tmp_path / f"{tag}.y4m"))
         Path(tagged[-1]).write_bytes(head + f" XCOLORRANGE={tag}".encode() + b"\n" + body)
-    plain = run_vmaf(capsys, "-r", pair[0], "-d", pair[1]).err.splitlines()
-    told = run_vmaf(capsys, "-r", tagged[0], "-d", tagged[1]).err.splitlines()
+    plain = cli.vmaf("-r", pair[0], "-d", pair[1]).err.splitlines()
+    told = cli.vmaf("-r", tagged[0], "-d", tagged[1]).err.splitlines()
     assert told[-1] == plain[-1]
     assert [line for line in told if "the samples are compared as they are" in line]
     assert not [line for line in plain if "display" in line]
-    converted = run_vmaf(capsys, "-r", tagged[0], "-d", tagged[1], "--colour", "convert").err.splitlines()
+    converted = cli.vmaf("-r", tagged[0], "-d", tagged[1], "--colour", "convert").err.splitlines()
     assert converted[-1] != plain[-1]
-    found = document(capsys, *tagged)
+    found = document(cli, *tagged)
     assert converted[-1] == f"vmaf_v0.6.1: {found['score']:.6f}"
     assert found["input"]["conversions"] == [f"'{tagged[1]}' is taken from full to limited range"]
 
 
-def test_interlaced_video_names_the_option(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_interlaced_video_names_the_option(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     path = tmp_path / "interlaced.y4m"
     head, body = Path(pair[1]).read_bytes().split(b"\n", 1)
     path.write_bytes(head.replace(b" Ip", b"") + b" It\n" + body)
-    shown = run_acuity(capsys, "score", pair[0], str(path)).out
+    shown = cli.acuity("score", pair[0], str(path)).out
     assert "is interlaced, and VMAF is made for progressive video: pass --deinterlace bwdif" in shown
-    chosen = run_acuity(capsys, "score", pair[0], str(path), "--deinterlace", "off")
+    chosen = cli.acuity("score", pair[0], str(path), "--deinterlace", "off")
     assert "is interlaced, and compared as it is" in chosen.out
     assert "bwdif" not in chosen.out + chosen.err
-    found = document(capsys, pair[0], str(path), "--deinterlace", "bwdif")
+    found = document(cli, pair[0], str(path), "--deinterlace", "bwdif")
     assert found["input"]["conversions"] == [f"'{path}' is deinterlaced with the filter bwdif"]

@@ -12,10 +12,8 @@ from acuity.cli.vmaf.options import parse
 from acuity.measure import Measurement
 from acuity.models import load_model
 from acuity.scoring.presets import PRESETS
-from cli_helpers import HEIGHT, WIDTH, run_vmaf
+from cli_helpers import HEIGHT, WIDTH, Cli
 from golden_figures import GOLDEN, GoldenRun, load_cases, needs_golden
-
-Capture = pytest.CaptureFixture[str]
 
 ANYTHING = ["-r", "a", "-d", "b"]
 
@@ -96,7 +94,7 @@ def deepened(source: Path, target: Path) -> Path:
 
 
 def test_a_pair_of_different_depths(
-    capsys: Capture, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Samples of the lesser depth are shifted up, where libvmaf 3.2 scores nonsense or fails."""
     few = PRESETS["aom_ctc"]["v6.0"]._replace(features=("psnr",))
@@ -107,11 +105,11 @@ def test_a_pair_of_different_depths(
     def pooled(ref: Path, *options: str) -> object:
         out = tmp_path / "out.json"
         line = ["-r", str(ref), "-d", str(deep["dis"]), "-o", str(out), "--json", *options]
-        assert run_vmaf(capsys, *line).code == 0
+        assert cli.vmaf(*line).code == 0
         return json.loads(out.read_text())["pooled_metrics"]
 
     both = pooled(deep["ref"], "--aom_ctc", "v6.0")
     assert pooled(clips / "ref.y4m", "--aom_ctc", "v6.0") == both
     line = ["-r", str(clips / "ref.y4m"), "-d", str(deep["dis"]), "--aom_ctc"]
-    assert "bit depths do not match" in run_vmaf(capsys, *line, "v5.0").err
-    assert "bit depths do not match" in run_vmaf(capsys, *line, "v6.0", "--convert", "never").err
+    assert "bit depths do not match" in cli.vmaf(*line, "v5.0").err
+    assert "bit depths do not match" in cli.vmaf(*line, "v6.0", "--convert", "never").err

@@ -15,13 +15,11 @@ from typing import Any
 import pytest
 
 import acuity
+from acuity.cli.score import summary
 from acuity.cli.style import Style
-from acuity.cli.summary import summary
 from acuity.scoring.report import SCHEMA
-from cli_helpers import FRAMES, HEIGHT, WIDTH, encode, environment, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAMES, HEIGHT, WIDTH, Cli, encode, environment, moving, y4m
 from small_model import SVM_TEXT, small_document
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -29,18 +27,18 @@ def pair(clips: Path) -> list[str]:
     return ["score", str(clips / "ref.y4m"), str(clips / "dis.y4m")]
 
 
-def document(capsys: Capture, *argv: str) -> dict[str, Any]:
-    ran = run_acuity(capsys, *argv, "--json")
+def document(cli: Cli, *argv: str) -> dict[str, Any]:
+    ran = cli.acuity(*argv, "--json")
     assert ran.code == 0, ran.err
     assert ran.err == ""
     parsed: dict[str, Any] = json.loads(ran.out)
     return parsed
 
 
-def test_the_summary(capsys: Capture, pair: list[str], clips: Path) -> None:
-    ran = run_acuity(capsys, *pair, "--worst", "2")
+def test_the_summary(cli: Cli, pair: list[str], clips: Path) -> None:
+    ran = cli.acuity(*pair, "--worst", "2")
     assert ran.code == 0
-    score = run_vmaf(capsys, "-r", pair[1], "-d", pair[2]).err.split()[1]
+    score = cli.vmaf("-r", pair[1], "-d", pair[2]).err.split()[1]
     assert f"VMAF  {float(score):.2f}" in ran.out
     assert "vmaf_v0.6.1, scored at 8 bit" in ran.out
     why = "vmaf_v0.6.1  the default for pictures of 54x36; --viewing tv, phone or 4k-tv chooses VMAF v1"
@@ -66,14 +64,14 @@ def test_the_summary_names_what_computed(clips: Path) -> None:
         assert lines[-1].endswith(told)
 
 
-def test_quiet_prints_the_score_alone(capsys: Capture, pair: list[str]) -> None:
-    ran = run_acuity(capsys, *pair, "-q")
+def test_quiet_prints_the_score_alone(cli: Cli, pair: list[str]) -> None:
+    ran = cli.acuity(*pair, "-q")
     assert ran.err == ""
     assert 0 < float(ran.out) < 100
 
 
-def test_the_json_document(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair)
+def test_the_json_document(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair)
     assert found["schema"] == SCHEMA == "acuity.score/1"
     assert found["frames"] == FRAMES
     assert found["model"] == "vmaf_v0.6.1"
@@ -86,12 +84,6 @@ def test_the_json_document(capsys: Capture, pair: list[str]) -> None:
     assert found["worst"][0]["time"] == found["worst"][0]["frame"] / 25
     assert found["input"]["reference"]["width"] == WIDTH
     assert "per_frame" not in found
-
-
-def test_the_figures_of_every_frame(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--per-frame", "--subsample", "2")
-    assert found["per_frame"]["frame"] == [0, 2, 4]
-    assert found["score"] == pytest.approx(sum(found["per_frame"]["vmaf"]) / 3)
 
 
 def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:
@@ -109,16 +101,16 @@ def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.json").read_text())["acuity"]["input"]["reference"]["path"]
 
 
-def test_pools(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--pool", "p5", "--pool", "harmonic_mean")["models"][0]
+def test_pools(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--pool", "p5", "--pool", "harmonic_mean")["models"][0]
     assert found["pools"] == {"p5": found["percentiles"]["p5"], "harmonic_mean": found["harmonic_mean"]}
-    ran = run_acuity(capsys, *pair, "--pool", "p33")
+    ran = cli.acuity(*pair, "--pool", "p33")
     assert "p33 " in ran.out
 
 
-def test_models_and_features_that_are_asked_for(capsys: Capture, pair: list[str]) -> None:
+def test_models_and_features_that_are_asked_for(cli: Cli, pair: list[str]) -> None:
     found = document(
-        capsys, *pair, "-m", "vmaf_v0.6.1neg", "-m", "vmaf_v0.6.1:name=plain", "--feature", "vif=debug=true"
+        cli, *pair, "-m", "vmaf_v0.6.1neg", "-m", "vmaf_v0.6.1:name=plain", "--feature", "vif=debug=true"
     )
     assert [m["name"] for m in found["models"]] == ["vmaf", "plain"]
     assert found["model_chosen_by"] == "caller"
@@ -126,7 +118,7 @@ def test_models_and_features_that_are_asked_for(capsys: Capture, pair: list[str]
     assert "integer_vif_num" in found["features"]
 
 
-def test_a_bootstrap_model_shows_its_interval(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_a_bootstrap_model_shows_its_interval(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     file = tmp_path / "bootstrap.json"
     members = {"1": "rho -0.25", "2": "rho -0.26", "3": "rho -0.27"}
     models: dict[str, Any] = {"0": small_document()}
@@ -134,71 +126,69 @@ def test_a_bootstrap_model_shows_its_interval(capsys: Capture, pair: list[str], 
         models[key] = small_document("BOOTSTRAP_LIBSVMNUSVR", SVM_TEXT.replace("rho -0.25", rho))
         models[key]["model_dict"]["score_clip"] = [-1e6, 1e6]
     file.write_text(json.dumps(models))
-    interval = document(capsys, *pair, "-m", str(file))["models"][0]["bootstrap"]
+    interval = document(cli, *pair, "-m", str(file))["models"][0]["bootstrap"]
     assert interval["ci_p95_lo"] < interval["bagging"] < interval["ci_p95_hi"]
-    assert "95 %" in run_acuity(capsys, *pair, "-m", str(file)).out
-    ran = run_vmaf(capsys, "-r", pair[1], "-d", pair[2], "-m", f"path={file}")
+    assert "95 %" in cli.acuity(*pair, "-m", str(file)).out
+    ran = cli.vmaf("-r", pair[1], "-d", pair[2], "-m", f"path={file}")
     expected = f"{file}: {interval['bagging']:.6f}, ci.p95: [{interval['ci_p95_lo']:.6f}, "
     assert ran.err.splitlines()[1].startswith(expected)
 
 
 @pytest.mark.parametrize("suffix", ["json", "xml", "csv", "sub"])
-def test_the_report_goes_by_its_name(capsys: Capture, pair: list[str], tmp_path: Path, suffix: str) -> None:
+def test_the_report_goes_by_its_name(cli: Cli, pair: list[str], tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"report.{suffix}"
-    assert run_acuity(capsys, *pair, "-o", str(out)).code == 0
+    assert cli.acuity(*pair, "-o", str(out)).code == 0
     begins = {"json": "{", "xml": "<VMAF", "csv": "Frame", "sub": "{0}"}
     assert out.read_text().startswith(begins[suffix])
 
 
-def test_a_json_report_says_what_was_compared(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_a_json_report_says_what_was_compared(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    run_acuity(capsys, *pair, "-o", str(out))
+    cli.acuity(*pair, "-o", str(out))
     about = json.loads(out.read_text())["acuity"]
     assert about["model"] == "vmaf_v0.6.1"
     assert about["input"]["distorted"]["path"] == pair[2]
 
 
-def test_a_report_of_unknown_format(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
-    ran = run_acuity(capsys, *pair, "-o", str(tmp_path / "report.pdf"))
+def test_a_report_of_unknown_format(cli: Cli, pair: list[str], tmp_path: Path) -> None:
+    ran = cli.acuity(*pair, "-o", str(tmp_path / "report.pdf"))
     assert ran.code == 1
     assert "--format" in ran.err
-    assert run_acuity(capsys, *pair, "-o", str(tmp_path / "report.pdf"), "--format", "csv").code == 0
+    assert cli.acuity(*pair, "-o", str(tmp_path / "report.pdf"), "--format", "csv").code == 0
 
 
-def test_raw_video_by_its_name(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+def test_raw_video_by_its_name(cli: Cli, clips: Path, tmp_path: Path) -> None:
     ref = tmp_path / f"ref_{WIDTH}x{HEIGHT}_420p8.yuv"
     ref.write_bytes((clips / "ref.yuv").read_bytes())
     encoded = encode(tmp_path / "dis.mkv", moving(noise=25), codec="ffv1")
-    found = document(capsys, "score", str(ref), str(encoded))
-    assert (
-        found["score"] == document(capsys, "score", str(clips / "ref.y4m"), str(clips / "dis.y4m"))["score"]
-    )
+    found = document(cli, "score", str(ref), str(encoded))
+    assert found["score"] == document(cli, "score", str(clips / "ref.y4m"), str(clips / "dis.y4m"))["score"]
     assert "guessed" in [note["code"] for note in found["notes"]]
 
 
-def test_raw_video_by_size(capsys: Capture, clips: Path) -> None:
+def test_raw_video_by_size(cli: Cli, clips: Path) -> None:
     found = document(
-        capsys, "score", str(clips / "ref.yuv"), str(clips / "dis.yuv"), "--size", f"{WIDTH}x{HEIGHT}",
+        cli, "score", str(clips / "ref.yuv"), str(clips / "dis.yuv"), "--size", f"{WIDTH}x{HEIGHT}",
         "-p", "420", "-b", "8", "--fps", "50",
     )  # fmt: skip
     assert found["input"]["reference"]["frame_rate"] == "50"
     assert [note["code"] for note in found["notes"]] == ["display"]
 
 
-def test_skipping(capsys: Capture, pair: list[str]) -> None:
-    found = document(capsys, *pair, "--skip", "1", "--frames", "2")
+def test_skipping(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--skip", "1", "--frames", "2")
     assert found["frames"] == 2
     assert found["worst"][0]["time"] >= 1 / 25
-    both = json.loads(run_acuity(capsys, *pair, "--skip", "1", "--skip-dis", "2", "--json").out)
+    both = json.loads(cli.acuity(*pair, "--skip", "1", "--skip-dis", "2", "--json").out)
     assert (both["input"]["frame_skip_ref"], both["input"]["frame_skip_dis"]) == (1, 2)
 
 
-def test_notes_reach_people_and_machines(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+def test_notes_reach_people_and_machines(cli: Cli, clips: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.y4m"
     small.write_bytes(y4m(moving(width=24, height=16), width=24, height=16))
     line = ["score", str(clips / "ref.y4m"), str(small), "--scale", "force"]
-    assert "bicubic" in run_acuity(capsys, *line).out
-    assert "scaled" in [note["code"] for note in document(capsys, *line)["notes"]]
+    assert "bicubic" in cli.acuity(*line).out
+    assert "scaled" in [note["code"] for note in document(cli, *line)["notes"]]
 
 
 @pytest.mark.parametrize("module", ["vmaf", "main"])

@@ -12,11 +12,10 @@ from acuity.cli import selftest as command
 from acuity.errors import BackendError
 from acuity.scoring import selftest
 from acuity.scoring.selftest import Entry, read_golden
-from cli_helpers import run_acuity
+from cli_helpers import Cli
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
 
-Capture = pytest.CaptureFixture[str]
 CHOSEN = ("psnr", "vmaf_v0.6.1", "acuity_fr_v1")
 
 
@@ -34,8 +33,8 @@ def plain_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     choose(monkeypatch, [entry for entry in read_golden() if entry.name in CHOSEN])
 
 
-def test_the_table(capsys: Capture) -> None:
-    ran = run_acuity(capsys, "selftest")
+def test_the_table(cli: Cli) -> None:
+    ran = cli.acuity("selftest")
     assert (ran.code, ran.err) == (0, "")
     lines = [line.split() for line in ran.out.splitlines()]
     assert lines[0] == ["checked", "backend", "digits,", "352x320", "420", "8", "bit", "result"]
@@ -50,15 +49,13 @@ def test_the_table(capsys: Capture) -> None:
     assert "  not checked: cuda: " in ran.out
 
 
-def test_a_wrong_digit_is_named_and_fails(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_wrong_digit_is_named_and_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = selftest.GOLDEN.read_text()
     copy = tmp_path / "copy.json"
     copy.write_text(text.replace("67.10572068383621", "67.10572068383622"))
     chosen = [entry for entry in read_golden(copy) if entry.name in CHOSEN]
     choose(monkeypatch, chosen)
-    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    ran = cli.acuity("selftest", "--backend", "cpu")
     assert ran.code == 1
     assert ran.err.startswith(
         "acuity: vmaf_v0.6.1 on cpu (plain): vmaf_v0.6.1 of 352x320 420 8 bit should be 67.10572068383622: "
@@ -71,17 +68,17 @@ def test_a_wrong_digit_is_named_and_fails(
     )
 
 
-def test_a_missing_model_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     psnr, model, _ = (entry for entry in read_golden() if entry.name in CHOSEN)
     choose(monkeypatch, [psnr, model._replace(name="vmaf_v9")])
-    ran = run_acuity(capsys, "selftest", "--json")
+    ran = cli.acuity("selftest", "--json")
     assert ran.code == 1
     assert ran.err.startswith("acuity: vmaf_v9 can't be checked: there is no model named 'vmaf_v9'")
     assert not json.loads(ran.out)["equal"]
 
 
-def test_the_document(capsys: Capture) -> None:
-    ran = run_acuity(capsys, "selftest", "--json")
+def test_the_document(cli: Cli) -> None:
+    ran = cli.acuity("selftest", "--json")
     found = json.loads(ran.out)
     assert ran.code == 0
     assert found["schema"] == "acuity.selftest/1"
@@ -105,7 +102,7 @@ def test_the_document(capsys: Capture) -> None:
     assert (found["libvmaf"], found["missing"]) == (None, [])
 
 
-def test_libvmaf_beside_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_libvmaf_beside_it(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its differences are shown, and don't count."""
     report = {"version": "3.2.0", "pooled_metrics": {"psnr_y": {"mean": 33.5}}, "aggregate_metrics": {}}
     program = tmp_path / "vmaf"
@@ -116,24 +113,24 @@ def test_libvmaf_beside_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("VMAF_REFERENCE_BIN", str(program))
-    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    ran = cli.acuity("selftest", "--backend", "cpu")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[1].split()[-3:] == ["1.3e-01", "36", "equal"]
     assert ran.out.splitlines()[2].split()[-3:] == ["-", "4", "equal"]
     assert f"  libvmaf 3.2.0 ({program}, its C code) differs by at most 1.3e-01: psnr_y of psnr, " in ran.out
 
 
-def test_a_libvmaf_that_does_not_run(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_libvmaf_that_does_not_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VMAF_REFERENCE_BIN", "/no/such/vmaf")
-    ran = run_acuity(capsys, "selftest")
+    ran = cli.acuity("selftest")
     assert ran.code == 100
     assert "VMAF_REFERENCE_BIN names '/no/such/vmaf'" in ran.err
     assert ran.out == ""
 
 
-def test_backends_that_cannot_be_checked(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_acuity(capsys, "selftest", "--backend", "cuda").code == 100
-    ran = run_acuity(capsys, "selftest", "--backend", "cpu", "--backend", "cuda")
+def test_backends_that_cannot_be_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli.acuity("selftest", "--backend", "cuda").code == 100
+    ran = cli.acuity("selftest", "--backend", "cpu", "--backend", "cuda")
     assert ran.code == 100
     assert "equal on cpu (plain)" in ran.out
 
@@ -141,6 +138,6 @@ def test_backends_that_cannot_be_checked(capsys: Capture, monkeypatch: pytest.Mo
         raise BackendError("the card is lost")
 
     monkeypatch.setattr(selftest.SelfTest, "check", lost)
-    ran = run_acuity(capsys, "selftest", "--backend", "cpu")
+    ran = cli.acuity("selftest", "--backend", "cpu")
     assert ran.code == 100
     assert "not checked: cpu (plain): the card is lost" in ran.out

@@ -11,13 +11,13 @@ import pytest
 
 from acuity import __version__
 from acuity.cli.getopt import UsageError
-from acuity.cli.vmaf.help import help_page
-from acuity.cli.vmaf.options import FLAGS, parse
+from acuity.cli.vmaf import main as vmaf_main
+from acuity.cli.vmaf.options import FLAGS, help_page, parse
+from acuity.cli.vmaf.specs import allowed, forbidden_cards
+from acuity.devices import BACKENDS
 from acuity.models import Model
-from cli_helpers import FRAMES, GEOMETRY, encode, moving, run_vmaf, start, y4m
+from cli_helpers import FRAMES, GEOMETRY, Cli, encode, moving, start, y4m
 from golden_figures import load_cases, needs_golden
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_lines_that_make_no_sense(line: str, words: str) -> None:
 # ---- what it writes -------------------------------------------------------------------------
 
 
-def test_xml_is_the_default(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
-    ran = run_vmaf(capsys, *pair, "-o", str(tmp_path / "out"))
+def test_xml_is_the_default(cli: Cli, pair: list[str], tmp_path: Path) -> None:
+    ran = cli.vmaf(*pair, "-o", str(tmp_path / "out"))
     assert ran.code == 0
     root = ET.parse(tmp_path / "out").getroot()
     assert root.tag == "VMAF"
@@ -115,72 +115,70 @@ def test_xml_is_the_default(capsys: Capture, pair: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("switch", "start_of_file"), [("--json", "{\n"), ("--csv", "Frame,"), ("--sub", "{0}{1}")]
 )
-def test_other_formats(
-    capsys: Capture, pair: list[str], tmp_path: Path, switch: str, start_of_file: str
-) -> None:
-    assert run_vmaf(capsys, *pair, switch, "-o", str(tmp_path / "out")).code == 0
+def test_other_formats(cli: Cli, pair: list[str], tmp_path: Path, switch: str, start_of_file: str) -> None:
+    assert cli.vmaf(*pair, switch, "-o", str(tmp_path / "out")).code == 0
     assert (tmp_path / "out").read_text().startswith(start_of_file)
 
 
-def test_report_on_standard_output(capsys: Capture, pair: list[str]) -> None:
-    ran = run_vmaf(capsys, *pair, "--json", "-q", "-o", "-")
+def test_report_on_standard_output(cli: Cli, pair: list[str]) -> None:
+    ran = cli.vmaf(*pair, "--json", "-q", "-o", "-")
     assert ran.err == ""
     assert len(json.loads(ran.out)["frames"]) == FRAMES
 
 
-def test_precision(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_precision(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     for precision, digits in (("legacy", 6), ("max", 12)):
-        run_vmaf(capsys, *pair, "--csv", "--precision", precision, "-o", str(tmp_path / "out"))
+        cli.vmaf(*pair, "--csv", "--precision", precision, "-o", str(tmp_path / "out"))
         cell = (tmp_path / "out").read_text().splitlines()[1].split(",")[1]
         assert (len(cell.partition(".")[2]) == digits) == (precision == "legacy")
 
 
-def test_raw_and_y4m_agree(capsys: Capture, pair: list[str], clips: Path) -> None:
-    raw = run_vmaf(capsys, "-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), *GEOMETRY)
-    assert raw.err == run_vmaf(capsys, *pair).err
+def test_raw_and_y4m_agree(cli: Cli, pair: list[str], clips: Path) -> None:
+    raw = cli.vmaf("-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), *GEOMETRY)
+    assert raw.err == cli.vmaf(*pair).err
 
 
-def test_a_raw_reference_and_an_encoded_file(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+def test_a_raw_reference_and_an_encoded_file(cli: Cli, clips: Path, tmp_path: Path) -> None:
     lossless = encode(tmp_path / "same.mkv", moving(), codec="ffv1")
-    ran = run_vmaf(capsys, "-r", str(clips / "ref.yuv"), "-d", str(lossless), *GEOMETRY)
+    ran = cli.vmaf("-r", str(clips / "ref.yuv"), "-d", str(lossless), *GEOMETRY)
     assert ran.code == 0
-    itself = run_vmaf(capsys, "-r", str(clips / "ref.y4m"), "-d", str(clips / "ref.y4m"))
+    itself = cli.vmaf("-r", str(clips / "ref.y4m"), "-d", str(clips / "ref.y4m"))
     assert ran.err.splitlines()[-1] == itself.err.splitlines()[-1]
 
 
-def test_threads_and_cpumask_change_no_digit(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_threads_and_cpumask_change_no_digit(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     texts = []
     for options in (["--threads", "1"], ["--threads", "3"], ["--cpumask", "0xffffffff"], ["-c", "8"]):
-        run_vmaf(capsys, *pair, *options, "--csv", "--precision", "max", "-o", str(tmp_path / "out"))
+        cli.vmaf(*pair, *options, "--csv", "--precision", "max", "-o", str(tmp_path / "out"))
         texts.append((tmp_path / "out").read_text())
     assert len(set(texts)) == 1
 
 
-def test_frames_are_skipped_and_counted(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_frames_are_skipped_and_counted(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--json", "-o", str(out)]
-    run_vmaf(capsys, *pair, *options, "--frame_cnt", "2")
+    cli.vmaf(*pair, *options, "--frame_cnt", "2")
     assert len(report(out)["frames"]) == 2  # type: ignore[arg-type]
-    run_vmaf(capsys, *pair, *options, "--subsample", "2")
+    cli.vmaf(*pair, *options, "--subsample", "2")
     assert [f["frameNum"] for f in report(out)["frames"]] == [0, 2, 4]  # type: ignore[attr-defined]
-    ran = run_vmaf(capsys, *pair, *options, "--frame_skip_ref", "1")
+    ran = cli.vmaf(*pair, *options, "--frame_skip_ref", "1")
     assert len(report(out)["frames"]) == FRAMES - 1  # type: ignore[arg-type]
     assert "ended before" in ran.err
 
 
-def test_models_and_features(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_models_and_features(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     neg = "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0:name=neg"
     models = ["-m", "version=vmaf_v0.6.1", "-m", neg, "--feature", "vif=debug=true"]
-    ran = run_vmaf(capsys, *pair, *models, "--json", "-o", str(out))
+    ran = cli.vmaf(*pair, *models, "--json", "-o", str(out))
     assert [line.partition(":")[0] for line in ran.err.splitlines()] == ["vmaf_v0.6.1"] * 2
     pooled = report(out)["pooled_metrics"]
     assert {"vmaf", "neg", "integer_vif_scale0_egl_1", "integer_vif_num"} <= set(pooled)  # type: ignore[call-overload]
 
 
-def test_no_prediction_gives_the_models_features(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
+def test_no_prediction_gives_the_models_features(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = run_vmaf(capsys, *pair, "-n", "-m", "version=vmaf_v0.6.1", "--json", "-o", str(out))
+    ran = cli.vmaf(*pair, "-n", "-m", "version=vmaf_v0.6.1", "--json", "-o", str(out))
     assert ran.err == ""
     pooled = report(out)["pooled_metrics"]
     assert "integer_vif_scale0" in pooled  # type: ignore[operator]
@@ -196,9 +194,7 @@ def _golden_runs() -> list[tuple[str, str]]:
 
 @needs_golden
 @pytest.mark.parametrize(("case_name", "run_name"), _golden_runs())
-def test_the_command_line_of_a_golden_run(
-    capsys: Capture, tmp_path: Path, case_name: str, run_name: str
-) -> None:
+def test_the_command_line_of_a_golden_run(cli: Cli, tmp_path: Path, case_name: str, run_name: str) -> None:
     case = load_cases()[case_name]
     run = case.runs[run_name]
     line = ["-r", str(case.reference), "-d", str(case.distorted), *run.args]
@@ -206,7 +202,7 @@ def test_the_command_line_of_a_golden_run(
         line += ["-w", str(case.width), "-h", str(case.height), "-p", str(case.pixel_format)]
         line += ["-b", str(case.bitdepth)]
     out = tmp_path / "out"
-    ran = run_vmaf(capsys, *line, "--json", "--precision", "max", "-o", str(out))
+    ran = cli.vmaf(*line, "--json", "--precision", "max", "-o", str(out))
     assert ran.code == run.exit == 0
     frames = json.loads(out.read_text())["frames"]
     assert [f["frameNum"] for f in frames] == run.frames
@@ -217,50 +213,50 @@ def test_the_command_line_of_a_golden_run(
 # ---- what it says ---------------------------------------------------------------------------
 
 
-def test_quiet_with_an_output_says_nothing(capsys: Capture, pair: list[str], tmp_path: Path) -> None:
-    ran = run_vmaf(capsys, *pair, "-q", "-o", str(tmp_path / "out"))
+def test_quiet_with_an_output_says_nothing(cli: Cli, pair: list[str], tmp_path: Path) -> None:
+    ran = cli.vmaf(*pair, "-q", "-o", str(tmp_path / "out"))
     assert (ran.out, ran.err) == ("", "")
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
 def test_frames_are_predicted_all_at_once(
-    capsys: Capture, pair: list[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
+    cli: Cli, pair: list[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     sizes: list[int] = []
     predict = Model.predict
     monkeypatch.setattr(Model, "predict", lambda self, x: (sizes.append(len(x)), predict(self, x))[1])
-    run_vmaf(capsys, *pair, *options)
+    cli.vmaf(*pair, *options)
     assert sizes == [FRAMES]
 
 
-def test_quiet_without_an_output_still_says_the_score(capsys: Capture, pair: list[str]) -> None:
-    assert run_vmaf(capsys, *pair, "-q").err.startswith("vmaf_v0.6.1: ")
+def test_quiet_without_an_output_still_says_the_score(cli: Cli, pair: list[str]) -> None:
+    assert cli.vmaf(*pair, "-q").err.startswith("vmaf_v0.6.1: ")
 
 
-def test_two_models_of_one_name_are_refused(capsys: Capture, pair: list[str]) -> None:
-    ran = run_vmaf(capsys, *pair, "-m", "version=vmaf_v0.6.1", "-m", "version=vmaf_v0.6.1neg")
+def test_two_models_of_one_name_are_refused(cli: Cli, pair: list[str]) -> None:
+    ran = cli.vmaf(*pair, "-m", "version=vmaf_v0.6.1", "-m", "version=vmaf_v0.6.1neg")
     assert ran.code == 1
     assert ":name=" in ran.err
 
 
-def test_different_sizes_can_be_scaled_on_demand(capsys: Capture, clips: Path, tmp_path: Path) -> None:
+def test_different_sizes_can_be_scaled_on_demand(cli: Cli, clips: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.y4m"
     small.write_bytes(y4m(moving(width=24, height=16), width=24, height=16))
-    ran = run_vmaf(capsys, "-r", str(clips / "ref.y4m"), "-d", str(small), "--scale", "force")
+    ran = cli.vmaf("-r", str(clips / "ref.y4m"), "-d", str(small), "--scale", "force")
     assert ran.code == 0
     assert "bicubic" in ran.err
 
 
-def test_help_names_every_option(capsys: Capture) -> None:
-    ran = run_vmaf(capsys, "--help")
+def test_help_names_every_option(cli: Cli) -> None:
+    ran = cli.vmaf("--help")
     assert ran.code == 0
     assert ran.out == help_page()
     assert all(f"--{flag.long}" in ran.out for flag in FLAGS)
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
-def test_list_backends_is_json(capsys: Capture) -> None:
-    backends = json.loads(run_vmaf(capsys, "--list-backends").out)["backends"]
+def test_list_backends_is_json(cli: Cli) -> None:
+    backends = json.loads(cli.vmaf("--list-backends").out)["backends"]
     assert backends[0]["name"] == "cpu"
     assert all({"name", "compiled", "usable", "init_status"} <= set(b) for b in backends)
 
@@ -351,3 +347,39 @@ def test_exit_codes_of_a_process(clips: Path) -> None:
     assert start("vmaf", [*pair, "--feature", "float_vif=vif_kernelscale=0.1"]).returncode == 1
     assert start("vmaf", [*pair, "--backend", "cuda"]).returncode == 100
     assert start("vmaf", [*pair, "--frame_skip_dist", "9"]).returncode == 101
+
+
+X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2"), (48, "avx2"), (8, "sse4"), (4, "plain"), (1, "plain"),
+     (64, "avx512vnni"), (0xFFFFFFFF, "plain")],
+)  # fmt: skip
+def test_x86(mask: int, expected: str) -> None:
+    assert allowed(X86, mask, "x86_64") == expected
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"), [(0, "neon"), (1, "plain"), (2, "neon"), (0xFFFFFFFF, "plain")]
+)
+def test_arm(mask: int, expected: str) -> None:
+    assert allowed(["neon", "plain"], mask, "aarch64") == expected
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [(0, ()), (1, ("cuda:0",)), (2, ("cuda:1",)), (13, ("cuda:0", "cuda:2", "cuda:3")),
+     (0xFFFFFFFF, BACKENDS[1:])],
+)  # fmt: skip
+def test_cards(mask: int, expected: tuple[str, ...]) -> None:
+    assert forbidden_cards(mask) == expected
+
+
+def test_a_gpumask_excludes_gpus_by_name(clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
+    assert vmaf_main([*line, "--backend", "cuda", "--gpumask", "-1"]) == 100
+    assert "'cuda' can't start (it is excluded)" in capsys.readouterr().err
+    for mask in ("1", "-1"):
+        assert vmaf_main([*line, "-q", "--gpumask", mask]) == 0

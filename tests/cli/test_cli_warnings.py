@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import acuity
-from cli_helpers import FRAME_BYTES, moving, run_acuity, run_vmaf, y4m
+from cli_helpers import FRAME_BYTES, Cli, moving, y4m
 
-Capture = pytest.CaptureFixture[str]
 ENDED = "ended before"
 
 
@@ -28,28 +27,24 @@ def whole(clips: Path) -> tuple[str, str]:
     return str(clips / "ref.y4m"), str(clips / "dis.y4m")
 
 
-def test_warnings_stand_above_the_score_and_other_notes_below(
-    capsys: Capture, short: tuple[str, str]
-) -> None:
-    shown = run_acuity(capsys, "score", *short, "--subsample", "2").out
+def test_warnings_stand_above_the_score_and_other_notes_below(cli: Cli, short: tuple[str, str]) -> None:
+    shown = cli.acuity("score", *short, "--subsample", "2").out
     warning, score, note = (shown.index(words) for words in (ENDED, "VMAF  ", "one frame in 2 is scored"))
     assert warning < score < note
 
 
 @pytest.mark.parametrize("option", ["-q", "--json"])
-def test_where_there_is_no_summary_stderr_has_warnings(
-    capsys: Capture, short: tuple[str, str], option: str
-) -> None:
-    ran = run_acuity(capsys, "score", *short, "--subsample", "2", option)
+def test_where_there_is_no_summary_stderr_has_warnings(cli: Cli, short: tuple[str, str], option: str) -> None:
+    ran = cli.acuity("score", *short, "--subsample", "2", option)
     assert ran.code == 0
     (line,) = ran.err.splitlines()
     assert line.startswith("acuity: warning: ")
     assert ENDED in line
 
 
-def test_a_quiet_vmaf_has_them_too(capsys: Capture, short: tuple[str, str], tmp_path: Path) -> None:
+def test_a_quiet_vmaf_has_them_too(cli: Cli, short: tuple[str, str], tmp_path: Path) -> None:
     ref, dis = short
-    ran = run_vmaf(capsys, "-r", ref, "-d", dis, "-q", "-o", str(tmp_path / "out"))
+    ran = cli.vmaf("-r", ref, "-d", dis, "-q", "-o", str(tmp_path / "out"))
     assert ran.err.startswith("vmaf: warning: ")
     assert ENDED in ran.err
     assert ran.err.count("\n") == 1
@@ -57,15 +52,15 @@ def test_a_quiet_vmaf_has_them_too(capsys: Capture, short: tuple[str, str], tmp_
 
 @pytest.mark.parametrize("command", ["vmaf", "acuity"])
 def test_strict_is_an_exit_code_and_nothing_is_lost(
-    capsys: Capture, short: tuple[str, str], whole: tuple[str, str], tmp_path: Path, command: str
+    cli: Cli, short: tuple[str, str], whole: tuple[str, str], tmp_path: Path, command: str
 ) -> None:
     def code(pair: tuple[str, str], *options: str) -> int:
         out = tmp_path / f"{command}.json"
         out.unlink(missing_ok=True)
         if command == "acuity":
-            ran = run_acuity(capsys, "score", *pair, "-o", str(out), *options)
+            ran = cli.acuity("score", *pair, "-o", str(out), *options)
         else:
-            ran = run_vmaf(capsys, "-r", pair[0], "-d", pair[1], "--json", "-o", str(out), *options)
+            ran = cli.vmaf("-r", pair[0], "-d", pair[1], "--json", "-o", str(out), *options)
         assert out.exists()
         return ran.code
 
@@ -75,36 +70,36 @@ def test_strict_is_an_exit_code_and_nothing_is_lost(
     assert code(whole, "--strict", "--subsample", "2") == 0  # asked for, so no warning
 
 
-def test_reports_of_vmaf_have_notes(capsys: Capture, short: tuple[str, str], tmp_path: Path) -> None:
+def test_reports_of_vmaf_have_notes(cli: Cli, short: tuple[str, str], tmp_path: Path) -> None:
     ref, dis = short
     out = tmp_path / "out"
     line = ["-r", ref, "-d", dis, "--subsample", "2", "--frame_cnt", "3", "-q", "-o", str(out)]
-    run_vmaf(capsys, *line, "--json")
+    cli.vmaf(*line, "--json")
     notes = json.loads(out.read_text())["acuity"]["notes"]
     assert [note["code"] for note in notes] == ["frame-limit", "subsampled"]
-    run_vmaf(capsys, *line[:4], "--frame_skip_ref", "1", "--align", "off", *line[-3:])
+    cli.vmaf(*line[:4], "--frame_skip_ref", "1", "--align", "off", *line[-3:])
     found = ET.parse(out).getroot().findall("acuity/note")
     assert [(note.get("level"), note.get("code")) for note in found] == [("info", "skipped")]
     assert found[0].text is not None
     assert found[0].text.startswith("left out: the first frame of '")
-    run_vmaf(capsys, *line[:4], *line[-3:])
+    cli.vmaf(*line[:4], *line[-3:])
     (note,) = ET.parse(out).getroot().findall("acuity/note")
     assert note.get("level") == "warning"
     assert note.text is not None
     assert ENDED in note.text
 
 
-def test_what_was_left_out_is_said(capsys: Capture, whole: tuple[str, str], tmp_path: Path) -> None:
-    shown = run_acuity(capsys, "score", *whole, "--subsample", "3")
+def test_what_was_left_out_is_said(cli: Cli, whole: tuple[str, str], tmp_path: Path) -> None:
+    shown = cli.acuity("score", *whole, "--subsample", "3")
     assert "scored at 8 bit, one frame in 3" in shown.out
     assert "2 of 5 frames in" in shown.out
     out = tmp_path / "out.xml"
-    assert run_acuity(capsys, "score", *whole, "--subsample", "3", "-q", "-o", str(out)).err == ""
+    assert cli.acuity("score", *whole, "--subsample", "3", "-q", "-o", str(out)).err == ""
     assert "one frame in 3 is scored (2 of 5)" in out.read_text()
-    document = json.loads(run_acuity(capsys, "score", *whole, "--subsample", "3", "--json").out)
+    document = json.loads(cli.acuity("score", *whole, "--subsample", "3", "--json").out)
     assert (document["subsample"], document["frames"], document["input"]["pairs"]) == (3, 2, 5)
     assert "subsampled" in [note["code"] for note in document["notes"]]
-    shown = run_acuity(capsys, "score", *whole, "--skip", "1", "--frames", "2")
+    shown = cli.acuity("score", *whole, "--skip", "1", "--frames", "2")
     assert "the first frame of" in shown.out
     assert "the first 2 of 4 frames are scored" in shown.out
 
@@ -117,13 +112,13 @@ def test_python_has_them_by_level(short: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize(("width", "height", "warned"), [(48, 32, True), (32, 48, True), (34, 34, False)])
 def test_pictures_that_libvmaf_measures_by_chance(
-    capsys: Capture, tmp_path: Path, width: int, height: int, warned: bool
+    cli: Cli, tmp_path: Path, width: int, height: int, warned: bool
 ) -> None:
     size = {"width": width, "height": height}
     pair = [tmp_path / "ref.y4m", tmp_path / "dis.y4m"]
     for path, noise in zip(pair, (0, 25), strict=True):
         path.write_bytes(y4m(moving(2, noise=noise, **size), **size))
     text = "libvmaf's adm reads memory that isn't the picture's"
-    said = run_acuity(capsys, "score", *map(str, pair), "-q").err
+    said = cli.acuity("score", *map(str, pair), "-q").err
     assert (text in said) == warned
-    assert text not in run_acuity(capsys, "score", *map(str, pair), "--metrics", "psnr", "-q").err
+    assert text not in cli.acuity("score", *map(str, pair), "--metrics", "psnr", "-q").err

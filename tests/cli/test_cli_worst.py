@@ -14,7 +14,7 @@ import pytest
 from acuity.cli.score_options import GROUPS
 from acuity.cli.worst import configure
 from acuity.frames.request import WorstProgress
-from cli_helpers import Ran, encode, environment, moving, run_acuity, y4m
+from cli_helpers import Cli, Ran, encode, environment, moving, y4m
 
 SIZE = {"width": 96, "height": 64}
 
@@ -28,9 +28,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.fixture
-def worst(capsys: pytest.CaptureFixture[str], pair: tuple[str, str], tmp_path: Path):  # type: ignore[no-untyped-def]
+def worst(cli: Cli, pair: tuple[str, str], tmp_path: Path):  # type: ignore[no-untyped-def]
     def run(*options: str, videos: tuple[str, str] = pair) -> Ran:
-        return run_acuity(capsys, "worst", *videos, "-o", str(tmp_path / "out"), *options)
+        return cli.acuity("worst", *videos, "-o", str(tmp_path / "out"), *options)
 
     return run
 
@@ -108,8 +108,8 @@ def test_options_that_are_refused(worst, tmp_path: Path, options: list[str], say
     assert says in refused(worst(*options), tmp_path / "out")
 
 
-def test_a_folder_is_needed(capsys: pytest.CaptureFixture[str], pair: tuple[str, str]) -> None:
-    ran = run_acuity(capsys, "worst", *pair)
+def test_a_folder_is_needed(cli: Cli, pair: tuple[str, str]) -> None:
+    ran = cli.acuity("worst", *pair)
     assert ran.code == 1
     assert "-o" in ran.err
 

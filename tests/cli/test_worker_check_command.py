@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_helpers import run_acuity
-
-Capture = pytest.CaptureFixture[str]
+from cli_helpers import Cli
 
 _WORKER = """
 import asyncio, sys
@@ -34,8 +32,8 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> str:
     return shlex.join([sys.executable, str(program)])
 
 
-def test_a_worker_is_started_and_checked(capsys: Capture, command: str) -> None:
-    ran = run_acuity(capsys, "worker-check", "--command", command, "--only", "ping", "--only", "echo")
+def test_a_worker_is_started_and_checked(cli: Cli, command: str) -> None:
+    ran = cli.acuity("worker-check", "--command", command, "--only", "ping", "--only", "echo")
     assert ran.code == 0
     first = ran.out.splitlines()[0]
     assert " ".join(first.split()) == "passed ping Each ping is answered by a pong with its id."
@@ -43,17 +41,17 @@ def test_a_worker_is_started_and_checked(capsys: Capture, command: str) -> None:
     assert ran.out.endswith("2 cases: 1 passed, 0 failed, 1 skipped\n")
 
 
-def test_the_document_has_every_case(capsys: Capture, command: str) -> None:
+def test_the_document_has_every_case(cli: Cli, command: str) -> None:
     only = ("--only", "two-connections", "--only", "ids")
-    ran = run_acuity(capsys, "worker-check", "--command", command, *only, "--json")
+    ran = cli.acuity("worker-check", "--command", command, *only, "--json")
     document = json.loads(ran.out)
     assert document["schema"] == "longwire.worker_check/1"
     assert (ran.code, document["passed"]) == (0, 2)
     assert document["cases"][0]["requires"] == "A reply has the id of its request: same value, same type."
 
 
-def test_a_failed_case_is_an_exit_code(capsys: Capture, command: str) -> None:
-    ran = run_acuity(capsys, "worker-check", "--command", f"{command} wrong", "--only", "ids")
+def test_a_failed_case_is_an_exit_code(cli: Cli, command: str) -> None:
+    ran = cli.acuity("worker-check", "--command", f"{command} wrong", "--only", "ids")
     assert ran.code == 1
     assert "a request with the id 7 was answered under 'wrong'" in ran.out
 
@@ -70,26 +68,26 @@ def test_a_failed_case_is_an_exit_code(capsys: Capture, command: str) -> None:
         (("x", "--seconds", "0"), "--seconds is 0: it should be more than 0"),
     ],
 )
-def test_what_can_t_be_checked(capsys: Capture, arguments: tuple[str, ...], sentence: str) -> None:
-    ran = run_acuity(capsys, "worker-check", *arguments)
+def test_what_can_t_be_checked(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
+    ran = cli.acuity("worker-check", *arguments)
     assert ran.code != 0
     assert sentence in ran.err
 
 
-def test_cases_and_schemas_are_printed(capsys: Capture) -> None:
-    assert "  progress " in run_acuity(capsys, "worker-check", "--list").out
-    assert "$defs" in json.loads(run_acuity(capsys, "worker-check", "--schemas").out)
+def test_cases_and_schemas_are_printed(cli: Cli) -> None:
+    assert "  progress " in cli.acuity("worker-check", "--list").out
+    assert "$defs" in json.loads(cli.acuity("worker-check", "--schemas").out)
 
 
 @pytest.mark.parametrize("columns", [40, 60, 100])
 def test_a_terminal_s_lines_fit(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, command: str, columns: int
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for arguments in (("--command", command, "--only", "ping", "--only", "echo"), ("--list",)):
-        ran = run_acuity(capsys, "worker-check", *arguments)
+        ran = cli.acuity("worker-check", *arguments)
         assert ran.code == 0
         assert "Each ping is answered by a pong with its id." in " ".join(ran.out.split())
         assert max(len(line) for line in ran.out.splitlines()) <= columns

@@ -88,10 +88,7 @@ def test_saturated_scores_count_once() -> None:
     [
         (ANCHOR[:3], "the other curve has 3 rising points"),
         ([(rate, 60.0) for rate, _ in ANCHOR], "has 1 rising points"),
-        (
-            [(rate, score - 34.0) for rate, score in ANCHOR],
-            "common to both curves: 62.10 to 97.30",
-        ),
+        ([(rate, score - 34.0) for rate, score in ANCHOR], "common to both curves: 62.10 to 97.30"),
         ([(rate, float("nan")) for rate, _ in ANCHOR], "has 0 rising points"),
     ],
 )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.devices.cpu import CpuDevice, CpuLane
+from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.errors import BackendError
-from acuity.features.extractor import Extractor, Geometry
 from acuity.scoring.speed import Place, SpeedRun, Workload, as_document, find_places
 from acuity.video.made_up import moving_pairs
 from emulated_card import EmulatedCard, needs_compiler
+from off_device import OffDevice
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
 
@@ -23,23 +22,6 @@ PSNR = Workload("psnr", features=("psnr",))
 VIF = Workload("vif", features=("vif",))
 ONE = Place("cpu", 1, [CpuDevice()])
 SIZE = (64, 48)
-
-
-class OffLane(CpuLane):
-    """Figures are one unit in the last place too large."""
-
-    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
-        right = super().runner(kind, members)
-
-        def off(frame: Any) -> dict[str, float]:
-            return {key: float(np.nextafter(value, 1e9)) for key, value in right(frame).items()}
-
-        return off
-
-
-class OffDevice(CpuDevice):
-    def lane(self, geometry: Geometry) -> CpuLane:
-        return OffLane(geometry, self.instruction_set)
 
 
 def test_places_of_this_machine() -> None:

@@ -67,12 +67,7 @@ SPELLINGS = [
         *["leave out tiny_codec and no_reference"] * 3,
     ),
     (TO_LIST_MODELS, *["run 'acuity models'"] * 3, *["call list_models"] * 3),
-    (
-        TO_LIST_FEATURES,
-        *["run 'acuity features'"] * 3,
-        *["call list_extractors"] * 2,
-        "call list_features",
-    ),
+    (TO_LIST_FEATURES, *["run 'acuity features'"] * 3, *["call list_extractors"] * 2, "call list_features"),
 ]
 NAMES = ("acuity", "vmaf", "vmaf_score", "vmaf_score_encoded", "compute_vmaf")
 

@@ -7,36 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from acuity.devices.cpu import CpuDevice, CpuLane
+from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
-from acuity.features.extractor import Extractor, Geometry
 from acuity.scoring import selftest
 from acuity.scoring.libvmaf import FILTER, Libvmaf, find_libvmaf
 from acuity.scoring.selftest import CLIPS, Clip, Engine, Entry, Row, SelfTest, measure, read_golden
 from emulated_card import EmulatedCard, needs_compiler
 from golden_digits import expected
+from off_device import OffDevice
 
 CPU = Engine("cpu", [CpuDevice()])
 GOLDEN = {entry.name: entry for entry in read_golden()}
-
-
-class OffDevice(CpuDevice):
-    """Figures are one unit in the last place too large."""
-
-    def lane(self, geometry: Geometry) -> CpuLane:
-        class OffLane(CpuLane):
-            def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
-                right = super().runner(kind, members)
-
-                def off(frame: Any) -> dict[str, float]:
-                    return {key: float(np.nextafter(value, 1e9)) for key, value in right(frame).items()}
-
-                return off
-
-        return OffLane(geometry, self.instruction_set)
 
 
 @pytest.fixture

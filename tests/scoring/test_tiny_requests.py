@@ -13,6 +13,7 @@ import pytest
 import acuity
 from acuity.errors import (
     BackendError,
+    EvaluationError,
     FeatureError,
     InputError,
     MissingExtra,
@@ -23,7 +24,9 @@ from acuity.errors import (
 from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
+from acuity.scoring.video_score import score_video
 from misaligned_clips import encode_luma, frames_of
+from scoring_clips import y4m
 from tiny_clip_models import full_reference, no_reference
 from tiny_graphs import ConvNet, Regressor
 
@@ -266,3 +269,18 @@ def test_going_on_after_an_interruption(room: Path, tmp_path: Path, reference: b
     no_reference(model, seed=9)
     with pytest.raises(ResumeError, match="is of another tiny model than"):
         acuity.score(pair(room)[0] if reference else None, pair(room)[1], **options)
+
+
+def test_every_kind_of_model_gives_the_score_of_the_command(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    ref, dis = map(str, (y4m(tmp_path / "r.y4m", 3), y4m(tmp_path / "d.y4m", 3, worse=True)))
+    assert score_video("vmaf_v0.6.1", ref, dis).score == acuity.score(ref, dis, model="vmaf_v0.6.1").score
+    for name, alone in (("acuity_fr_v1", False), ("acuity_nr_v1", True)):
+        expected = acuity.score(None if alone else ref, dis, model=(), tiny_model=name, no_reference=alone)
+        assert score_video(name, ref, dis).score == expected.score
+        if alone:
+            assert score_video(name, None, dis).score == expected.score
+    with pytest.raises(EvaluationError, match="add a column 'reference'"):
+        score_video("vmaf_v0.6.1", None, dis)
+    with pytest.raises(ModelError, match="there is no model named"):
+        score_video("nosuch", ref, dis)

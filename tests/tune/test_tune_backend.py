@@ -12,7 +12,7 @@ from acuity.cli.tune import COMMANDS, main
 from acuity.errors import BackendError
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.points.workbench import Workbench
@@ -25,7 +25,7 @@ from tune_clips import write_y4m
 pytestmark = pytest.mark.usefixtures("without_cuda")
 
 WIDTH, HEIGHT = 160, 96
-SETTINGS = Settings(find_encoder("libx264"), preset="ultrafast")
+SETTINGS = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 TUNING = [name for name in COMMANDS if name != "encoders"]
 WANTED = {"ladder": ("--resolutions", "160x96", "--target-vmafs", "75")}
 

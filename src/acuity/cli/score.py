@@ -25,6 +25,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 from acuity.cli.embedded import embedded
@@ -32,15 +33,19 @@ from acuity.cli.exits import interruptible
 from acuity.cli.page_pictures import drawn_entries
 from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
+from acuity.cli.score_plot import clip_seconds, plot, score_plot
 from acuity.cli.scoring import check_target, exit_code, say, score_with
-from acuity.cli.style import Style, wrapped_columns
-from acuity.cli.summary import summary
+from acuity.cli.style import Style, clock, columns, count, wrapped_columns
+from acuity.measure import Results, Segment
+from acuity.measure.pooling import Method
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
+from acuity.scoring.metrics import Headline
 from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.run import Source
 from acuity.text import one_line
+from acuity.video.notes import Level, Note
 
 __all__ = ["MISSING", "SURPLUS", "configure", "run", "score_and_report"]
 
@@ -135,3 +140,186 @@ def _figures(report: ScoreReport) -> list[str]:
     return [
         f"{name} {report.pool(key):.6f}" if labelled else f"{report.pool(key):.6f}" for name, key in named
     ]
+
+
+# ---- the summary -----------------------------------------------------------------------------------
+
+
+_PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90)
+_MARKS: Final[dict[Level, tuple[str, str]]] = {"warning": ("yellow", "warning: "), "info": ("dim", "")}
+
+
+def summary(
+    report: ScoreReport, style: Style, *, worst: int, pools: Sequence[str], plotted: str | None = None
+) -> list[str]:
+    """The lines of the summary: warnings, score, spread, chart, worst frames, metrics, notes, speed.
+
+    `plotted` is how a larger plot of all scores and metrics is shown at the end; None: there is none.
+    """
+    parts = [_notes(report, style, "warning")]
+    if report.results.models:
+        parts += [
+            _headline(report, style),
+            _spread(report, style, pools),
+            _chart(report, style) if plotted is None else [],
+            _worst(report, style, worst),
+        ]
+    elif not report.headlines:
+        parts.append(_features(report))
+    parts += [_metrics(report, style, pools), _notes(report, style, "info"), [_speed(report, style)]]
+    if plotted is not None:
+        parts.append(score_plot(report, style, plotted))
+    return [line for part in parts if part for line in ("", *part)]
+
+
+def _headline(report: ScoreReport, style: Style) -> list[str]:
+    results = report.results
+    display = report.input["display"]
+    shown = "" if display == "native" else f", filling a {display} display"
+    if report.subsample is not None and report.subsample > 1:
+        shown += f", one frame in {report.subsample}"
+    if report.no_reference:
+        shown += ", without a reference"
+    rows = []
+    tiny = report.tiny_model.output_names() if report.tiny_model is not None else ()
+    for name in report.scores:
+        label = results.label(name)
+        if name in tiny:
+            label = "tiny model" if label == name else f"tiny model {label}"
+        depth = f"{label}, scored at {report.bitdepth} bit{shown}"
+        title = "VMAF" if name == "vmaf" else name
+        if results.shared(name):
+            rows += [(title, _mean(report, part), str(part)) for part in results.holders(name)]
+        else:
+            rows.append((title, f"{results.pool(name):.2f}", depth))
+    names, numbers = (max(len(row[i]) for row in rows) for i in range(2))
+    lines = [
+        f"  {style('bold', f'{name:{names}}  {number:>{numbers}}')}   {style('dim', label)}"
+        for name, number, label in rows
+    ]
+    lines += [line for model in report.models if (line := _interval(report, model.name))]
+    # Beside the score that they are about, not with the other notes.
+    limits = [note.spelled(ACUITY.spell) for note in report.notes if note.code == TINY_ESTIMATE]
+    return lines + [line for text in limits for line in style.paragraph("yellow", text)]
+
+
+def _mean(report: ScoreReport, part: Segment) -> str:
+    """The mean of one model's part of a score; nothing if no frame of it was measured."""
+    if not len(report.results.values(part.name, part.first, part.last)):
+        return "-"
+    return f"{report.results.pool(part.name, 'mean', part.first, part.last):.2f}"
+
+
+def _interval(report: ScoreReport, name: str) -> str:
+    interval = report.interval(name)
+    if not interval:
+        return ""
+    return f"  95 % of the bootstrap models say {interval['ci_p95_lo']:.2f} to {interval['ci_p95_hi']:.2f}"
+
+
+def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
+    """Pools and percentiles, of each model's part where several models contributed to the score."""
+    results, parts = report.results, report.results.holders()
+    if len(parts) < 2:
+        return _pools(results, style, pools)
+    measured = [part for part in parts if len(results.values(None, part.first, part.last))]
+    return [
+        line
+        for part in measured
+        for line in (style("dim", f"  {part}"), *_pools(results, style, pools, part.first, part.last))
+    ]
+
+
+def _pools(
+    results: Results, style: Style, pools: Sequence[str], first: int | None = None, last: int | None = None
+) -> list[str]:
+    def pool(method: Method) -> str:
+        return f"{results.pool(None, method, first, last):.2f}"
+
+    wanted = [("lowest", "min"), ("harmonic mean", "harmonic_mean"), ("highest", "max")]
+    line = "   ".join(f"{label} {pool(method)}" for label, method in wanted)
+    percentiles = "   ".join(f"p{p} {pool(('percentile', p))}" for p in _PERCENTILES)
+    asked = [style("bold", f"  {method} {pool(method)}") for method in pools]
+    return [*asked, *style.paragraph(None, line), *style.paragraph(None, percentiles)]
+
+
+def _chart(report: ScoreReport, style: Style) -> list[str]:
+    scores = report.results.values()
+    if len(scores) < 2:
+        return []
+    width = min(style.columns - 12, 64)
+    drawn = plot(scores, width=width, seconds=clip_seconds(report), unicode=style.unicode)
+    return [f"  {line}" for line in drawn]
+
+
+def _worst(report: ScoreReport, style: Style, number: int) -> list[str]:
+    rows = []
+    for frame, score in report.results.worst(number):
+        seconds = report.time_of(frame)
+        at = "" if seconds is None else f"at {clock(seconds, 3)}"
+        rows.append((f"{frame:7d}", at, f"{score:.2f}", *report.model_at(frame)))
+    return [style("dim", "  worst frames"), *columns(rows)] if rows else []
+
+
+def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str]:
+    """One line for each requested metric; columns without figures are left out."""
+    if not report.headlines:
+        return []
+    head = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")
+    rows = [head, *(_metric(report, headline, pools) for headline in report.headlines)]
+    shown = [i for i in range(len(head)) if i == len(head) - 1 or any(row[i] for row in rows[1:])]
+    rows = [tuple(row[i] for i in shown) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(shown) - 1)]
+    lines = []
+    for row in rows:
+        cells = [f"{row[0]:{widths[0]}}"]
+        cells += [f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True)]
+        lines.append("  ".join(["", *cells, row[-1]]).rstrip())
+    return [style("dim", lines[0]), *lines[1:]]
+
+
+def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
+    metric, key = headline.metric, headline.key
+    if key in report.results.undefined:
+        return (metric.name, *[""] * (5 + len(pools)), "not a number, see above")
+    if not len(report.results.values(key)):
+        return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
+
+    def figure(method: str) -> str:
+        return f"{report.pool(key, method):.{metric.decimals}f}"
+
+    worst, few = metric.worst
+    harmonic = figure("harmonic_mean") if metric.harmonic else ""
+    clip = report.results.aggregate.get(metric.clip)
+    whole = "" if clip is None else f"{clip:.{metric.decimals}f}"
+    means = f"{metric.unit}, {metric.better} is better".removeprefix(", ")
+    name = metric.name if key in (metric.key, metric.name) else f"{metric.name} ({key})"
+    figures = (figure("mean"), whole, harmonic, figure(few), figure(worst), *map(figure, pools))
+    return (name, *figures, means)
+
+
+def _features(report: ScoreReport) -> list[str]:
+    pooled = report.results.pooled()
+    return columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()])
+
+
+def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
+    colour, mark = _MARKS[level]
+    sentences = [mark + note.spelled(ACUITY.spell) for note in _shown(report, level)]
+    return [line for text in sentences for line in style.paragraph(colour, text)]
+
+
+def _shown(report: ScoreReport, level: Level) -> list[Note]:
+    return [note for note in report.notes if note.level == level and note.code != TINY_ESTIMATE]
+
+
+def _speed(report: ScoreReport, style: Style) -> str:
+    scored, frames = len(report.results.frames), report.pairs
+    shown = count(frames, "frame") if scored == frames else f"{scored} of {count(frames, 'frame')}"
+    if report.restored:
+        shown = count(frames - report.restored, "more frame")
+    where = [] if report.card is None else [f"{report.backend} ({report.card})"]
+    if report.card is None or "cpu" in report.computed_by.values():
+        where.append(f"{count(report.threads, 'thread')} ({report.instruction_set})")
+    text = f"{shown} in {report.seconds:.1f} s: {report.speed:.1f} fps on {' and '.join(where)}"
+    return "  " + style("dim", text)

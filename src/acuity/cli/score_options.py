@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from acuity.cli.embedded import OPTIONS, Option, Wanted
 from acuity.cli.getopt import BARE, UsageError, given_twice, too_large
@@ -89,11 +89,16 @@ def _for_agents(option: Option) -> dict[str, Any]:
     return {"metavar": option.value, "type": parse, **optional}
 
 
-def _entry(*names: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    return names, {"help": help, **settings}
+Entry: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]  # the names and arguments of an option for argparse
 
 
-def _option(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+def entry(*names: str, help: str, **settings: Any) -> Entry:
+    """An option that takes a value if `metavar` names it, and is a switch otherwise."""
+    usual = {} if settings.keys() & {"metavar", "choices"} else _SWITCH
+    return names, {"help": help, **usual, **settings}
+
+
+def _option(name: str) -> Entry:
     """The option for a setting of the request, with its choices and help."""
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
     made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
@@ -181,49 +186,37 @@ _POOL = "show this figure too: mean, harmonic_mean, min, max, median, stddev, a 
 _PRECISION = "digits in the report: legacy (six decimals, default), 1 to 17, max or full"
 
 # Options that are no settings of a request.
-_OTHERS: Final = {
-    MEASURED: (_entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
+# fmt: off
+_OTHERS: Final[dict[str, tuple[Entry, ...]]] = {
+    MEASURED: (entry("--pool", help=_POOL, action="append", default=[], metavar="METHOD", dest="pools"),),
     TINY: (),
     "output": (
-        _entry(
-            "-o",
-            "--output",
-            help="write a report: .json, .xml, .csv or .sub, a page: .html, a plot: .svg or .png",
-            metavar="FILE",
-        ),
-        _entry("--format", help="format of the report, whatever its name", choices=FORMATS),
-        _entry("--pictures", help=HELP, type=picture_count, metavar="N"),
-        _entry("--precision", help=_PRECISION, default=LEGACY, metavar="P"),
-        _entry("--json", help="print one JSON document on standard output", action="store_true"),
-        _entry("--per-frame", help="with --json: the figures of every frame too", action="store_true"),
-        _entry(
-            "--plot",
-            help="plot all scores and metrics at the end, as large as the terminal: auto (default), text, "
-            "sixel or kitty",
-            nargs="?",
-            type=plot_way,
-            metavar="WAY",
-        ),
-        _entry("--worst", help="list N worst frames (default: 5)", type=whole, default=5, metavar="N"),
-        _entry(
-            "-q",
-            "--quiet",
-            help="print only the score of each model or metric, and warnings on stderr",
-            action="store_true",
-        ),
-        _entry("--strict", help="exit with 3 if there is a warning", action="store_true"),
+        entry("-o", "--output", metavar="FILE",
+              help="write a report: .json, .xml, .csv or .sub, a page: .html, a plot: .svg or .png"),
+        entry("--format", choices=FORMATS, help="format of the report, whatever its name"),
+        entry("--pictures", metavar="N", type=picture_count, help=HELP),
+        entry("--precision", metavar="P", default=LEGACY, help=_PRECISION),
+        entry("--json", help="print one JSON document on standard output"),
+        entry("--per-frame", help="with --json: the figures of every frame too"),
+        entry("--plot", metavar="WAY", nargs="?", type=plot_way,
+              help="plot all scores and metrics at the end, as large as the terminal: auto (default), text, "
+              "sixel or kitty"),
+        entry("--worst", metavar="N", type=whole, default=5, help="list N worst frames (default: 5)"),
+        entry("-q", "--quiet", help="print only the score of each model or metric, and warnings on stderr"),
+        entry("--strict", help="exit with 3 if there is a warning"),
     ),
     FILES: (),
-    FRAMES: (_entry("--skip", help="leave out the first N frames of both", type=whole, metavar="N"),),
+    FRAMES: (entry("--skip", metavar="N", type=whole, help="leave out the first N frames of both"),),
     PICTURES: (),
     DIFFERENT: (),
-    RAW_VIDEO: (_entry("--size", help="width and height, as in 1920x1080", type=size, metavar="WxH"),),
+    RAW_VIDEO: (entry("--size", metavar="WxH", type=size, help="width and height, as in 1920x1080"),),
     WORK: (),
     RUNNING: tuple(
-        _entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
+        entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
         for option in OPTIONS
     ),
 }
+# fmt: on
 GROUPS: Final = {
     title: (*(_option(name) for name in ACUITY.settings if SETTINGS[name].group == title), *others)
     for title, others in _OTHERS.items()
@@ -239,6 +232,13 @@ def add_videos(parser: argparse.ArgumentParser) -> argparse.Action:
     """Add the two videos; returns the argument of the distorted one."""
     parser.add_argument("reference", metavar="REF", help="the original")
     return parser.add_argument("distorted", metavar="DIS", help="the version to judge")
+
+
+def add_entries(parser: argparse.ArgumentParser, title: str, entries: Iterable[Entry]) -> None:
+    """Add options under a title."""
+    group = parser.add_argument_group(title)
+    for names, settings in entries:
+        group.add_argument(*names, **settings)
 
 
 def add_groups(

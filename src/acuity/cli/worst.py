@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
 
-from acuity.cli.exits import OK
+from acuity.cli.exits import OK, terminable
 from acuity.cli.progress import ProgressDisplay, for_people
-from acuity.cli.score_options import GROUPS, RUNNING, add_groups, add_videos, positive, scoring_request
+from acuity.cli.score_options import (
+    GROUPS,
+    RUNNING,
+    add_entries,
+    add_groups,
+    add_videos,
+    entry,
+    positive,
+    scoring_request,
+)
 from acuity.cli.scoring import say
 from acuity.cli.style import Style, clock, columns, wrapped_columns
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
@@ -63,39 +69,23 @@ def _seconds(text: str) -> float:
 
 _VLM: Final = "let the vision-language model in this folder describe the frames too (extra 'vlm')"
 _APART: Final = f"seconds between two of them at least (default: {DEFAULT_APART:g}); 0 allows neighbours"
-_OPTIONS: Final[tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = (
-    (
-        ("-o", "--output"),
-        {"metavar": "DIR", "required": True, "help": "the folder for the pictures; it is created"},
-    ),
-    (
-        ("-n",),
-        {
-            "type": _frames,
-            "default": DEFAULT_FRAMES,
-            "metavar": "N",
-            "help": f"how many frames, at most {MAX_FRAMES} (default: {DEFAULT_FRAMES})",
-        },
-    ),
-    (("--apart",), {"type": _seconds, "default": DEFAULT_APART, "metavar": "S", "help": _APART}),
-    (
-        ("--region",),
-        {"action": "store_true", "help": "pictures of the region with the greatest loss alone"},
-    ),
-    (("--vlm",), {"metavar": "FOLDER", "help": _VLM}),
-    (("--json",), {"action": "store_true", "help": "print one JSON document on standard output"}),
-    (
-        ("-q", "--quiet"),
-        {"action": "store_true", "help": "print only where the contact sheet is, and warnings on stderr"},
-    ),
+# fmt: off
+_OPTIONS: Final = (
+    entry("-o", "--output", metavar="DIR", required=True, help="the folder for the pictures; it is created"),
+    entry("-n", metavar="N", type=_frames, default=DEFAULT_FRAMES,
+          help=f"how many frames, at most {MAX_FRAMES} (default: {DEFAULT_FRAMES})"),
+    entry("--apart", metavar="S", type=_seconds, default=DEFAULT_APART, help=_APART),
+    entry("--region", help="pictures of the region with the greatest loss alone"),
+    entry("--vlm", metavar="FOLDER", help=_VLM),
+    entry("--json", help="print one JSON document on standard output"),
+    entry("-q", "--quiet", help="print only where the contact sheet is, and warnings on stderr"),
 )
+# fmt: on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_videos(parser)
-    group = parser.add_argument_group("the frames and their pictures")
-    for names, settings in _OPTIONS:
-        group.add_argument(*names, **settings)
+    add_entries(parser, "the frames and their pictures", _OPTIONS)
     add_groups(parser, _GROUPS, _LEFT_OUT)
 
 
@@ -116,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             check_narrator(arguments.vlm)
             narrator = stack.enter_context(Narrator(arguments.vlm))
-        stack.enter_context(_terminable())
+        stack.enter_context(terminable())
         shown = stack.enter_context(_Shown(quiet))
         report = find_worst(wanted, narrator=narrator, progress=shown)
     if quiet:
@@ -124,20 +114,6 @@ def run(arguments: argparse.Namespace) -> int:
     for line in _answer(report, arguments):
         print(line)
     return OK
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM end the block as Ctrl-C does, so that no file is left."""
-    before: Any = None
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
 
 
 class _Shown:

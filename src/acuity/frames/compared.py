@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from acuity.errors import InputError
 from acuity.features.extractor import Pair
 from acuity.frames.artefacts.measure import ExaminedFrame
-from acuity.scoring.file_identity import FileIdentity, file_identity
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
+from acuity.scoring.watched import FileIdentity, file_identity
 from acuity.video.pairs.open_pair import Video, open_pair
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import Picture, Samples

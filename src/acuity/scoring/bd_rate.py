@@ -10,8 +10,8 @@ are (PCHIP), and the two are averaged over the scores that both curves have.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ OVERLAP: Final = 0.25
 
 Curve = Iterable[tuple[float, float]]  # (rate, score)
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class BdRate(NamedTuple):
@@ -77,12 +78,31 @@ def rising(points: Curve) -> list[tuple[float, float]]:
 
     Encoders are a little noisy, and scores saturate: nobody would choose such a point.
     """
-    kept: list[tuple[float, float]] = []
-    for rate, score in sorted(points, key=lambda point: (point[0], -point[1])):
-        usable = math.isfinite(rate) and math.isfinite(score) and rate > 0
-        if usable and (not kept or score > kept[-1][1]):
-            kept.append((float(rate), float(score)))
+    usable = ((float(rate), float(score)) for rate, score in points if rate > 0)
+    return pareto(usable, lambda point: point)
+
+
+def pareto(samples: Iterable[T], place: Callable[[T], tuple[float, float]]) -> list[T]:
+    """The samples that no other beats, by rising cost and worth, which are a sample's place."""
+    kept: list[T] = []
+    for sample in sorted(samples, key=lambda sample: (place(sample)[0], -place(sample)[1])):
+        cost, worth = place(sample)
+        if math.isfinite(cost) and math.isfinite(worth) and (not kept or worth > place(kept[-1])[1]):
+            kept.append(sample)
     return kept
+
+
+def convex_hull(samples: Iterable[T], place: Callable[[T], tuple[float, float]]) -> list[T]:
+    """The samples on the upper convex hull, by rising cost: worth costs more at each step up."""
+    hull: list[T] = []
+    for sample in pareto(samples, place):
+        while len(hull) > 1:
+            (left, low), (middle, value), (right, high) = map(place, (*hull[-2:], sample))
+            if (value - low) * (right - left) > (high - low) * (middle - left):
+                break  # it is above the line between the two others
+            hull.pop()
+        hull.append(sample)
+    return hull
 
 
 def _mean_value(points: Sequence[tuple[float, float]], low: float, high: float) -> float:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
-from acuity.scoring.request import MAX_ENTRIES, MAX_TEXT, SETTINGS, Way
+from acuity.scoring.request import MAX_ENTRIES, SETTINGS
+from acuity.scoring.setting import MAX_TEXT, Way
 from acuity.video.pairs.pair_options import WORDS
 
 _PLAIN: Final = re.compile(r"[\w:.,/+%=-]+")  # values that need no quotes
@@ -87,7 +88,7 @@ class Front(NamedTuple):
     def argument(self, setting: str, **changes: Any) -> dict[str, Any]:
         """The JSON Schema of the setting as an argument; of `changes`, None takes a keyword out."""
         about = SETTINGS[setting]
-        entry: dict[str, Any] = {"type": about.kind, "minimum": about.minimum, "maximum": about.maximum}
+        entry: dict[str, Any] = {"type": about.kind, "minimum": about.minimum, "maximum": about.most}
         choices = {"enum": about.choices} if about.choices else {}
         if about.kind != "array":
             entry |= {**choices, "default": False if about.asks_for_less else about.default}
@@ -131,10 +132,7 @@ ENCODED: Final = Front(
     give=f"score the pair with vmaf_score, which takes {listed([RAW.name(part) for part in GEOMETRY])}",
 )
 WORST: Final = Front(
-    "tool",
-    _TOOLS,
-    "call",
-    omit=f"leave out {listed([f'{RAW.name(part)}=' for part in GEOMETRY])}",
+    "tool", _TOOLS, "call", omit=f"leave out {listed([f'{RAW.name(part)}=' for part in GEOMETRY])}"
 )
 EMBEDDED: Final = Front(
     "embedded",

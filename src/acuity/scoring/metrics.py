@@ -51,67 +51,31 @@ class Headline(NamedTuple):
     label: str  # the model's version or path; otherwise the extractor with its options
 
 
-METRICS: Final[Mapping[str, Metric]] = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            "vmaf",
-            "how good it looks, 0 to 100: the model that is named or chosen",
-            model=AUTO,
-            harmonic=True,
-        ),
-        Metric(
-            "vmaf-neg",
-            "VMAF without credit for sharpening or contrast",
-            model="version=vmaf_v0.6.1neg:name=vmaf_neg",
-            key="vmaf_neg",
-            harmonic=True,
-        ),
-        Metric("psnr", "peak signal to noise ratio of luma", "psnr", key="psnr_y", unit="dB"),
-        Metric(
-            "xpsnr",
-            "PSNR of luma and chroma, weighted by what hides errors",
-            "xpsnr",
-            key="xpsnr_w",
-            clip="axpsnr_w",
-            rate_option="frame_rate",
-            unit="dB",
-        ),
-        Metric("psnr-hvs", "PSNR weighted as eyes see", "psnr_hvs", key="psnr_hvs", unit="dB"),
-        Metric("ansnr", "signal to noise ratio after smoothing", "float_ansnr", key="float_ansnr", unit="dB"),
-        Metric("ssim", "structural similarity, 1 is equal", "float_ssim", key="float_ssim", decimals=4),
-        Metric(
-            "ms-ssim",
-            "structural similarity over five scales, 1 is equal",
-            "float_ms_ssim",
-            key="float_ms_ssim",
-            decimals=4,
-        ),
-        Metric(
-            "ssimulacra2", "perceptual distance of pictures, 100 is equal", "ssimulacra2", key="ssimulacra2"
-        ),
-        Metric(
-            "ciede", "difference of colours, CIEDE2000 on a scale of dB", "ciede", key="ciede2000", unit="dB"
-        ),
-        Metric("vif", "visual information kept, 1 is all", "vif=debug=true", key="integer_vif", decimals=4),
-        Metric("adm", "detail kept, 1 is all", "adm", key="integer_adm2", decimals=4),
-        Metric("cambi", "banding, 0 is none", "cambi", key="cambi", better="lower"),
-        Metric(
-            "speed-chroma",
-            "information lost in chroma, 0 is none",
-            "speed_chroma",
-            key="speed_chroma_uv",
-            better="lower",
-        ),
-        Metric(
-            "speed-temporal",
-            "information lost between frames, 0 is none",
-            "speed_temporal",
-            key="speed_temporal",
-            better="lower",
-        ),
-    )
-}
+# fmt: off
+METRICS: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (
+    Metric("vmaf", "how good it looks, 0 to 100: the model that is named or chosen", model=AUTO,
+           harmonic=True),
+    Metric("vmaf-neg", "VMAF without credit for sharpening or contrast",
+           model="version=vmaf_v0.6.1neg:name=vmaf_neg", key="vmaf_neg", harmonic=True),
+    Metric("psnr", "peak signal to noise ratio of luma", "psnr", key="psnr_y", unit="dB"),
+    Metric("xpsnr", "PSNR of luma and chroma, weighted by what hides errors", "xpsnr", key="xpsnr_w",
+           clip="axpsnr_w", rate_option="frame_rate", unit="dB"),
+    Metric("psnr-hvs", "PSNR weighted as eyes see", "psnr_hvs", key="psnr_hvs", unit="dB"),
+    Metric("ansnr", "signal to noise ratio after smoothing", "float_ansnr", key="float_ansnr", unit="dB"),
+    Metric("ssim", "structural similarity, 1 is equal", "float_ssim", key="float_ssim", decimals=4),
+    Metric("ms-ssim", "structural similarity over five scales, 1 is equal", "float_ms_ssim",
+           key="float_ms_ssim", decimals=4),
+    Metric("ssimulacra2", "perceptual distance of pictures, 100 is equal", "ssimulacra2", key="ssimulacra2"),
+    Metric("ciede", "difference of colours, CIEDE2000 on a scale of dB", "ciede", key="ciede2000", unit="dB"),
+    Metric("vif", "visual information kept, 1 is all", "vif=debug=true", key="integer_vif", decimals=4),
+    Metric("adm", "detail kept, 1 is all", "adm", key="integer_adm2", decimals=4),
+    Metric("cambi", "banding, 0 is none", "cambi", key="cambi", better="lower"),
+    Metric("speed-chroma", "information lost in chroma, 0 is none", "speed_chroma", key="speed_chroma_uv",
+           better="lower"),
+    Metric("speed-temporal", "information lost between frames, 0 is none", "speed_temporal",
+           key="speed_temporal", better="lower"),
+)}
+# fmt: on
 
 _LIST: Final = ", ".join(METRICS)
 

@@ -43,11 +43,7 @@ PRESETS: Final[dict[str, dict[str, Preset]]] = {
     "nflx_ctc": {
         "v1.0": Preset(
             _NFLX_MODELS,
-            (
-                "psnr=enable_chroma=true:enable_apsnr=true",
-                "float_ssim=enable_db=true:clip_db=true",
-                "cambi",
-            ),
-        ),
+            ("psnr=enable_chroma=true:enable_apsnr=true", "float_ssim=enable_db=true:clip_db=true", "cambi"),
+        )
     },
 }

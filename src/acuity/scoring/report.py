@@ -26,10 +26,10 @@ from acuity.video.pairs.clock import Timeline
 
 if TYPE_CHECKING:
     from acuity.report.page.page_document import Picture
-    from acuity.scoring.file_identity import FileIdentity
     from acuity.scoring.metrics import Headline
     from acuity.scoring.request import Request
     from acuity.scoring.resume import Partial
+    from acuity.scoring.watched import FileIdentity
     from acuity.tiny.tiny_model import TinyModel
 
 SCHEMA: Final = "acuity.score/1"
@@ -220,10 +220,9 @@ class ScoreReport:
     def metrics(self) -> dict[str, float]:
         """The means of the metrics that were asked for, by name; by column where a name has several."""
         names = [headline.metric.name for headline in self.headlines]
-        return {
-            name if names.count(name) == 1 else headline.key: self.pool(headline.key)
-            for name, headline in zip(names, self.headlines, strict=True)
-        }
+        keys = [headline.key for headline in self.headlines]
+        named = zip(names, keys, strict=True)
+        return {name if names.count(name) == 1 else key: self.pool(key) for name, key in named}
 
     def worst(self, count: int = 5) -> list[tuple[int, float]]:
         """Frame numbers and scores of the lowest frames, the worst first."""
@@ -273,7 +272,7 @@ class ScoreReport:
                     for name in self.scores
                 ],
                 "worst": [
-                    {"frame": frame, "time": self.time_of(frame), "score": score, **self._of_model(frame)}
+                    {"frame": frame, "time": self.time_of(frame), "score": score, **self._shared_model(frame)}
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
                 "worst_segments": self.worst_segments(),
@@ -367,7 +366,7 @@ class ScoreReport:
         shared = len(self.results.holders()) > 1
         return [part.model for part in self.results.holders(None, frame, frame)] if shared else []
 
-    def _of_model(self, frame: int) -> dict[str, str]:
+    def _shared_model(self, frame: int) -> dict[str, str]:
         models = self.model_at(frame)
         return {"model": models[0]} if models else {}
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from importlib import import_module
+from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.devices import BACKENDS, DECODERS
 from acuity.errors import InputError, ModelError, to_omit
+from acuity.scoring.setting import MAX_TEXT as MAX_TEXT
+from acuity.scoring.setting import Setting, setting
 from acuity.text import quoted
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
@@ -26,15 +27,8 @@ if TYPE_CHECKING:
     from acuity.video.pairs.open_pair import Video
     from acuity.video.readers.open import OpenOptions, RawGeometry
 
-MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds
-MAX_TEXT: Final = 4096  # characters of a path, a model or a feature
 MAX_ENTRIES: Final = 64  # features, or metrics, in one request
 MAX_CRF: Final = 63  # of any encoder
-
-Kind = Literal["integer", "string", "boolean", "array"]
-# The ways in besides Python, by how they spell things: `acuity`, `vmaf`, the scoring tools, compute_vmaf,
-# and tuning.
-Way = Literal["option", "getopt", "tool", "embedded", "tune"]
 
 # Groups of settings, under which `acuity score --help` lists them.
 MEASURED: Final = "what to measure"
@@ -47,60 +41,12 @@ RAW_VIDEO: Final = "raw video, where the file name doesn't say it"
 WORK: Final = "work (the scores are the same)"
 
 
-class Setting(NamedTuple):
-    """The description of a request's field: type, bounds, meaning, the fronts that offer it, its names."""
-
-    kind: Kind  # as JSON Schema has it; the entries of an array are strings
-    help: str  # without a capital or a full stop; {models}, {features} and {backends} are where to find them
-    default: Any
-    group: str
-    offered: str  # the ways in that have it, separated by spaces
-    names: dict[str, str]  # the way in, and the setting's name there unless it is the field's own
-    words: str | tuple[str, ...]  # the choices, or the `module:NAME` that has them
-    minimum: int | None
-    maximum: int | None
-
-    @property
-    def choices(self) -> list[str | int]:
-        """What it may be; empty where that isn't a matter of choosing."""
-        if not isinstance(self.words, str):
-            return list(self.words)
-        module, _, name = self.words.partition(":")
-        return list(getattr(import_module(module), name))
-
-    @property
-    def asks_for_less(self) -> bool:
-        """Whether it is on unless it is switched off: what is asked for is its opposite."""
-        return self.default is True
-
-
 _EVERYWHERE: Final = "option getopt tool embedded"
-
-
-def _set(
-    default: Any,
-    kind: Kind,
-    help: str,
-    group: str = "",
-    offered: str = "option getopt tool",
-    *,
-    choices: str | tuple[str, ...] = (),
-    minimum: int | None = None,
-    maximum: int = MAX_COUNT,
-    **names: str,
-) -> Any:
-    """A field of the request with its setting; `names` are by way in."""
-    most = None if minimum is None else maximum
-    made = None if callable(default) else default
-    about = Setting(kind, help, made, group, offered, names, choices, minimum, most)
-    if callable(default):
-        return field(default_factory=default, metadata={"setting": about})
-    return field(default=default, metadata={"setting": about})
 
 
 def _word(name: str, help: str, group: str = DIFFERENT, offered: str = _EVERYWHERE) -> Any:
     """A word of PairOptions, which knows the choices and the default."""
-    return _set(WORDS[name][0], "string", help, group, offered, choices=WORDS[name])
+    return setting(WORDS[name][0], "string", help, group, offered, choices=WORDS[name])
 
 
 def _auto() -> tuple[str]:
@@ -116,78 +62,78 @@ class Request:
     reference: Video | None  # None, or not read, with no_reference
     distorted: Video
     # fmt: off
-    models: Sequence[str | AnyModel] = _set(
+    models: Sequence[str | AnyModel] = setting(
         _auto, "array", "version=NAME (see {models}) or path=FILE, then :name=LABEL and "
         ":EXTRACTOR.OPTION=VALUE; 'auto' goes by the reference's size",
         MEASURED, _EVERYWHERE, option="model", getopt="model", tool="model", embedded="model",
         tune="vmaf_model")
-    viewing: str | None = _set(
+    viewing: str | None = setting(
         None, "string", "take VMAF v1's model and display for this way of watching, and for the frame rate",
         MEASURED, "option tool embedded", choices="acuity.models.choose:VIEWINGS")
-    metrics: Sequence[str] = _set(  # if 'vmaf' isn't among them, the default model isn't scored
+    metrics: Sequence[str] = setting(  # if 'vmaf' isn't among them, the default model isn't scored
         (), "array", "what to measure, by the usual names",
         MEASURED, "option tool embedded", choices="acuity.scoring.metrics:METRICS")
-    features: Sequence[str] = _set(
+    features: Sequence[str] = setting(
         (), "array", "further extractors, as NAME or NAME=OPTION=VALUE:OPTION=VALUE; see {features}",
         MEASURED, option="feature", getopt="feature", tool="feature")
-    predict: bool = _set(
+    predict: bool = setting(
         True, "boolean", "measure features only, predict no score",
         MEASURED, "getopt tool", getopt="no_prediction", tool="no_prediction")
-    tiny_model: str | None = _set(
+    tiny_model: str | None = setting(
         None, "string", "score with this ONNX model too: a name from {models}, or a file", TINY,
         getopt="tiny-model")
-    tiny_device: str = _set(
+    tiny_device: str = setting(
         "auto", "string", "what runs it; refused if it isn't there",
         TINY, choices="acuity.tiny.options:DEVICES", getopt="tiny-device")
-    tiny_threads: int = _set(
+    tiny_threads: int = setting(
         0, "integer", "threads of its own; 0: those that score", TINY, minimum=0, getopt="tiny-threads")
-    tiny_fp16: bool = _set(
+    tiny_fp16: bool = setting(
         False, "boolean", "refuse it unless it takes half precision (float16)", TINY, getopt="tiny-fp16")
-    tiny_model_verify: bool = _set(
+    tiny_model_verify: bool = setting(
         False, "boolean", "load it only if a Sigstore bundle proves who made it; Acuity's own have none",
         TINY, getopt="tiny-model-verify")
-    tiny_codec: str | None = _set(
+    tiny_codec: str | None = setting(
         None, "string", "encoder of the distorted video, as libx264, for models that ask for it", TINY,
         getopt="tiny-codec")
-    tiny_preset: str | None = _set(
+    tiny_preset: str | None = setting(
         None, "string", "that encoder's preset", TINY, getopt="tiny-preset")
-    tiny_crf: int | None = _set(
+    tiny_crf: int | None = setting(
         None, "integer", "its CRF or QP", TINY, minimum=0, maximum=MAX_CRF, getopt="tiny-crf")
-    tiny_resize: str = _set(
+    tiny_resize: str = setting(
         "disabled", "string", "filter that scales pictures to the model's size; disabled refuses others",
         TINY, choices="acuity.tiny.options:RESIZES", getopt="tiny-resize")
-    no_reference: bool = _set(
+    no_reference: bool = setting(
         False, "boolean", "score the distorted video alone, by a tiny model made for that", TINY,
         getopt="no-reference")
-    width: int | None = _set(
+    width: int | None = setting(
         None, "integer", "width of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
-    height: int | None = _set(
+    height: int | None = setting(
         None, "integer", "height of raw video in pixels", RAW_VIDEO, _EVERYWHERE, minimum=1)
-    pixel_format: str | None = _set(
+    pixel_format: str | None = setting(
         None, "string", "chroma layout of raw video: 420 is usual, 400 has luma only",
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:LAYOUTS", tool="pixfmt", tune="pix_fmt")
-    bitdepth: int | None = _set(
+    bitdepth: int | None = setting(
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
-    fps: Fraction | None = _set(  # noqa: RUF009  # makes a field, whatever its type
+    fps: Fraction | None = setting(  # noqa: RUF009  # makes a field, whatever its type
         None, "string", "frame rate of raw video and images, as in 25 or 30000/1001", RAW_VIDEO, "option",
         tune="framerate")
     guess: bool = False  # complete a raw file's geometry from its name and length
-    stream: int | None = _set(
+    stream: int | None = setting(
         None, "integer", "the video stream of a file that has several, counted from 0 as FFmpeg's 0:v:N",
         FILES, "option getopt tune", minimum=0)
-    stream_ref: int | None = _set(
+    stream_ref: int | None = setting(
         None, "integer", "the reference's video stream", FILES, "option getopt", minimum=0)
-    stream_dis: int | None = _set(
+    stream_dis: int | None = setting(
         None, "integer", "the distorted video's stream", FILES, "option getopt", minimum=0,
         getopt="stream_dist")
-    allow_network: bool = _set(
+    allow_network: bool = setting(
         False, "boolean", "read addresses of http and https, too", FILES, "option getopt")
-    display: str | None = _set(
+    display: str | None = setting(
         None, "string", "scale both to fill this display; auto is the model's", PICTURES,
         "option tool embedded", choices=WORDS["display"])
     filter: str = _word("filter", "filter for scaling", PICTURES, "option tool")
-    crop: str | None = _set(
+    crop: str | None = setting(
         None, "string", "compare this part of both: WIDTH:HEIGHT:LEFT:TOP, or auto: without black bars",
         PICTURES, _EVERYWHERE)
     deinterlace: str = _word("deinterlace", "filter for interlaced video", PICTURES)
@@ -199,33 +145,33 @@ class Request:
     hdr: str = _word("hdr", "if only one is HDR")
     align: str = _word(
         "align", "if frames don't match: auto leaves out those that one video lacks")
-    frames: int = _set(
+    frames: int = setting(
         0, "integer", "stop after so many frames: a few hundred give an estimate",
         FRAMES, minimum=0, getopt="frame_cnt", tool="frame_cnt")
-    skip_ref: int = _set(
+    skip_ref: int = setting(
         0, "integer", "leave out the reference's first frames",
         FRAMES, _EVERYWHERE, minimum=0, getopt="frame_skip_ref", tool="frame_skip_ref")
-    skip_dis: int = _set(
+    skip_dis: int = setting(
         0, "integer", "leave out the distorted video's first frames",
         FRAMES, _EVERYWHERE, minimum=0, getopt="frame_skip_dist", tool="frame_skip_dist")
-    subsample: int = _set(
+    subsample: int = setting(
         1, "integer", "score every Nth frame: faster, may miss short flaws", FRAMES, minimum=1)
-    allow_damaged: bool = _set(
+    allow_damaged: bool = setting(
         False, "boolean", "score damaged frames as decoded, with a warning", FRAMES, _EVERYWHERE)
-    resume: str | None = _set(
+    resume: str | None = setting(
         None, "string", "go on from this partial JSON report, and complete it unless -o names another",
         FRAMES, "option")
     ahead: int | None = None  # pictures read ahead of each video
-    threads: int | None = _set(
+    threads: int | None = setting(
         None, "integer", "all cores unless given; no figure depends on it", WORK, minimum=1)
-    cpu: str | None = _set(
+    cpu: str | None = setting(
         None, "string", "instruction set, as {backends} lists them", WORK, "option")
-    backend: str = _set(
+    backend: str = setting(
         "auto", "string", "what computes; refused if {backends} lacks it",
         WORK, choices=("auto", *BACKENDS))
-    device: int | None = _set(
+    device: int | None = setting(
         None, "integer", "the card that computes, by its number from 0; any unless given", WORK, minimum=0)
-    decoder: str = _set(
+    decoder: str = setting(
         "auto", "string", "what decodes: nvdec is the card's own decoder, refused if it can't",
         WORK, choices=DECODERS)
     default_model: bool = False  # whether nobody named the models
@@ -267,10 +213,7 @@ class Request:
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(
-            fps=self.fps,
-            guess=self.guess,
-            allow_damaged=self.allow_damaged,
-            allow_network=self.allow_network,
+            fps=self.fps, guess=self.guess, allow_damaged=self.allow_damaged, allow_network=self.allow_network
         )
 
     @property
@@ -357,8 +300,8 @@ def tiny_fault(given: Mapping[str, Any], spell: Callable[[str], str] = _in_pytho
         about, value = SETTINGS[name], given[name]
         if about.choices and value not in about.choices:
             return f"{spell(name)} {value!r} is unknown: use one of {', '.join(map(str, about.choices))}"
-        if about.minimum is not None and not about.minimum <= value <= (about.maximum or MAX_COUNT):
-            return f"{spell(name)} {value} should be from {about.minimum} to {about.maximum}"
+        if about.minimum is not None and not about.minimum <= value <= (about.most or value):
+            return f"{spell(name)} {value} should be from {about.minimum} to {about.most}"
     if not given.get("no_reference"):
         return None
     if any(model != "auto" for model in given.get("models") or ()):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acuity.devices import open_backend, open_decoder
-from acuity.errors import ModelError, to_give, to_omit, to_set
+from acuity.errors import InputError, ModelError, to_omit, to_set
 from acuity.features import Extractor, get_extractor, make_extractor
 from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
@@ -17,41 +17,36 @@ from acuity.models.choose import (
     AUTO,
     Choice,
     choose,
-    display_note,
     find_viewing,
     model_display,
     models_for_viewing,
 )
-from acuity.scoring.file_identity import files_of
 from acuity.scoring.metrics import Metric, find_metrics, headlines
-from acuity.scoring.named_decoder import NamedDecoder
-from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
+from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
-from acuity.scoring.watched import Watched
-from acuity.video import notes
+from acuity.scoring.run_notes import Source as Source
+from acuity.scoring.run_notes import about_devices, about_figures, about_tiny, explained, remarks
+from acuity.scoring.watched import Watched, file_identity
+from acuity.video.notes import warning
 from acuity.video.pairs.colour import colour_tags
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.open_pair import open_alone, open_pair
-from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.pairs.pairing import pair_videos
 from acuity.video.readers.open import open_as
 
 if TYPE_CHECKING:
-    from acuity.devices import Decoding, Opened
+    from acuity.devices import Opened
     from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
     from acuity.tiny.options import TinyOptions
     from acuity.tiny.tiny_model import TinyModel
-    from acuity.video.notes import Note
     from acuity.video.pairs.open_pair import Opener
     from acuity.video.pairs.pair_options import PairOptions
     from acuity.video.readers.open import OpenOptions
+    from acuity.video.readers.reader import BaseReader
 
-_STILL, _MOST = 97.0, 100.0  # what v0.6.1 gives equal pictures that don't move, or a little less, and others
-_ADM_SIDE: Final = 32  # up to which libvmaf's adm has no figures to be equal to
-
-Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
 StartCallback = Callable[[Source, list[AnyModel], Choice | None], None]
 # Called with the measurement before its first frame.
@@ -161,7 +156,8 @@ def _run(
     opened: Opened,
     beside: Beside | None = None,
 ) -> ScoreReport:
-    files = files_of(request)
+    videos = [video for video in (request.reference, request.distorted) if video is not None]
+    files = tuple(map(file_identity, videos))
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
     wanted = Wanted.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
@@ -182,11 +178,11 @@ def _run(
     decoding = open_decoder(request.decoder, opened.devices)
     if (containers := decoding.containers) is not None:
         if request.decoder != AUTO:
-            containers = NamedDecoder(request.decoder, containers)
+            containers = _NamedDecoder(request.decoder, containers)
         opening = replace(opening, containers=containers)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
-        if isinstance(containers, NamedDecoder):
+        if isinstance(containers, _NamedDecoder):
             containers.check()
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
@@ -228,13 +224,12 @@ def _run(
             choice=choice,
             headlines=headlines(wanted.metrics, _classic(measurement, results, tiny)),
             notes=[
-                *_about_partial(partial),
-                *_explained(pairing, results, list(_classic(measurement, results, tiny))),
-                *_remarks(pairing, measurement),
-                *_about_tiny(tiny),
-                *_about_figures(results, measurement.frames),
-                *_about_devices(opened, measurement),
-                *_about_decoding(decoding, pairing),
+                *([] if partial is None else [warning("partial", str(partial))]),
+                *explained(pairing, results, list(_classic(measurement, results, tiny))),
+                *remarks(pairing, measurement),
+                *about_tiny(tiny),
+                *about_figures(results, measurement.frames),
+                *about_devices(opened, decoding, measurement, pairing),
             ],
             input={**pairing.description, "pairs": measurement.frames},  # which may be one ahead
             bitdepth=pairing.format.depth,
@@ -354,113 +349,6 @@ def _partial(
     return partial_of(request, measurement, pairing.length, tiny)
 
 
-def _about_partial(partial: Partial | None) -> Iterator[Note]:
-    if partial is not None:
-        yield notes.warning("partial", str(partial))
-
-
-def _explained(pairing: Source, results: Results, models: Sequence[str]) -> Iterator[Note]:
-    """The notes of the pairing; one about equal files says why their score is less than 100."""
-    lowest = {name: float(results.values(name).min()) for name in models if len(results.values(name))}
-    short = next((name for name in models if _STILL <= lowest.get(name, 0.0) < _MOST), None)
-    for note in pairing.notes:
-        if note.code != "identical" or short is None or pairing.options.skip_ref != pairing.options.skip_dis:
-            yield note
-            continue
-        yield notes.warning(
-            note.code,
-            f"{note.text}. {results.label(short)} gives equal frames less than 100 where little moves, "
-            f"{lowest[short]:.2f} at least here, and nothing has moved before the first one",
-        )
-
-
-def _remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
-    """Notes about how the models fit the pictures."""
-    labels = [model.label for model in measurement.models]
-    if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
-        yield note
-    if any(extractor.name == "cambi" for extractor in measurement.extractors):
-        depth = pairing.format.depth
-        advice = " (VMAF v1 is meant for 10 bit)" if depth < 10 else ""
-        yield notes.info(
-            "bit-depth-scored",
-            f"scored at {depth} bit{advice}: cambi, and VMAF v1 with it, finds more banding in deeper "
-            "samples, so compare figures of one depth only",
-        )
-    small = min(pairing.width, pairing.height) <= _ADM_SIDE
-    if small and any(extractor.name == "adm" for extractor in measurement.extractors):
-        yield notes.warning(
-            "no-counterpart",
-            f"the pictures are {pairing.width}x{pairing.height}: with {_ADM_SIDE} columns or rows and fewer, "
-            "libvmaf's adm reads memory that isn't the picture's, so the figures of adm here, and of models "
-            "that read it, are not libvmaf's",
-        )
-    for text in measurement.readings:
-        yield notes.info("colour-scored", text)
-
-
-def _about_tiny(tiny: TinyModel | None) -> Iterator[Note]:
-    """The note about how far a tiny model's score can be trusted, if its sidecar says so."""
-    if tiny is not None and tiny.sidecar.limits is not None:
-        # Without a reference the estimate looks like a VMAF and is none.
-        level = notes.warning if tiny.sidecar.kind == "nr" else notes.info
-        yield level(TINY_ESTIMATE, f"{tiny.name}: {tiny.sidecar.limits}")
-    if tiny is not None and tiny.presumes_preset:
-        yield notes.info(
-            "tiny-preset",
-            f"{tiny.name} reads the encoder's preset, and takes medium for it where none is given: ",
-            to_give("tiny_preset"),
-        )
-
-
-def _about_devices(opened: Opened, measurement: Measurement) -> Iterator[Note]:
-    """Notes about a device that can't be used, or works more slowly than it could."""
-    if (declined := opened.declined or measurement.declined) is not None:
-        yield notes.info("backend", "computed on the CPU: ", *declined.args)
-    for text in opened.notes():
-        yield notes.info("kernel-cache", text)
-
-
-def _about_decoding(decoding: Decoding, pairing: Source) -> Iterator[Note]:
-    """The note about a card's decoder that doesn't start, if there was something to decode."""
-    sides = (pairing.description.get(side) for side in ("reference", "distorted"))
-    if decoding.declined is not None and any(side and side.get("codec") for side in sides):
-        yield notes.info("decoder", "decoded on the CPU: ", *decoding.declined.args)
-
-
-def _about_figures(results: Results, pairs: int) -> Iterator[Note]:
-    """Notes about how the figures were computed."""
-    yield from subsampling(results.subsample or 1, len(results.frames), pairs)
-    if (text := results.steering()) is not None:
-        yield notes.warning("steered", f"steered: {text}")
-    for name in sorted(results.selective):
-        missing = len(results.frames) - len(results.values(name))
-        if missing:
-            yield notes.warning(
-                "not-judged",
-                f"{name} has no score of {missing} of {len(results.frames)} frames, which are of one colour "
-                "or noise: the score is that of the others",
-            )
-    for name, which in results.undefined.items():
-        frame = results.frames[int(which.argmax())]
-        count = int(which.sum())
-        more = f" and {count - 1} more" if count > 1 else ""
-        yield notes.warning(
-            "not-a-number",
-            f"{name} of frame {frame}{more} is not a number: it has no answer for these pictures",
-        )
-
-
-def subsampling(step: int, scored: int, pairs: int) -> Iterator[Note]:
-    """The note about scoring one frame in `step`."""
-    if step > 1:
-        yield notes.info(
-            "subsampled",
-            f"one frame in {step} is scored ({scored} of {pairs}): the frames between, and flaws that are "
-            "only there, don't count",
-        )
-
-
 def _load(model: str | AnyModel) -> AnyModel:
     from acuity.models import load_model
 
@@ -489,3 +377,25 @@ def _add_models(measurement: Measurement, request: Request, models: Sequence[str
             continue
         for name, options in model.extractors():
             measurement.add_feature(name, options)
+
+
+class _NamedDecoder:
+    """Opens containers as `containers` does, and knows whether there was one."""
+
+    def __init__(self, name: str, containers: Callable[..., BaseReader]) -> None:
+        self._name = name
+        self._containers = containers
+        self._used = False
+
+    def __call__(self, *given: Any, **options: Any) -> BaseReader:
+        self._used = True
+        return self._containers(*given, **options)
+
+    def check(self) -> None:
+        """Called when the videos are open; raises InputError if it has opened none."""
+        if not self._used:
+            raise InputError(
+                to_set("decoder", self._name),
+                " has no encoded file to decode: raw video, Y4M and images are read without it, so ",
+                to_omit("decoder"),
+            )

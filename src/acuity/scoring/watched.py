@@ -1,12 +1,21 @@
-"""What a measurement is of, for those who watch it. Servers import this alone, not what scoring needs."""
+"""What a measurement is of: for those who watch it, and to tell later whether its files are still the same.
+
+Servers import this alone, not what scoring needs.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from acuity.video.file_digest import Identity, identity
 
 if TYPE_CHECKING:
     from acuity.scoring.metrics import Headline
+    from acuity.video.pairs.open_pair import Video
+
+FileIdentity: TypeAlias = Identity | None  # None: no file here, but a reader, a pattern or an address
 
 
 class Watched(NamedTuple):
@@ -18,3 +27,13 @@ class Watched(NamedTuple):
     metrics: Sequence[Headline] = ()  # besides models
     time_of: Callable[[int], float | None] = lambda _: None  # of a frame, in seconds
     files: Sequence[str] = ()  # with their folders: those that a client may read, too
+
+
+def file_identity(video: Video) -> FileIdentity:
+    """What the file of a video is now, so that a later look can tell whether it is another."""
+    if not isinstance(video, str | os.PathLike):
+        return None
+    try:
+        return identity(os.fspath(video))
+    except (OSError, ValueError):
+        return None  # opening it says what is wrong with it

@@ -102,7 +102,7 @@ def material(request: TuneRequest, bench: Workbench) -> Material:
             raise Stopped
 
     shots = known_shots(bench.cache, whole, Detection(), progress=looked)
-    found = sample(shots, whole.rate, seconds=request.sample)
+    found = sample(shots, whole.rate, request.sample)
     if found.whole:
         return Material(whole, whole, None)
     return Material(found.of(whole), whole, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from acuity.errors import AcuityError
@@ -46,16 +46,7 @@ class Progress:
 
     def details(self) -> dict[str, Any]:
         """The progress as plain values, for programs."""
-        return {
-            "task": self.task,
-            "encodes_done": self.encodes_done,
-            "encodes_planned": self.encodes_planned,
-            "frames": self.frames,
-            "total": self.total,
-            "fps": self.fps,
-            "eta_seconds": self.eta_seconds,
-            "best": self.best,
-        }
+        return asdict(self)
 
 
 Listener: TypeAlias = Callable[[Progress], None]

@@ -13,18 +13,8 @@ from acuity.errors import TuneError, to_give, to_omit, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
+from acuity.scoring.setting import Setting, setting
 from acuity.tune.encoders import encoder_of, find_encoder
-from acuity.tune.setting import (
-    ENCODING,
-    MEASURED,
-    OUTPUT,
-    SOURCE,
-    WANTED,
-    WORK,
-    Setting,
-    check_value,
-    setting,
-)
 from acuity.tune.values import (
     as_whole,
     byte_count,
@@ -42,9 +32,17 @@ from acuity.video.picture import split_format
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Scoring
     from acuity.tune.search.target import Target
+
+# Groups of settings, under which the help of a command lists them.
+WANTED: Final = "what is wanted"
+SOURCE: Final = "the source"
+ENCODING: Final = "encoding"
+MEASURED: Final = "what is measured"
+WORK: Final = "work"
+OUTPUT: Final = "output"
 
 DEFAULT_TARGET: Final = 92.0
 _STRIDES: Final = (0.25, 0.5, 1.0)  # between values of a quality setting
@@ -123,7 +121,8 @@ class TuneRequest:
 
     def __post_init__(self) -> None:
         for name, about in self.settings_table().items():
-            check_value(name, about, getattr(self, name))
+            if fault := about.fault(name, getattr(self, name)):
+                raise TuneError(*fault)
 
     def check(self) -> None:
         """Refuse what can be known to be wrong before a file is opened; raises TuneError."""
@@ -203,11 +202,11 @@ class TuneRequest:
             raise TuneError(f"a duration of {self.duration:g} s is less than one frame: give more")
         return clip if clip.frames is not None and end >= clip.frames else clip.of(Part(0, end))
 
-    def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> Settings:
+    def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> EncoderSettings:
         """How that encoder is used."""
-        from acuity.tune.encoders.settings import Settings
+        from acuity.tune.encoders.settings import EncoderSettings
 
-        return Settings(
+        return EncoderSettings(
             encoder,
             preset=self.preset,
             tune=self.tune,

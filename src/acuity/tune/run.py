@@ -71,8 +71,8 @@ def run_per_shot(request: PerShotRequest, *, listener: Listener | None = None) -
     """Choose the quality of each shot, and make the stitched video if asked to."""
     from acuity.tune.encoders import find_encoder
     from acuity.tune.encoders.output import check_video_file
-    from acuity.tune.shots.commands import check_script, shell_script
     from acuity.tune.shots.per_shot import plan_per_shot
+    from acuity.tune.shots.plan import check_script, shell_script
     from acuity.tune.shots.stitch import encode_shots
 
     with workbench(request, listener) as bench:
@@ -156,11 +156,7 @@ def _as_manifest(request: LadderRequest, *, listener: Listener | None = None) ->
     if "playlist" not in found:
         return {"manifest": found, "format": request.format}
     beside = ("ok", "error", "range", "sampling", "notes")
-    return {
-        "manifest": found["playlist"],
-        "format": request.format,
-        **{name: found[name] for name in beside},
-    }
+    return {"manifest": found["playlist"], "format": request.format, **{name: found[name] for name in beside}}
 
 
 def _brief_rows(request: CompareRequest, *, listener: Listener | None = None) -> Document:
@@ -176,11 +172,14 @@ class Command(NamedTuple):
     request: type[TuneRequest]
     run: Callable[..., Document]
     tool: Callable[..., Document]
+    succeeded: Callable[[Document], bool] = lambda document: bool(document["ok"])  # what a document says
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "search": Command(SearchRequest, run_search, run_search),
-    "compare": Command(CompareRequest, run_compare, _brief_rows),
+    "compare": Command(
+        CompareRequest, run_compare, _brief_rows, lambda found: any(row["ok"] for row in found["rows"])
+    ),
     "ladder": Command(LadderRequest, run_ladder, _as_manifest),
-    "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot),
+    "tune-per-shot": Command(PerShotRequest, run_per_shot, run_per_shot, lambda found: bool(found["met"])),
 }

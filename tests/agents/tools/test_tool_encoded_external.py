@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from acuity.agents.tools import external
-from acuity.cli.vmaf.help import help_page
+from acuity.cli.vmaf.options import help_page
 from damaged_clip import damage
 from scoring_clips import FORK_HELP, FRAMES, container, fake_vmaf, raw, runs_of, y4m
 from scoring_room import Ask, ThreadJobs, play

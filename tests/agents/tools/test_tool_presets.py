@@ -152,7 +152,7 @@ def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> No
 
 
 def test_the_binarys_figures_are_those_of_the_command(folder: Path, tmp_path: Path) -> None:
-    from acuity.cli.vmaf.help import help_page
+    from acuity.cli.vmaf.options import help_page
 
     binary = Path(make_binary(tmp_path, help=help_page()))
     expected = report_of_the_command(folder, tmp_path / "report.json", "--aom_ctc", "v7.0")

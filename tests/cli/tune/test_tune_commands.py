@@ -17,7 +17,7 @@ import pytest
 
 from acuity.cli.main import main as acuity_main
 from acuity.cli.tune import COMMANDS, main
-from acuity.cli.tune.progress import TuneProgress
+from acuity.cli.tune.shared import TuneProgress
 from acuity.tune.progress import Progress
 from tune_clips import write_y4m
 

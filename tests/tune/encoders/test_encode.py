@@ -25,23 +25,17 @@ from acuity.errors import (
 )
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader
 from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
 from acuity.video.readers.open import RawGeometry
-from tune_clips import picture, write_y4m
+from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
 
-IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
-FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
-
-
-def fast(name: str, **more: object) -> Settings:
-    return Settings(ENCODERS[name], preset=FAST[name], **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +208,7 @@ def test_a_stop_ends_encoder_and_threads(name: str, slow: Clip) -> None:
     timer = threading.Timer(0.6, stop.set)  # in the middle: the whole would take much longer
     timer.start()
     with pytest.raises(Stopped):
-        measure(slow, Settings(ENCODERS[name], preset="placebo"), 10, stop=stop)
+        measure(slow, EncoderSettings(ENCODERS[name], preset="placebo"), 10, stop=stop)
     timer.join()
     assert left_threads() == []
     assert children() <= before
@@ -245,7 +239,7 @@ def test_an_encoder_that_is_killed_is_reported(slow: Clip) -> None:
     timer = threading.Timer(0.5, kill)
     timer.start()
     with pytest.raises(EncodeFailed, match="libx265 crf 10 ended early: its process was ended by signal 9"):
-        measure(slow, Settings(ENCODERS["libx265"], preset="placebo"), 10)
+        measure(slow, EncoderSettings(ENCODERS["libx265"], preset="placebo"), 10)
     timer.join()
     assert left_threads() == []
 
@@ -255,14 +249,7 @@ def test_a_source_that_is_cut_off_ends_the_encode_with_one_sentence(
     name: str, part: float, tmp_path: Path
 ) -> None:
     path, options = tmp_path / name, {"movflags": "+faststart"} if name.endswith("mp4") else {}
-    with av.open(path, "w", container_options=options) as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "5", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
-        for index in range(60):
-            frame = av.VideoFrame.from_ndarray(np.vstack([picture(index, 160, 96)] * 2)[:144], "yuv420p")
-            frame.pts, frame.time_base = index, Fraction(1, 25)
-            file.mux(video.encode(frame))
-        file.mux(video.encode(None))
+    write_video(path, 60, options={"crf": "5", "preset": "ultrafast"}, container_options=options)
     os.truncate(path, round(path.stat().st_size * part))
     before = children()
     with pytest.raises(TruncatedError, match=f"{name}' ends .* it promises"):
@@ -306,5 +293,5 @@ def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> N
 
 
 def test_the_target_keeps_the_shape_of_samples(clip: Clip) -> None:
-    assert Target.of(clip, fast("libx264", size=(80, 48))).aspect == 1
-    assert Target.of(clip, fast("libx264", size=(80, 96))).aspect == 2
+    assert PictureForm.of(clip, fast("libx264", size=(80, 48))).aspect == 1
+    assert PictureForm.of(clip, fast("libx264", size=(80, 96))).aspect == 2

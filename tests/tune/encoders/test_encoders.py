@@ -10,7 +10,7 @@ import pytest
 
 from acuity.errors import EncoderError
 from acuity.tune.encoders import ENCODERS, PRESETS, find_encoder, usable_encoders
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
@@ -72,7 +72,7 @@ def test_an_unknown_encoder_is_refused_with_those_that_exist(monkeypatch: pytest
     ("libvpx-vp9", "7", "7"),
 ])  # fmt: skip
 def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) -> None:
-    settings = Settings(ENCODERS[name], preset=preset)
+    settings = EncoderSettings(ENCODERS[name], preset=preset)
     assert settings.document()["preset"] == own
     assert own in settings.encoder_options(30).values()
 
@@ -86,32 +86,29 @@ def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) ->
         ({"options": (("crf", "20"),)}, "the option crf is the quality"),
         ({"options": (("threads", "2"),)}, "has a place of its own: pass it as threads"),
         ({"size": (0, 20)}, "0x20 is no size"),
-        ({"keyframe_interval": 0}, "a keyframe interval of 0"),
-        ({"fixed_keyframes": True}, "need an interval"),
-        ({"threads": 0}, "0 threads cannot be"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(EncoderError, match=said):
-        Settings(ENCODERS["libsvtav1"], **wrong)  # type: ignore[arg-type]
+        EncoderSettings(ENCODERS["libsvtav1"], **wrong)  # type: ignore[arg-type]
 
 
 def test_a_quality_outside_the_range_is_refused() -> None:
     with pytest.raises(EncoderError, match="crf 0 is outside the range of libsvtav1: 1 is its best"):
-        Settings(ENCODERS["libsvtav1"]).encoder_options(0)
+        EncoderSettings(ENCODERS["libsvtav1"]).encoder_options(0)
 
 
 def test_parameters_of_a_library_are_joined() -> None:
-    settings = Settings(ENCODERS["libx265"], options=(("x265-params", "aq-mode=3"),))
+    settings = EncoderSettings(ENCODERS["libx265"], options=(("x265-params", "aq-mode=3"),))
     assert settings.encoder_options(28)["x265-params"].endswith(":aq-mode=3")
 
 
 def test_the_document_has_what_decides_the_bytes() -> None:
     x264, x265 = ENCODERS["libx264"], ENCODERS["libx265"]
-    assert Settings(x264).document() == Settings(x264, preset="medium").document()
-    assert Settings(x264, threads=2).document() != Settings(x264).document()
-    assert Settings(x265, threads=2).document() == Settings(x265).document()
-    assert Settings(x265, tune="grain").document() != Settings(x265).document()
+    assert EncoderSettings(x264).document() == EncoderSettings(x264, preset="medium").document()
+    assert EncoderSettings(x264, threads=2).document() != EncoderSettings(x264).document()
+    assert EncoderSettings(x265, threads=2).document() == EncoderSettings(x265).document()
+    assert EncoderSettings(x265, tune="grain").document() != EncoderSettings(x265).document()
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)

@@ -18,13 +18,12 @@ from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point
-from tune_clips import picture
+from tune_clips import fast, picture, write_video
 
 SIZE = 160, 96
 FRAMES = 30
-FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
 FILES = {"libx264": "x264.mkv", "libx265": "x265.mp4", "libsvtav1": "av1.webm", "libvpx-vp9": "vp9.mp4"}
 
 
@@ -80,7 +79,7 @@ def encoded(clip: Clip) -> dict[str, tuple[Path, Point]]:
     made = {}
     for name, file in FILES.items():
         out = Path(clip.path).with_name(file)
-        made[name] = out, encode_file(clip, Settings(find_encoder(name), preset=FAST[name]), 35, out)
+        made[name] = out, encode_file(clip, fast(name), 35, out)
     return made
 
 
@@ -156,18 +155,13 @@ def test_text_subtitles_are_converted_to_what_the_container_holds(
 def test_the_same_encode_is_the_same_file(clip: Clip, encoded: dict[str, tuple[Path, Point]]) -> None:
     first, _ = encoded["libx264"]
     again = first.with_name("again.mkv")
-    encode_file(clip, Settings(find_encoder("libx264"), preset=FAST["libx264"]), 35, again)
+    encode_file(clip, fast("libx264"), 35, again)
     assert again.read_bytes() == first.read_bytes()
 
 
 def test_text_that_cannot_be_read_is_left_out_with_one_note(tmp_path: Path) -> None:
     write_source(tmp_path / "latin.mkv", b"caf\xe9")
-    point = encode_file(
-        open_clip(tmp_path / "latin.mkv"),
-        Settings(find_encoder("libx264"), preset="ultrafast"),
-        35,
-        tmp_path / "out.mp4",
-    )
+    point = encode_file(open_clip(tmp_path / "latin.mkv"), fast("libx264"), 35, tmp_path / "out.mp4")
     assert sum("some text of subtitle stream 2 (srt, deu) is left out" in note for note in point.notes) == 1
 
 
@@ -185,7 +179,7 @@ def test_colour_tags_and_rate_are_those_of_the_source(
 
 
 def test_later_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> None:
-    settings = Settings(find_encoder("x264"), preset="ultrafast")
+    settings = fast("libx264")
     point = encode_file(clip.of(Part(5, 15)), settings, 35, tmp_path / "part.mp4")
     assert "only parts" in point.notes[-1]
     with av.open(tmp_path / "part.mp4") as file:
@@ -194,7 +188,7 @@ def test_later_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> No
 
 
 def test_the_first_part_has_its_sound_and_no_more(clip: Clip, tmp_path: Path) -> None:
-    settings = Settings(find_encoder("x264"), preset="ultrafast")
+    settings = fast("libx264")
     point = encode_file(clip.of(Part(0, 15)), settings, 35, tmp_path / "part.mkv")
     assert not [note for note in point.notes if "left out" in note or "only parts" in note]
     with av.open(tmp_path / "part.mkv") as file:
@@ -212,28 +206,6 @@ def test_the_first_part_has_its_sound_and_no_more(clip: Clip, tmp_path: Path) ->
     assert ends["subtitle"] == pytest.approx(0.6, abs=0.002), "the words end with the picture"
 
 
-def write_late(path: Path, sound: str, start: int, language: str | None = None) -> None:
-    """A video that begins so many milliseconds after its sound."""
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
-        video.time_base = video.codec_context.time_base = Fraction(1, 1000)
-        audio = file.add_stream(sound, rate=48000)
-        if language is not None:
-            audio.metadata["language"] = language
-        for index in range(12):
-            made = frame(index)
-            made.pts, made.time_base = start + 40 * index, Fraction(1, 1000)
-            file.mux(video.encode(made))
-            samples = av.AudioFrame("fltp" if sound == "aac" else "flt", "stereo", 1920)
-            samples.sample_rate, samples.pts = 48000, index * 1920
-            for plane in samples.planes:
-                plane.update(bytes(plane.buffer_size))
-            file.mux(audio.encode(samples))
-        file.mux(video.encode(None))
-        file.mux(audio.encode(None))
-
-
 def start_of(path: Path, kind: str) -> float:
     with av.open(path) as file:
         stream = next(stream for stream in file.streams if stream.type == kind)
@@ -244,8 +216,8 @@ def start_of(path: Path, kind: str) -> float:
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_video_and_sound_stay_in_step(suffix: str, tmp_path: Path) -> None:
     source, out = tmp_path / "late.mkv", tmp_path / f"out{suffix}"
-    write_late(source, "aac", 61)
-    encode_file(open_clip(source), Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    write_video(source, stamps=range(61, 541, 40), sound="aac")
+    encode_file(open_clip(source), fast("libx264"), 30, out)
     late = start_of(source, "video") - start_of(source, "audio")
     assert 0.04 < late < 0.09  # between two frames
     assert start_of(out, "video") - start_of(out, "audio") == pytest.approx(late, abs=0.0011)
@@ -253,8 +225,8 @@ def test_video_and_sound_stay_in_step(suffix: str, tmp_path: Path) -> None:
 
 def test_sound_that_the_file_cannot_hold_is_left_out_by_name(tmp_path: Path) -> None:
     source, out = tmp_path / "opus.mkv", tmp_path / "out.mov"
-    write_late(source, "libopus", 0, "fre")
-    point = encode_file(open_clip(source), Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    write_video(source, 12, sound="libopus", language="fre")
+    point = encode_file(open_clip(source), fast("libx264"), 30, out)
     assert point.notes[-1] == "left out, as a .mov file can't hold it here: audio stream 1 (opus, fre)"
     with av.open(out) as file:
         assert [stream.type for stream in file.streams] == ["video"]
@@ -275,42 +247,27 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_encode(
     folder = Path(clip.path).parent
     before = sorted(os.listdir(folder))
     with pytest.raises(error, match=said):
-        encode_file(clip, Settings(find_encoder(encoder)), 30, folder / out)
+        encode_file(clip, EncoderSettings(find_encoder(encoder)), 30, folder / out)
     assert sorted(os.listdir(folder)) == before
 
 
 def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"old")
-    settings = Settings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
+    settings = EncoderSettings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
     with pytest.raises(TuneError, match="nonsense"):
         encode_file(clip, settings, 30, tmp_path / "film.mp4", overwrite=True)
     assert os.listdir(tmp_path) == ["film.mp4"]
     assert (tmp_path / "film.mp4").read_bytes() == b"old"
 
 
-def write_frames(path: Path, stamps: list[int], rotation: int = 0) -> None:
-    """A video whose frames are shown at these milliseconds, turned clockwise."""
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
-        if rotation:
-            video.set_display_rotation(-rotation)
-        video.time_base = video.codec_context.time_base = Fraction(1, 1000)
-        for index, stamp in enumerate(stamps):
-            made = frame(index)
-            made.pts, made.time_base = stamp, Fraction(1, 1000)
-            file.mux(video.encode(made))
-        file.mux(video.encode(None))
-
-
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path) -> None:
     stamps = [0, 40, 80, 200, 240, 280, 320, 500, 540, 580, 620, 660]
-    write_frames(tmp_path / "varied.mkv", stamps)
+    write_video(tmp_path / "varied.mkv", stamps=stamps)
     clip = open_clip(tmp_path / "varied.mkv")
     assert clip.info.variable_rate
     out = tmp_path / f"out{suffix}"
-    encode_file(clip, Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    encode_file(clip, fast("libx264"), 30, out)
     with av.open(out) as file:
         times = [made.time for made in file.decode(video=0)]
     assert [time - times[0] for time in times] == pytest.approx([stamp / 1000 for stamp in stamps], abs=0.002)
@@ -318,11 +275,11 @@ def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path)
 
 
 def test_video_on_its_side_is_encoded_upright(tmp_path: Path) -> None:
-    write_frames(tmp_path / "turned.mp4", [40 * index for index in range(12)], rotation=90)
+    write_video(tmp_path / "turned.mp4", 12, rotation=90)
     clip = open_clip(tmp_path / "turned.mp4")
     assert (clip.info.width, clip.info.height) == SIZE[::-1]
     out = tmp_path / "upright.mp4"
-    point = encode_file(clip, Settings(find_encoder("x264"), preset="veryfast"), 30, out)
+    point = encode_file(clip, fast("libx264"), 30, out)
     report = acuity.score(clip.path, out)
     assert (report.results.width, report.results.height) == SIZE[::-1]
     assert np.array_equal(report.results.columns["vmaf"], point.scores["vmaf"])
@@ -336,9 +293,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(suffix: str, clip: Clip,
     resource.setrlimit(resource.RLIMIT_FSIZE, (8000, hard))  # a file may not grow beyond this
     try:
         with pytest.raises(OutputError, match="could not be written: file too large"):
-            encode_file(
-                clip, Settings(find_encoder("x264"), preset="ultrafast"), 5, tmp_path / f"film{suffix}"
-            )
+            encode_file(clip, fast("libx264"), 5, tmp_path / f"film{suffix}")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert os.listdir(tmp_path) == []
@@ -353,7 +308,7 @@ def test_a_full_quota_ends_the_encode_and_leaves_nothing(
     limit_outputs(AllowedPaths([tmp_path], quota=before + room).check_room)
     try:
         with pytest.raises(PathError, match=r"has no room for .*film.mp4"):
-            encode_file(clip, Settings(find_encoder("x264"), preset="ultrafast"), 5, tmp_path / "film.mp4")
+            encode_file(clip, fast("libx264"), 5, tmp_path / "film.mp4")
     finally:
         limit_outputs(None)
     assert os.listdir(tmp_path) == ["other.mp4"]

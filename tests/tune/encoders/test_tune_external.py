@@ -15,7 +15,7 @@ from acuity.errors import EncodeFailed, EncoderError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder, usable_encoders
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import measure
 from acuity.tune.progress import Stopped
 from tune_clips import write_y4m
@@ -66,7 +66,7 @@ def test_without_a_program_there_are_none(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_its_stream_is_scored_as_the_file_it_becomes(ffmpeg: Path, clip: Clip, tmp_path: Path) -> None:
     out = tmp_path / "film.mp4"
-    point = encode_file(clip, Settings(find_encoder("hevc_nvenc")), 35, out)
+    point = encode_file(clip, EncoderSettings(find_encoder("hevc_nvenc")), 35, out)
     assert point.frames == 24
     assert point.encoder_version == "hevc_nvenc (ffmpeg 7.7-fake)"
     report = acuity.score(clip.path, out)
@@ -78,7 +78,7 @@ def test_its_stream_is_scored_as_the_file_it_becomes(ffmpeg: Path, clip: Clip, t
 def test_a_knob_that_goes_the_other_way(ffmpeg: Path, clip: Clip) -> None:
     encoder = find_encoder("h264_videotoolbox")
     assert (encoder.quality(0), encoder.quality(encoder.last_step), encoder.step(90)) == (100, 0, 10)
-    good, poor = (measure(clip, Settings(encoder), encoder.quality(step)) for step in (20, 80))
+    good, poor = (measure(clip, EncoderSettings(encoder), encoder.quality(step)) for step in (20, 80))
     assert good.quality == 80
     assert good.pool() > poor.pool()
     assert good.bytes > poor.bytes
@@ -86,7 +86,7 @@ def test_a_knob_that_goes_the_other_way(ffmpeg: Path, clip: Clip) -> None:
 
 def test_one_that_dies_on_the_way_says_why(ffmpeg: Path, clip: Clip) -> None:
     with pytest.raises(EncodeFailed, match=r"h264_amf qp_i 30 failed.*: the device was lost"):
-        measure(clip, Settings(find_encoder("h264_amf")), 30)
+        measure(clip, EncoderSettings(find_encoder("h264_amf")), 30)
 
 
 def test_one_that_hangs_is_stopped(ffmpeg: Path, clip: Clip) -> None:
@@ -95,6 +95,6 @@ def test_one_that_hangs_is_stopped(ffmpeg: Path, clip: Clip) -> None:
     timer = threading.Timer(0.3, stop.set)
     timer.start()
     with pytest.raises(Stopped):
-        measure(clip, Settings(encoder), 30, stop=stop)
+        measure(clip, EncoderSettings(encoder), 30, stop=stop)
     timer.join()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-")]

@@ -9,7 +9,7 @@ import pytest
 from acuity.errors import EncoderError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder, default_grid
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.points.workbench import Workbench
@@ -17,7 +17,7 @@ from tune_clips import write_y4m
 
 SIZES = [(192, 112), (128, 72), (96, 56)]
 TARGETS = [90.0, 70.0]
-FAST = Settings(find_encoder("libx264"), preset="ultrafast")
+FAST = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,6 @@ def test_planned_playlists_name_every_rung(ladder: Ladder) -> None:
     assert hls.count("VIDEO-RANGE=SDR") == len(ladder.renditions)
 
 
-def test_a_second_ladder_needs_no_encode(clip: Clip, bench: Workbench, ladder: Ladder) -> None:
-    again = build_ladder(
-        bench, clip, FAST, SIZES, TARGETS, segment_seconds=0.4, min_step=1.0, spacing="log_bitrate"
-    )
-    assert again.encodes == 0
-    assert [rung.crf for rung in again.renditions] == [rung.crf for rung in ladder.renditions]
-
-
 def test_a_size_of_another_shape_is_noted(clip: Clip, bench: Workbench) -> None:
     found = build_ladder(bench, clip, FAST, [(96, 96)], [60.0], crf_sweep=[30], segment_seconds=0.4)
     assert any("96x96 hasn't the shape of the source (192x112)" in note for note in found.notes)
@@ -142,8 +134,6 @@ def test_what_cannot_be_a_ladder_is_refused(clip: Clip, bench: Workbench) -> Non
         build_ladder(bench, clip, FAST, [(95, 55)], TARGETS)
     with pytest.raises(TuneError, match="a ladder needs sizes"):
         build_ladder(bench, clip, FAST, [], TARGETS)
-    with pytest.raises(TuneError, match="needs a target"):
-        build_ladder(bench, clip, FAST, SIZES, [])
     with pytest.raises(EncoderError, match="crf 60 is outside the range"):
         build_ladder(bench, clip, FAST, SIZES, TARGETS, crf_sweep=[20, 60])
     with pytest.raises(TuneError, match="shorter than a frame"):

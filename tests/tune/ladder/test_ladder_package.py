@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import av
-import numpy as np
 import pytest
 
 from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
-from acuity.tune.ladder.package import Package, check_rate, package_ladder
+from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
 from acuity.tune.ladder.segments import ticks_of, timescale_of
-from acuity.tune.ladder.sound import copy_sound
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
-from tune_clips import picture
+from tune_clips import write_video
 
 FRAMES, SEGMENT, RATE = 25, 10, Fraction(30000, 1001)
 PRESETS = {"libx264": "veryfast", "libx265": "superfast", "libsvtav1": "ultrafast", "libvpx-vp9": "ultrafast"}
@@ -33,30 +31,11 @@ NAMES = {"libx264": "avc1.64", "libx265": "hvc1.1.", "libsvtav1": "av01.0.", "li
 
 def write_film(path: Path, sound: str | None = "aac", start: float = 0.0) -> Path:
     """A lossless clip with a tone."""
-    with av.open(str(path), "w") as container:
-        video: Any = container.add_stream("libx264", rate=RATE, options={"qp": "0", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p"
-        tone: Any = None if sound is None else container.add_stream(sound, rate=48000, layout="stereo")
-        if tone is not None:
-            tone.metadata["language"] = "deu"
-        for number in range(FRAMES):
-            frame = av.VideoFrame.from_ndarray(
-                np.vstack([picture(number, 160, 96), np.full((48, 160), 128, np.uint8)]), format="yuv420p"
-            )
-            frame.pts, frame.time_base = number, 1 / RATE
-            frame.pts += round(start * RATE)
-            container.mux(video.encode(frame))
-        container.mux(video.encode(None))
-        if tone is not None:
-            wave = np.sin(np.arange(48000) / 20).astype(np.float32)
-            for at in range(0, 40960, 1024):
-                sample = av.AudioFrame.from_ndarray(
-                    np.stack([wave[at : at + 1024]] * 2), format="fltp", layout="stereo"
-                )
-                sample.sample_rate, sample.pts = 48000, at + round(start * 48000)
-                container.mux(tone.encode(sample))
-            container.mux(tone.encode(None))
-    return path
+    base = round(start * 1000)
+    stamps = [base + round(1000 * number / RATE) for number in range(FRAMES)] if start else None
+    more = {} if sound is None else {"sound": sound, "language": "deu", "sound_start": start}
+    lossless = {"qp": "0", "preset": "ultrafast"}
+    return write_video(path, FRAMES, rate=RATE, options=lossless, stamps=stamps, **more)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +44,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 
 
 def small_ladder(bench: Workbench, clip: Clip, encoder: str = "libx264") -> Ladder:
-    settings = Settings(find_encoder(encoder), preset=PRESETS[encoder])
+    settings = EncoderSettings(find_encoder(encoder), preset=PRESETS[encoder])
     return build_ladder(
         bench,
         clip,
@@ -225,7 +204,7 @@ def test_the_boxes_are_read_right(package: Package) -> None:
 
 
 def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
-    settings = Settings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
+    settings = EncoderSettings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
     bench = Workbench(Scoring())
     ladder = build_ladder(
         bench, clip, settings, [(160, 96)], [100.0], crf_sweep=[40], segment_seconds=SEGMENT / float(RATE)
@@ -245,7 +224,7 @@ def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
 )
 def test_sound_of_other_codecs(tmp_path: Path, encoder: str, codecs: str) -> None:
     film = open_clip(write_film(tmp_path / "film.mkv", encoder))
-    track, notes = copy_sound(film, str(tmp_path), Fraction(1, 2), Fraction(0))
+    track, notes = copy_sound(film, str(tmp_path), Fraction(1, 2), Fraction(0), lambda: None)
     assert notes == []
     assert track is not None
     assert track.codecs == codecs

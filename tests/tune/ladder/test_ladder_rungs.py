@@ -1,4 +1,4 @@
-"""The rungs: from target to target, evenly spaced, told apart by a viewer."""
+"""The hull, and the rungs on it: from target to target, evenly spaced, told apart by a viewer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.errors import TuneError
-from acuity.tune.ladder.rungs import choose_rungs, positions, select_rungs
+from acuity.scoring.bd_rate import pareto
+from acuity.tune.ladder.rungs import choose_rungs, convex_hull, near_hull, positions, score_at, select_rungs
 
 
 class Sample(NamedTuple):
@@ -90,21 +90,6 @@ def test_any_hull(
     assert len(notes) == (len(rungs) < count) + (not reaching)
 
 
-@pytest.mark.parametrize(
-    ("targets", "count", "spacing", "said"),
-    [
-        ([], 3, "vmaf", "needs a target"),
-        ([95, 101], 3, "vmaf", "the target 101 can't be a VMAF score"),
-        ([0], 3, "vmaf", "the target 0 can't be"),
-        ([95], 0, "vmaf", "0 rungs can't be chosen"),
-        ([95], 3, "linear", "the spacing 'linear' is unknown; use log_bitrate, vmaf, uniform"),
-    ],
-)
-def test_bad_wishes_are_refused(targets: list[float], count: int, spacing: str, said: str) -> None:
-    with pytest.raises(TuneError, match=said):
-        select_rungs(HULL, targets, count, spacing)
-
-
 def test_samples_just_under_a_straight_hull_serve_if_it_has_too_few() -> None:
     line = [Sample(1000.0, 60.0), Sample(2000.0, 69.8), Sample(3000.0, 79.7), Sample(4000.0, 90.0)]
     under = Sample(2500.0, 70.0)
@@ -113,6 +98,71 @@ def test_samples_just_under_a_straight_hull_serve_if_it_has_too_few() -> None:
     assert choose_rungs([*line, under], [90, 60], 2).rungs == [line[0], line[-1]]
 
 
-def test_no_samples_no_rungs() -> None:
-    with pytest.raises(TuneError, match="no sample of the ladder could be made"):
-        select_rungs([], [95])
+# Whole numbers, so that the arithmetic of the checks below is exact.
+samples = st.lists(
+    st.builds(Sample, st.integers(1, 20000).map(float), st.integers(0, 100).map(float)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(samples)
+def test_the_front_has_every_sample_that_nothing_beats(found: list[Sample]) -> None:
+    front = pareto(found, tuple)
+    for sample in found:
+        beaten = any(
+            other.bitrate_kbps <= sample.bitrate_kbps and other.vmaf >= sample.vmaf and other != sample
+            for other in found
+        )
+        assert beaten != (sample in front)
+
+
+@given(samples)
+def test_the_hull_is_concave_and_rising(found: list[Sample]) -> None:
+    hull = convex_hull(found)
+    assert set(hull) <= set(found)
+    gains = []
+    for low, high in pairwise(hull):
+        assert high.bitrate_kbps > low.bitrate_kbps
+        assert high.vmaf > low.vmaf
+        gains.append((high.vmaf - low.vmaf) / (high.bitrate_kbps - low.bitrate_kbps))
+    assert gains == sorted(gains, reverse=True)
+    assert len(set(gains)) == len(gains)
+
+
+@given(samples)
+def test_no_sample_is_above_the_hull(found: list[Sample]) -> None:
+    hull = convex_hull(found)
+    assert hull[0].bitrate_kbps == min(sample.bitrate_kbps for sample in found)
+    assert hull[-1].vmaf == max(sample.vmaf for sample in found)
+    for sample in found:
+        at = score_at(hull, sample.bitrate_kbps)
+        assert at is not None
+        assert at >= sample.vmaf - 1e-9
+
+
+@given(samples)
+def test_more_samples_never_lower_the_hull(found: list[Sample]) -> None:
+    few = convex_hull(found[: len(found) // 2])
+    many = convex_hull(found)
+    for sample in few:
+        assert (score_at(many, sample.bitrate_kbps) or 0.0) >= sample.vmaf - 1e-9
+
+
+@given(samples, st.floats(0.0, 20.0))
+def test_near_the_hull_is_between_hull_and_front(found: list[Sample], below: float) -> None:
+    near = near_hull(found, below)
+    assert set(convex_hull(found)) <= set(near) <= set(pareto(found, tuple))
+    assert near_hull(found, 200.0) == pareto(found, tuple)
+
+
+def test_a_sample_without_a_score_is_left_out() -> None:
+    assert convex_hull([Sample(100.0, float("nan")), Sample(200.0, 50.0)]) == [Sample(200.0, 50.0)]
+    assert convex_hull([]) == []
+
+
+def test_scores_between_samples_are_on_the_line() -> None:
+    curve = [Sample(100.0, 40.0), Sample(300.0, 80.0)]
+    assert score_at(curve, 99.0) is None
+    assert score_at(curve, 150.0) == pytest.approx(50.0)
+    assert score_at(curve, 900.0) == 80.0

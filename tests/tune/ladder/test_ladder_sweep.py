@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.tune.ladder.hull import convex_hull, score_at
-from acuity.tune.ladder.rungs import choose_rungs, ends, select_rungs
+from acuity.tune.ladder.rungs import choose_rungs, convex_hull, ends, score_at, select_rungs
 from acuity.tune.ladder.sweep import Measured, Size, Sweep
 
 SIZES: list[Size] = [(1920, 1080), (1280, 720), (640, 360)]

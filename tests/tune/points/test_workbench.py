@@ -11,14 +11,14 @@ import pytest
 from acuity.errors import AcuityError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
 from tune_clips import write_y4m
 
-FAST = Settings(find_encoder("libx264"), preset="ultrafast")
+FAST = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 SCORING = Scoring(model="version=vmaf_v0.6.1")
 
 
@@ -29,7 +29,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 
 def test_makes_points_in_order_and_a_failed_one_is_its_error(clip: Clip) -> None:
     bench = Workbench(SCORING)
-    refused = Settings(find_encoder("libx264"), size=(4096, 96))
+    refused = EncoderSettings(find_encoder("libx264"), size=(4096, 96))
     wanted = [(clip, FAST, 20), (clip, refused, 20), (clip, FAST, 40)]
     good, bad, worse = bench.points(wanted)
     assert isinstance(good, Point)
@@ -80,7 +80,7 @@ def test_a_copy_of_the_file_and_other_thread_counts_are_the_same_point(clip: Cli
 def test_stop_ends_what_is_under_way_and_keeps_what_is_finished(tmp_path: Path) -> None:
     long = open_clip(write_y4m(tmp_path / "long.y4m", frames=200, width=320, height=192))
     short = open_clip(write_y4m(tmp_path / "short.y4m", frames=4))
-    slow = Settings(find_encoder("libx264"), preset="slower")
+    slow = EncoderSettings(find_encoder("libx264"), preset="slower")
     begun = threading.Event()
 
     def listen(progress: Progress) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 from acuity.errors import TuneError
+from acuity.tune.material import material
+from acuity.tune.points.point import Scoring
+from acuity.tune.points.workbench import Workbench
+from acuity.tune.progress import Stopped
 from acuity.tune.request import SearchRequest
 from acuity.tune.run import run_search
 from tune_clips import write_y4m
@@ -118,3 +122,25 @@ def test_a_target_that_the_worst_quality_meets_is_noted(clip: Path) -> None:
     assert found["crf"] == 51
     said = "even the worst quality, crf 51, meets PSNR 5 dB: that says little of how it looks (VMAF "
     assert [note for note in found["notes"] if note.startswith(said)]
+
+
+def test_looking_for_shots_is_stopped_with_the_workbench(tmp_path: Path) -> None:
+    request = SearchRequest(src=str(write_y4m(tmp_path / "clip.y4m", frames=60)), sample=1.0)
+    assert material(request, Workbench(Scoring())).sample is not None
+    bench = Workbench(Scoring())
+    bench.stop()
+    with pytest.raises(Stopped):
+        material(request, bench)
+
+
+def children() -> set[str]:
+    """The processes started here, with those that ended and were not reaped."""
+    return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+
+
+def test_no_encoder_process_is_left_when_a_run_ends(tmp_path: Path) -> None:
+    source = write_y4m(tmp_path / "source.y4m", 12)
+    before = children()
+    found = run_search(SearchRequest(src=str(source), preset="ultrafast", target_vmaf=70, no_cache=True))
+    assert found["encodes"] > 0
+    assert children() <= before

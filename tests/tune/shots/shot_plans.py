@@ -11,7 +11,7 @@ from shot_pictures import noisy, pan, still, texture
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import for_stitching
@@ -31,11 +31,11 @@ def write_shots(path: Path) -> Clip:
     return open_clip(path)
 
 
-def settings_of(name: str) -> Settings:
-    return Settings(find_encoder(name), preset=FAST[name])
+def settings_of(name: str) -> EncoderSettings:
+    return EncoderSettings(find_encoder(name), preset=FAST[name])
 
 
-def plan_of(clip: Clip, settings: Settings, qualities: Sequence[int], cuts: Sequence[int]) -> ShotPlan:
+def plan_of(clip: Clip, settings: EncoderSettings, qualities: Sequence[int], cuts: Sequence[int]) -> ShotPlan:
     """A plan with these qualities of shots that begin at 0 and at the cuts."""
     settings, target = for_stitching(settings), Target(80.0)
     bounds = [0, *cuts, clip.frames or 0]

@@ -16,7 +16,7 @@ from shot_pictures import pan, still, texture
 from shot_plans import plan_of, settings_of
 
 from acuity.tune.clip import open_clip
-from acuity.tune.shots.commands import concat_command, shell_script
+from acuity.tune.shots.plan import concat_command, shell_script
 from acuity.tune.shots.stitch import encode_shots
 
 needs_ffmpeg = pytest.mark.skipif(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,15 @@ import pytest
 from shot_pictures import PlaneReader, blend, encode_planes, noisy, pan, still, texture
 
 from acuity.errors import NoFramesError, TuneError
-from acuity.tune.clip import Part, open_clip
+from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.progress import Stopped
-from acuity.tune.shots.detect import Detection, find_shots, survey_shots
+from acuity.tune.shots.detect import Detection, survey_shots
 
 A, B, C = texture(1), texture(2), texture(3)
+
+
+def find_shots(source: Clip | PlaneReader, **options: Any) -> list[Part]:
+    return [shot.part for shot in survey_shots(source, Detection(**options))]
 
 
 def cuts(planes: list[np.ndarray], **options: float) -> list[int]:
@@ -119,17 +122,16 @@ def test_activity_tells_busy_shots_from_calm_ones() -> None:
     assert (calm.frames, busy.part) == (30, Part(30, 60))
 
 
-def test_progress_is_told_and_a_stop_is_obeyed() -> None:
+def test_progress_is_told_and_may_end_the_search() -> None:
     seen: list[tuple[int, int | None]] = []
-    stop = threading.Event()
 
     def told(frames: int, total: int | None) -> None:
         seen.append((frames, total))
         if frames == 5:
-            stop.set()
+            raise Stopped
 
     with pytest.raises(Stopped):
-        survey_shots(PlaneReader(still(A, 60)), Detection(), progress=told, stop=stop)
+        survey_shots(PlaneReader(still(A, 60)), Detection(), progress=told)
     assert [frames for frames, _ in seen] == [1, 2, 3, 4, 5]
 
 

@@ -9,8 +9,8 @@ from shot_plans import settings_of, write_shots
 from acuity.errors import EncodeFailed, EncoderError, TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.encode import Target, open_encoding
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.encode import PictureForm, open_encoding
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.shots.one_stream import (
     check_one_configuration,
     delay,
@@ -26,10 +26,10 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
     return write_shots(tmp_path_factory.mktemp("clips") / "shots.y4m")
 
 
-def configurations(clip: Clip, settings: Settings, *qualities: int) -> dict[int, bytes]:
+def configurations(clip: Clip, settings: EncoderSettings, *qualities: int) -> dict[int, bytes]:
     found = {}
     for quality in qualities:
-        encoding = open_encoding(settings, quality, Target.of(clip, settings))
+        encoding = open_encoding(settings, quality, PictureForm.of(clip, settings))
         found[quality] = encoding.extradata
         encoding.close()
         encoding.dispose()

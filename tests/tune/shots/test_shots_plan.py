@@ -14,8 +14,14 @@ from shot_plans import plan_of, settings_of, write_shots
 
 from acuity.errors import TuneError
 from acuity.scoring.fronts import sentence
-from acuity.tune.shots.commands import check_script, concat_command, segment_commands, shell_script
-from acuity.tune.shots.plan import ShotPlan, Stitched
+from acuity.tune.shots.plan import (
+    ShotPlan,
+    Stitched,
+    check_script,
+    concat_command,
+    segment_commands,
+    shell_script,
+)
 
 
 @pytest.fixture(scope="module")

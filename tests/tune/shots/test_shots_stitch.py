@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,8 +15,8 @@ from shot_plans import plan_of, settings_of, write_shots
 from acuity import score
 from acuity.errors import OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
-from acuity.tune.progress import Stopped
 from acuity.tune.shots.stitch import encode_shots
+from tune_clips import write_video
 
 # Shots of one and of two frames are among them: encoders delay less in those, and x265 gives no time at all.
 CUTS = (13, 14, 16, 28)
@@ -75,7 +74,7 @@ def test_every_shot_can_be_sought_and_decoded_alone(clip: Clip, tmp_path: Path) 
 
 def test_sound_is_copied(clip: Clip, tmp_path: Path) -> None:
     source = tmp_path / "source.mkv"
-    write_with_sound(source)
+    write_video(source, 24, size=(64, 48), rate=24, sound="pcm_s16le")
     plan = encode_shots(
         plan_of(open_clip(source), settings_of("libx264"), (24, 34), (13,)), tmp_path / "o.mkv"
     )
@@ -84,32 +83,6 @@ def test_sound_is_copied(clip: Clip, tmp_path: Path) -> None:
         sound = [bytes(p) for p in one.demux(one.streams.audio[0]) if p.size]
         assert sound == [bytes(p) for p in other.demux(other.streams.audio[0]) if p.size]
         assert len(sound) > 10
-
-
-def write_with_sound(path: Path) -> None:
-    with av.open(str(path), "w") as file:
-        video = file.add_stream("libx264", rate=24, options={"preset": "ultrafast", "qp": "0"})
-        video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
-        sound = file.add_stream("pcm_s16le", rate=8000)
-        rng = np.random.default_rng(3)
-        for _ in range(24):
-            picture = rng.integers(16, 235, (72, 64)).astype(np.uint8)
-            file.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="yuv420p")))
-            wave = av.AudioFrame.from_ndarray(rng.integers(-99, 99, (1, 333)).astype(np.int16), layout="mono")
-            wave.sample_rate = 8000
-            file.mux(sound.encode(wave))
-        file.mux(video.encode(None))
-        file.mux(sound.encode(None))
-
-
-def test_a_stop_leaves_no_file(clip: Clip, tmp_path: Path) -> None:
-    plan = plan_of(clip, settings_of("libx264"), (24, 30), (14,))
-    stop = threading.Event()
-    with pytest.raises(Stopped):
-        encode_shots(
-            plan, tmp_path / "out.mp4", frames=lambda done, _: stop.set() if done else None, stop=stop
-        )
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> None:
@@ -126,19 +99,8 @@ def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> Non
 
 def test_uneven_times_are_kept_across_shots(tmp_path: Path) -> None:
     source, out = tmp_path / "source.mkv", tmp_path / "out.mkv"
-    stamps = list(np.cumsum([0] + [33, 50, 33, 84] * 6))
-    with av.open(str(source), "w") as file:
-        video = file.add_stream("libx264", rate=20, options={"preset": "ultrafast", "qp": "10", "bf": "0"})
-        video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
-        video.codec_context.time_base = Fraction(1, 1000)
-        rng = np.random.default_rng(3)
-        for stamp in stamps:
-            frame = av.VideoFrame.from_ndarray(
-                rng.integers(16, 235, (72, 64)).astype(np.uint8), format="yuv420p"
-            )
-            frame.pts, frame.time_base = int(stamp), Fraction(1, 1000)
-            file.mux(video.encode(frame))
-        file.mux(video.encode(None))
+    stamps = np.cumsum([0] + [33, 50, 33, 84] * 6).tolist()
+    write_video(source, size=(64, 48), rate=20, stamps=stamps, options={"preset": "ultrafast", "bf": "0"})
     clip = open_clip(source)
     assert clip.info.variable_rate
     plan = plan_of(replace(clip, info=replace(clip.info, frames=25)), settings_of("libx264"), (24, 34), (12,))

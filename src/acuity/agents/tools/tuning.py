@@ -18,8 +18,8 @@ from acuity.errors import TuneError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.models.choose import AUTO
+from acuity.scoring.setting import Setting
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
-from acuity.tune.setting import Setting
 from longwire.product.catalog import Arguments, Planner, Tool
 
 if TYPE_CHECKING:

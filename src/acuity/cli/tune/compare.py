@@ -19,20 +19,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from acuity.cli.exits import FAILED, OK
 from acuity.cli.style import Style
-from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
-from acuity.cli.tune.options import configure as add_options
-from acuity.cli.tune.options import request
+from acuity.cli.tune import shared
 from acuity.cli.tune.page import tune_page
-from acuity.cli.tune.progress import shown
 from acuity.report.page.page_document import Card, RatePoint, Rates
 from acuity.report.tables import Table, to_csv
 from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
 
 USAGE: Final = "SRC [options]"
-FORMATS: Final = ("text", "markdown", "json", "csv", "html", "both")
 _COLUMNS: Final = (
     "codec",
     "adapter",
@@ -50,23 +45,14 @@ _COLUMNS: Final = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, CompareRequest, formats=FORMATS)
+    shared.configure(parser, CompareRequest, _RENDERERS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.tune.run import run_compare
-
-    wanted = request(CompareRequest, arguments)
-    check_answer(arguments.output, wanted)
-    with shown(sys.stderr, arguments.quiet) as listener:
-        document = run_compare(wanted, listener=listener)
-    if arguments.format not in ("json", "html", "both"):
-        say_notes(document["notes"])
-    deliver(RENDERERS[arguments.format](document, arguments), arguments.output)
-    return OK if any(row["ok"] for row in document["rows"]) else FAILED
+    return shared.carry_out(CompareRequest, arguments, _RENDERERS)
 
 
-def table(document: dict[str, Any]) -> Table:
+def _table(document: dict[str, Any]) -> Table:
     """The rows for people: what each encoder needs, and how much more than the best of its target."""
     least: dict[Any, float] = {}
     for row in document["rows"]:
@@ -98,7 +84,7 @@ def table(document: dict[str, Any]) -> Table:
     return Table(titles, rows, numeric, ("CPU s", "encodes", "more"))
 
 
-def savings(document: dict[str, Any]) -> list[str]:
+def _savings(document: dict[str, Any]) -> list[str]:
     """The BD-rates as sentences, and once each why there is none."""
     said = []
     for entry in document["bd_rate"]:
@@ -115,16 +101,16 @@ def savings(document: dict[str, Any]) -> list[str]:
 
 def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     style = Style(sys.stdout)
-    lines = table(document).text(width=style.columns if style.terminal else None)
-    for line in savings(document):
+    lines = _table(document).text(width=style.columns if style.terminal else None)
+    for line in _savings(document):
         lines += style.paragraph(None, line)
     return "\n".join([*lines, *style.paragraph("dim", _summary(document))])
 
 
 def _markdown(document: dict[str, Any], _: argparse.Namespace) -> str:
-    lines = [f"# {_title(document)}", "", *table(document).markdown()]
+    lines = [f"# {_title(document)}", "", *_table(document).markdown()]
     if document["bd_rate"]:
-        lines += ["", *(f"- {line}" for line in savings(document))]
+        lines += ["", *(f"- {line}" for line in _savings(document))]
     return "\n".join([*lines, "", _summary(document)])
 
 
@@ -151,7 +137,7 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
         for curve in document["curves"]
     ]
     targets = document.get("target_vmafs") or [document.get("target_vmaf")]
-    found = table(document)
+    found = _table(document)
     failed = any(row["error"] for row in document["rows"])
     shown = found._replace(titles=[*found.titles[:-1], "error"]) if failed else found.without("")
     return tune_page(
@@ -162,7 +148,7 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
         cards=list(_cards(document)),
         score_name=_score_name(document),
         targets=[target for target in targets if target is not None],
-        notes=[*savings(document), *document["notes"]],
+        notes=[*_savings(document), *document["notes"]],
         facts=[("source", document["src"])],
         arguments=arguments,
     )
@@ -182,22 +168,8 @@ def _cards(document: dict[str, Any]) -> Iterator[Card]:
             )
 
 
-def _json(document: dict[str, Any], _: argparse.Namespace) -> str:
-    return as_json(document)
-
-
 def _both(document: dict[str, Any], arguments: argparse.Namespace) -> str:
-    return f"{_markdown(document, arguments)}\n\n```json\n{as_json(document)}\n```"
-
-
-RENDERERS: Final = {
-    "text": _text,
-    "markdown": _markdown,
-    "json": _json,
-    "csv": _csv,
-    "html": _html,
-    "both": _both,
-}
+    return f"{_markdown(document, arguments)}\n\n```json\n{shared.as_json(document)}\n```"
 
 
 def _title(document: dict[str, Any]) -> str:
@@ -227,3 +199,13 @@ def _more(row: dict[str, Any], least: float | None) -> str:
     if not row["ok"] or not least:
         return ""
     return f"{100 * (row['bitrate_kbps'] / least - 1):+.0f} %" if row["bitrate_kbps"] > least else "least"
+
+
+_RENDERERS: Final[shared.Renderers] = {
+    "text": _text,
+    "markdown": _markdown,
+    "json": shared.as_json,
+    "csv": _csv,
+    "html": _html,
+    "both": _both,
+}

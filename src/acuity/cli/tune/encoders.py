@@ -29,17 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
             version: str | None = encoder_version(encoder)
         except EncoderError:
             version = None
-        found.append(
-            {
-                "name": encoder.name,
-                "codec": encoder.codec,
-                "knob": encoder.knob,
-                "best": encoder.best,
-                "worst": encoder.worst,
-                "default": encoder.default,
-                "version": version,
-            }
-        )
+        names = ("name", "codec", "knob", "best", "worst", "default")
+        found.append({**{name: getattr(encoder, name) for name in names}, "version": version})
     if arguments.json:
         print(json.dumps({"schema": SCHEMA, "encoders": found}, indent=2))
         return 0

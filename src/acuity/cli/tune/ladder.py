@@ -17,51 +17,31 @@ import os
 import sys
 from typing import Any, Final
 
-from acuity.cli.exits import FAILED, OK
 from acuity.cli.getopt import UsageError
 from acuity.cli.style import Style
-from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
-from acuity.cli.tune.options import configure as add_options
-from acuity.cli.tune.options import request
+from acuity.cli.tune import shared
 from acuity.cli.tune.page import tune_page
-from acuity.cli.tune.progress import shown
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
 USAGE: Final = "SRC [options]"
-FORMATS: Final = ("text", "json", "hls", "dash", "html")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, LadderRequest, formats=FORMATS)
+    shared.configure(parser, LadderRequest, _RENDERERS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.tune.run import run_ladder
-
     for name in ("resolutions", "target_vmafs"):
         if not getattr(arguments, name):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is missing: pass it, as in the examples of 'vmaf-tune ladder --help'")
-    format = arguments.format
-    arguments.format = format if format in ("hls", "dash") else "json"
-    wanted = request(LadderRequest, arguments)
-    check_answer(arguments.output, wanted)
-    with shown(sys.stderr, arguments.quiet) as listener:
-        document = run_ladder(wanted, listener=listener)
-    if format not in ("json", "html"):
-        say_notes(document["notes"])
-    deliver(_answer(document, format, arguments), arguments.output)
-    return OK if document["ok"] else FAILED
+    return shared.carry_out(LadderRequest, arguments, _RENDERERS)
 
 
-def _answer(document: dict[str, Any], format: str, arguments: argparse.Namespace) -> str:
-    if format in ("hls", "dash"):
-        return str(document["playlist"])
-    if format == "json":
-        return as_json(document)
-    return _html(document, arguments) if format == "html" else "\n".join(_text(document))
+def _playlist(document: dict[str, Any], _: argparse.Namespace) -> str:
+    return str(document["playlist"])
 
 
 def _table(document: dict[str, Any]) -> Table:
@@ -79,18 +59,14 @@ def _table(document: dict[str, Any]) -> Table:
     return Table(["size", "crf", "VMAF", "kbit/s", "peak", "codecs"], rows, [False, *[True] * 4, False])
 
 
-def _text(document: dict[str, Any]) -> list[str]:
-    style = Style(sys.stdout)
+def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     made = document["encodes"]
-    return [
-        *_table(document).text(),
-        *_written(document.get("package")),
-        *style.paragraph(
-            "dim",
-            f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
-            f"{document['model']}; {document['encoder_version']}",
-        ),
-    ]
+    about = (
+        f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
+        f"{document['model']}; {document['encoder_version']}"
+    )
+    lines = [*_table(document).text(), *_written(document.get("package"))]
+    return "\n".join([*lines, *Style(sys.stdout).paragraph("dim", about)])
 
 
 def _written(package: dict[str, Any] | None) -> list[str]:
@@ -132,3 +108,12 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
         facts=[("source", document["src"])],
         arguments=arguments,
     )
+
+
+_RENDERERS: Final[shared.Renderers] = {
+    "text": _text,
+    "json": shared.as_json,
+    "hls": _playlist,
+    "dash": _playlist,
+    "html": _html,
+}

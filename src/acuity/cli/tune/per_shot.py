@@ -17,45 +17,28 @@ import argparse
 import sys
 from typing import Any, Final
 
-from acuity.cli.exits import FAILED, OK
 from acuity.cli.style import Style, clock, count
-from acuity.cli.tune.answers import as_json, deliver, say_notes
-from acuity.cli.tune.options import configure as add_options
-from acuity.cli.tune.options import request
-from acuity.cli.tune.progress import shown
+from acuity.cli.tune import shared
 from acuity.report.tables import Table
 from acuity.tune.request import PerShotRequest
 
 USAGE: Final = "SRC [options]"
-FORMATS: Final = ("text", "json", "shell", "csv")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, PerShotRequest, formats=FORMATS)
+    shared.configure(parser, PerShotRequest, _RENDERERS)
     parser.add_argument("--plan-out", metavar="FILE", help="write the plan to this file")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.cli.tune.answers import check_answer
-    from acuity.tune.run import run_per_shot
-
-    format = arguments.format
-    arguments.format = format if format in ("shell", "csv") else "json"
-    wanted = request(PerShotRequest, arguments)
-    check_answer(arguments.plan_out, wanted)
-    with shown(sys.stderr, arguments.quiet) as listener:
-        document = run_per_shot(wanted, listener=listener)
-    if format != "json":
-        say_notes(document["notes"])
-    if format in ("shell", "csv"):
-        text = str(document["plan"])
-    else:
-        text = as_json(document) if format == "json" else "\n".join(_text(document))
-    deliver(text, arguments.plan_out)
-    return OK if document["met"] else FAILED
+    return shared.carry_out(PerShotRequest, arguments, _RENDERERS, "plan_out")
 
 
-def _text(document: dict[str, Any]) -> list[str]:
+def _plan(document: dict[str, Any], _: argparse.Namespace) -> str:
+    return str(document["plan"])
+
+
+def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     style = Style(sys.stdout)
     rate = document["framerate"]
     rows = [
@@ -92,4 +75,7 @@ def _text(document: dict[str, Any]) -> list[str]:
         f"{document['predicate']}; {document['model']}; {count(document['encodes'], 'encode')} made; "
         f"{document['encoder_version']}",
     )
-    return lines
+    return "\n".join(lines)
+
+
+_RENDERERS: Final[shared.Renderers] = {"text": _text, "json": shared.as_json, "shell": _plan, "csv": _plan}

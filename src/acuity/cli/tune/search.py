@@ -17,17 +17,12 @@ import argparse
 import sys
 from typing import Any, Final
 
-from acuity.cli.exits import FAILED, OK
 from acuity.cli.style import Style
-from acuity.cli.tune.answers import as_json, check_answer, deliver, say_notes
-from acuity.cli.tune.options import configure as add_options
-from acuity.cli.tune.options import request
-from acuity.cli.tune.progress import shown
+from acuity.cli.tune import shared
 from acuity.report.tables import Table, to_csv
 from acuity.tune.request import SearchRequest
 
 USAGE: Final = "SRC [options]"
-FORMATS: Final = ("text", "json", "csv")
 _COLUMNS: Final = (
     "crf",
     "bitrate_kbps",
@@ -41,27 +36,18 @@ _COLUMNS: Final = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, SearchRequest, formats=FORMATS)
+    shared.configure(parser, SearchRequest, _RENDERERS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from acuity.tune.run import run_search
-
-    wanted = request(SearchRequest, arguments)
-    check_answer(arguments.output, wanted)
-    with shown(sys.stderr, arguments.quiet) as listener:
-        document = run_search(wanted, listener=listener)
-    if arguments.format != "json":
-        say_notes(document["notes"])
-    if arguments.format == "csv":
-        text = to_csv(_COLUMNS, [[point[name] for name in _COLUMNS] for point in document["points"]])
-    else:
-        text = as_json(document) if arguments.format == "json" else "\n".join(_text(document))
-    deliver(text, arguments.output)
-    return OK if document["ok"] else FAILED
+    return shared.carry_out(SearchRequest, arguments, _RENDERERS)
 
 
-def _text(document: dict[str, Any]) -> list[str]:
+def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
+    return to_csv(_COLUMNS, [[point[name] for name in _COLUMNS] for point in document["points"]])
+
+
+def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     style = Style(sys.stdout)
     made = document["encodes"]
     other = _other(document["target"])
@@ -107,7 +93,7 @@ def _text(document: dict[str, Any]) -> list[str]:
         f"{document['model']}; {made} encode{'' if made == 1 else 's'} made in "
         f"{document['wall_time_ms'] / 1000:.1f} s; {document['encoder_version']}",
     )
-    return lines
+    return "\n".join(lines)
 
 
 def _other(target: dict[str, Any]) -> str | None:
@@ -123,3 +109,6 @@ def _file(made: dict[str, Any]) -> str:
         f"'{made['path']}' has {made['bytes']:,} bytes, VMAF {made['vmaf_score']:.2f} measured "
         f"({made['predicted_vmaf']:.2f} predicted) at {made['bitrate_kbps']:,.0f} kbit/s"
     )
+
+
+_RENDERERS: Final[shared.Renderers] = {"text": _text, "json": shared.as_json, "csv": _csv}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collector
-from acuity.cli.vmaf.options import Settings, parse
+from acuity.cli.vmaf.options import CommandLine, parse
 
 if TYPE_CHECKING:
     from acuity.cli.exits import Interruptible
@@ -41,34 +41,34 @@ def _run(argv: list[str]) -> int:
     return _ACTIONS[settings.action](settings)
 
 
-def _version(_: Settings) -> int:
+def _version(_: CommandLine) -> int:
     from acuity import __version__
 
     print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # on stderr and first, as in libvmaf
     return 0
 
 
-def _help(_: Settings) -> int:
-    from acuity.cli.vmaf.help import help_page
+def _help(_: CommandLine) -> int:
+    from acuity.cli.vmaf.options import help_page
 
     print(help_page(), end="")
     return 0
 
 
-def _list_backends(_: Settings) -> int:
+def _list_backends(_: CommandLine) -> int:
     from acuity.cli.backends import as_json
 
     print(as_json())
     return 0
 
 
-def _score(settings: Settings) -> int:
+def _score(settings: CommandLine) -> int:
     with embedded("vmaf", settings.embedded) as attach, interruptible() as watch:
         return _score_with(settings, attach, watch)
 
 
 def _score_with(
-    settings: Settings, attach: AttachCallback | None, watch: Callable[[Interruptible], None]
+    settings: CommandLine, attach: AttachCallback | None, watch: Callable[[Interruptible], None]
 ) -> int:
     from acuity import __version__
     from acuity.cli.page_pictures import drawn_entries
@@ -114,7 +114,7 @@ def _score_with(
 _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends": _list_backends}
 
 
-def _request(settings: Settings, specs: Specs) -> Request:
+def _request(settings: CommandLine, specs: Specs) -> Request:
     from acuity.cli.vmaf.specs import allowed, forbidden_cards
     from acuity.devices import usable_instruction_sets
     from acuity.scoring.request import Request
@@ -131,7 +131,7 @@ def _request(settings: Settings, specs: Specs) -> Request:
     return Request(**asked)
 
 
-def _meter(settings: Settings) -> LibvmafMeter | None:
+def _meter(settings: CommandLine) -> LibvmafMeter | None:
     if settings.quiet or not sys.stderr.isatty():
         return None
     from acuity.cli.progress import LibvmafMeter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
-class Settings:
+class CommandLine:
     """The settings of a command line."""
 
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
@@ -58,24 +59,20 @@ def _positive(text: str) -> int:
     return number
 
 
+def _up_to(most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = unsigned(text)
+        if number > most:
+            raise ValueError(f"should be from 0 to {most}")
+        return number
+
+    return parse
+
+
 def _precision(text: str) -> str:
     if text not in ("legacy", "max", "full") and not re.fullmatch(r"[1-9]|1[0-7]", text):
         raise ValueError("should be legacy, max, full or a number of significant digits from 1 to 17")
     return text
-
-
-def _pictures(text: str) -> int:
-    count = unsigned(text)
-    if count > MOST:
-        raise ValueError(f"should be from 0 to {MOST}")
-    return count
-
-
-def _crf(text: str) -> int:
-    number = unsigned(text)
-    if number > MAX_CRF:
-        raise ValueError(f"should be from 0 to {MAX_CRF}")
-    return number
 
 
 def _backend(text: str) -> str:
@@ -135,7 +132,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("tiny-model-verify", _help("tiny_model_verify"), section=_TINY),
     Flag("tiny-codec", _help("tiny_codec"), "", "ENCODER", section=_TINY),
     Flag("tiny-preset", _help("tiny_preset"), "", "PRESET", section=_TINY),
-    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _crf, section=_TINY),
+    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _up_to(MAX_CRF), section=_TINY),
     Flag("tiny-resize", "disabled, bilinear, nearest or bicubic: " + _help("tiny_resize"), "", "FILTER",
          _choice("tiny_resize"), section=_TINY),
     Flag("no-reference", _help("no_reference") + "; -r may be left out", section=_TINY),
@@ -145,7 +142,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("csv", "as CSV", section=_OUT),
     Flag("sub", "as subtitles", section=_OUT),
     Flag("html", "as a page to open in a browser; also if PATH ends in .html", section=_OUT),
-    Flag("pictures", HELP, "", "N", _pictures, section=_OUT),
+    Flag("pictures", HELP, "", "N", _up_to(MOST), section=_OUT),
     Flag("precision", "digits of scores: legacy (six decimals, default), 1 to 17 significant digits, or "
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
@@ -170,7 +167,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("help", "print this page and stop", section=_MORE),
 )  # fmt: skip
 
-_Setter = Callable[[Settings, Any], None]
+_Setter = Callable[[CommandLine, Any], None]
 
 
 def _set(attribute: str, constant: object = None) -> _Setter:
@@ -179,7 +176,7 @@ def _set(attribute: str, constant: object = None) -> _Setter:
 
 
 def _preset(family: str) -> _Setter:
-    def add(settings: Settings, version: str) -> None:
+    def add(settings: CommandLine, version: str) -> None:
         preset = _find_preset(family, version)
         settings.common_bitdepth |= preset.common_bitdepth
         settings.models += preset.models
@@ -209,7 +206,7 @@ def _ask(name: str, value: Callable[[Any], Any] = lambda v: v) -> _Setter:
     return lambda s, v: s.request.__setitem__(name, value(v))
 
 
-def _threads(settings: Settings, count: int) -> None:
+def _threads(settings: CommandLine, count: int) -> None:
     settings.request |= {"threads": count or None, "sequential_first": count > 0}
 
 
@@ -240,9 +237,9 @@ _SETTERS: Final[dict[str, _Setter]] = {
 }
 
 
-def parse(argv: Sequence[str]) -> Settings:
+def parse(argv: Sequence[str]) -> CommandLine:
     """The settings of a command line; raises UsageError."""
-    settings = Settings()
+    settings = CommandLine()
     tiny: set[str] = set()
     for flag, value in parse_flags(FLAGS, argv):
         if flag.section == _TINY and flag.value:
@@ -266,7 +263,7 @@ def _format_of(output: str | None) -> str:
     return ending if ending in SHOWN else "xml"
 
 
-def _complete(settings: Settings) -> None:
+def _complete(settings: CommandLine) -> None:
     """Check combinations of options, and fill in the default model and format."""
     asked = settings.request
     settings.format = settings.format or _format_of(settings.output)
@@ -294,3 +291,46 @@ def _complete(settings: Settings) -> None:
     if not settings.models and asked.get("predict", True) and not alone:
         settings.models.append(DEFAULT_MODEL)
         asked["default_model"] = True
+
+
+# ---- the help page ---------------------------------------------------------------------------------
+
+
+_INTRO = """\
+Usage: vmaf -r REFERENCE -d DISTORTED [options]
+
+Score DISTORTED against REFERENCE with VMAF: 100 looks like the reference, 0 is as bad as it gets.
+Takes libvmaf's options and writes libvmaf's reports, with the digits of libvmaf's C code.
+
+  vmaf -r original.mp4 -d encoded.mp4
+  vmaf -r ref.y4m -d dis.y4m -o report.json --json
+  vmaf -r ref.yuv -d dis.yuv -w 1920 -h 1080 -p 420 -b 8 -m version=vmaf_v0.6.1neg
+"""
+
+_OUTRO = """\
+Words in option names may be joined with dashes or underscores, and names may be shortened.
+'acuity models' and 'acuity features' list what -m and --feature take; 'acuity score' is the
+friendlier command. Exit codes: 0 done, 1 bad option, 255 bad input, 234 pictures that an extractor
+can't take, 3 scored with a warning (--strict), 100 the backend can't start, 101 no frames.
+"""
+
+_INDENT = 30
+_WIDTH = 100
+
+
+def help_page() -> str:
+    """The whole page, in the order of the table."""
+    parts = [_INTRO]
+    for section in dict.fromkeys(flag.section for flag in FLAGS):
+        lines = [line for flag in FLAGS if flag.section == section for line in _entry(flag)]
+        parts.append(f"{section}:\n" + "\n".join(lines) + "\n")
+    return "\n".join([*parts, _OUTRO])
+
+
+def _entry(flag: Flag) -> list[str]:
+    names = f"  -{flag.short}, --{flag.long}" if flag.short else f"      --{flag.long}"
+    head = f"{names} {flag.value}".rstrip() if flag.bare is None else f"{names}[={flag.value}]"
+    body = textwrap.wrap(flag.help, _WIDTH - _INDENT)
+    if len(head) > _INDENT - 2:
+        return [head, *(f"{'':{_INDENT}}{line}" for line in body)]
+    return [f"{head:{_INDENT}}{body[0]}", *(f"{'':{_INDENT}}{line}" for line in body[1:])]

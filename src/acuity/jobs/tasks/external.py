@@ -157,7 +157,7 @@ def _score_files(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
     """Decode both videos, pair them by the usual rules, and let the binary score the pairs."""
     from acuity.jobs.tasks.picture_pipes import PicturePipes, raw_options
-    from acuity.scoring.run import subsampling
+    from acuity.scoring.run_notes import subsampling
     from acuity.video.pairs.open_pair import open_pair
     from acuity.video.pairs.pairing import pair_videos
 

@@ -17,7 +17,7 @@ from acuity.tune.encoders import Encoder, usable_encoders
 from acuity.tune.encoders.encoding import Encoding, Job, PyavEncoding
 from acuity.tune.encoders.external import ExternalEncoding
 from acuity.tune.encoders.hdr10 import Hdr10
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.convert import Fit, Resample, Step
 from acuity.video.picture import LAYOUTS, PixelFormat
@@ -33,7 +33,7 @@ _SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PictureForm:
     """What a clip becomes before it is encoded: size, format, times and colour tags."""
 
     width: int
@@ -48,7 +48,7 @@ class Target:
     hdr10: Hdr10
 
     @classmethod
-    def of(cls, clip: Clip, settings: Settings) -> Target:
+    def of(cls, clip: Clip, settings: EncoderSettings) -> PictureForm:
         """The target of a clip; raises TuneError if the encoder can't take it."""
         info = clip.info
         width, height = settings.size or (info.width, info.height)
@@ -71,6 +71,15 @@ class Target:
             primaries=info.primaries,
             transfer=info.transfer,
             hdr10=clip.hdr10,
+        )
+
+    @property
+    def colours(self) -> tuple[int, int, int]:
+        """Primaries, transfer and matrix by their numbers in ITU-T H.273."""
+        return (
+            _number(PRIMARIES, self.primaries),
+            _number(TRANSFERS, self.transfer),
+            _number(MATRICES, self.matrix),
         )
 
     def steps(self, info: VideoInfo, filter: str = "lanczos") -> list[Step]:
@@ -104,7 +113,7 @@ def av_name_known(name: str) -> bool:
     return name in DIRECT and av_name(DIRECT[name]) == name
 
 
-def _format(clip: Clip, settings: Settings) -> PixelFormat:
+def _format(clip: Clip, settings: EncoderSettings) -> PixelFormat:
     known = pixel_formats(settings.encoder)
     name = settings.encoder.name
     if settings.pixel_format is not None:
@@ -144,7 +153,7 @@ def _nearest(source: PixelFormat, known: tuple[str, ...]) -> str:
     return min(known, key=loss)
 
 
-def _check_even(clip: Clip, settings: Settings, width: int, height: int, format: PixelFormat) -> None:
+def _check_even(clip: Clip, settings: EncoderSettings, width: int, height: int, format: PixelFormat) -> None:
     across, down = (1 << shift for shift in LAYOUTS[format.layout] or (0, 0))
     if width % across == 0 and height % down == 0:
         return
@@ -164,7 +173,7 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
     return ((info.aspect or Fraction(1)) * change).limit_denominator(255)
 
 
-def job_of(settings: Settings, quality: float, target: Target) -> Job:
+def job_of(settings: EncoderSettings, quality: float, target: PictureForm) -> Job:
     """What the encoder is told before its first frame."""
     encoder = settings.encoder
     options = settings.encoder_options(quality)
@@ -176,6 +185,7 @@ def job_of(settings: Settings, quality: float, target: Target) -> Job:
     if encoder.params is not None and (about := target.hdr10.parameters(encoder.name)):
         before = options.get(encoder.params)
         options[encoder.params] = f"{before}:{about}" if before else about
+    primaries, transfer, matrix = target.colours
     return Job(
         encoder.name,
         options,
@@ -185,14 +195,14 @@ def job_of(settings: Settings, quality: float, target: Target) -> Job:
         target.rate,
         target.aspect,
         _RANGES[target.full_range],
-        _number(MATRICES, target.matrix),
-        _number(PRIMARIES, target.primaries),
-        _number(TRANSFERS, target.transfer),
+        matrix,
+        primaries,
+        transfer,
         threads,
     )
 
 
-def encode_notes(clip: Clip, settings: Settings, target: Target) -> Iterator[Note]:
+def encode_notes(clip: Clip, settings: EncoderSettings, target: PictureForm) -> Iterator[Note]:
     """What people must know of an encode before they trust its score or its look."""
     name = settings.encoder.name
     if clip.hdr10 and not clip.hdr10.parameters(name):
@@ -208,7 +218,7 @@ def encode_notes(clip: Clip, settings: Settings, target: Target) -> Iterator[Not
         )
 
 
-def open_encoding(settings: Settings, quality: float, target: Target) -> Encoding:
+def open_encoding(settings: EncoderSettings, quality: float, target: PictureForm) -> Encoding:
     """Start an encode; raises EncoderError if the encoder refuses its options."""
     start = PyavEncoding if settings.encoder.in_process else ExternalEncoding
     return start(job_of(settings, quality, target), settings.encoder.codec, settings.label(quality))

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
-from acuity.tune.encoders.encode import Target, encode_notes, open_encoding
+from acuity.tune.encoders.encode import PictureForm, encode_notes, open_encoding
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.progress import Stopped
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason
@@ -53,7 +53,7 @@ class EncodedReader(BaseReader):
     def __init__(
         self,
         clip: Clip,
-        settings: Settings,
+        settings: EncoderSettings,
         quality: float,
         *,
         luma_only: bool = False,
@@ -72,7 +72,7 @@ class EncodedReader(BaseReader):
         self._given = 0
         self._flushed = False
         self._decoder: VideoCodecContext | None = None
-        self._target = Target.of(clip, settings)
+        self._target = PictureForm.of(clip, settings)
         self._feeder = Feeder(clip, self._target)
         self._encoding: Encoding | None = None
         try:
@@ -206,7 +206,7 @@ class EncodedReader(BaseReader):
 class Feeder:
     """A thread that reads a clip and feeds its pictures to an encoder."""
 
-    def __init__(self, clip: Clip, target: Target) -> None:
+    def __init__(self, clip: Clip, target: PictureForm) -> None:
         self.sent = 0
         self.error: BaseException | None = None
         self._source = clip.reader()

@@ -40,8 +40,8 @@ class Encoder:
     best: int
     worst: int
     default: int
-    in_process: bool = True
     aliases: tuple[str, ...] = ()
+    in_process: bool = True
     preset_option: str | None = "preset"
     presets: Mapping[str, str] = field(default_factory=dict)  # words of PRESETS -> the encoder's own
     own_presets: tuple[str, ...] = ()

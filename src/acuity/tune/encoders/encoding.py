@@ -26,6 +26,7 @@ from acuity.errors import EncodeFailed, EncoderError
 from acuity.text import one_line
 from acuity.tune.encoders import process as wire
 from acuity.video.picture import Picture
+from acuity.video.readers.avframes import DIRECT
 
 Packet: TypeAlias = "av.Packet[VideoStream]"
 
@@ -162,6 +163,23 @@ class Job:
             "time_base": (1 / self.rate).as_integer_ratio(),
             "aspect": self.aspect.as_integer_ratio() if self.aspect else None,
         }
+
+
+def gray_job(
+    encoder: str, options: dict[str, str], size: tuple[int, int], pixel_format: str, threads: int = 0
+) -> Job:
+    """The job of encode_gray()."""
+    unsaid = 2
+    rate = Fraction(25)
+    return Job(encoder, options, *size, pixel_format, rate, None, 0, unsaid, unsaid, unsaid, threads)
+
+
+def encode_gray(encoding: Encoding, job: Job) -> None:
+    """Send the one frame of a trial, which is gray."""
+    format, shapes = DIRECT[job.pixel_format], DIRECT[job.pixel_format].plane_shapes(job.width, job.height)
+    planes = tuple(np.full(shape, 1 << (format.depth - 1), format.dtype) for shape in shapes)
+    encoding.send(Picture(cast("tuple[np.ndarray, ...]", planes), format))
+    encoding.finish()
 
 
 class PyavEncoding:

@@ -12,7 +12,6 @@ import re
 import subprocess
 import threading
 import time
-from fractions import Fraction
 from functools import cache
 from typing import BinaryIO, Final, cast
 
@@ -25,10 +24,9 @@ from av.video.stream import VideoStream
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoders.encoding import Job, Packet, open_decoder, packet_of
+from acuity.tune.encoders.encoding import Job, Packet, encode_gray, gray_job, open_decoder, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
-from acuity.video.readers.avframes import DIRECT
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 
 VARIABLE: Final = "ACUITY_FFMPEG"
@@ -98,28 +96,10 @@ def _tried(named: str, encoder: Encoder) -> str | None:
     if encoder.name not in _listed(named):
         return f"is not in '{named}'"
     options = {**dict(encoder.options), encoder.knob: str(encoder.default)}
-    unsaid = 2
-    job = Job(
-        encoder.name,
-        options,
-        *_PROBE,
-        encoder.pixel_formats[0],
-        Fraction(25),
-        None,
-        0,
-        unsaid,
-        unsaid,
-        unsaid,
-        0,
-    )
+    job = gray_job(encoder.name, options, _PROBE, encoder.pixel_formats[0])
     encoding = ExternalEncoding(job, encoder.codec, encoder.name)
     try:
-        format = DIRECT[job.pixel_format]
-        gray = tuple(
-            np.full(shape, 1 << (format.depth - 1), format.dtype) for shape in format.plane_shapes(*_PROBE)
-        )
-        encoding.send(Picture(cast("tuple[np.ndarray, ...]", gray), format))
-        encoding.finish()
+        encode_gray(encoding, job)
         if not encoding.ready(_SECONDS):
             return f"of '{named}' took too long to encode a frame"
         return None if encoding.receive() is not None else f"of '{named}' makes nothing of a frame"

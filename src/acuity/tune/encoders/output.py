@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -23,14 +22,13 @@ from acuity.report.write import check_output, check_room, written_beside
 from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, text_codec
+from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, opened, text_codec
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
-from acuity.tune.encoders.settings import Settings
-from acuity.tune.points.point import FramesCallback, Point, Scoring, measure
+from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.points.point import Point, Scoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
-from acuity.video.readers.av_open import AV_ERRORS, AvFile, open_container, reason
-from acuity.video.source import open_source
+from acuity.video.readers.av_open import AV_ERRORS, reason
 
 if TYPE_CHECKING:
     from av.container.core import Chapter
@@ -187,10 +185,7 @@ class VideoFile:
         assert container is not None
         if clip.info.kind != "container":
             return
-        source = open_source(clip.path)
-        self._stack.callback(source.close)
-        self._source = open_container(source, AvFile(source))
-        self._stack.callback(self._source.close)
+        self._source = self._stack.enter_context(opened(clip))
         if not from_start(clip):
             if len(self._source.streams) > 1:
                 self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
@@ -271,30 +266,22 @@ class VideoFile:
             made.duration = packet.duration
         return made
 
-    def _write_others(self, until: Fraction | None) -> None:
-        """Write the packets of the other streams up to a time; None: all that are left."""
-        while True:
-            packet = self._waiting or next(self._others, None)
-            self._waiting = None
-            if packet is None:
-                return
-            if packet.dts is None or not packet.size:  # the demuxer's end, or nothing to write
-                continue
-            if until is not None and packet.dts * packet.time_base - self._offset >= until:
-                self._waiting = packet
-                return
-            self._write_copy(packet)
+    def _write_others(self, until: Fraction | None, overdue: int = 0) -> None:
+        """Write the packets of the other streams up to a time; None: all that are left.
 
-    def _write_until(self, end: Fraction) -> None:
-        """Write the packets of the other streams that begin before the last frame ends."""
+        Streams may be so many seconds apart: packets are looked at until one is as late as that.
+        """
         while packet := self._waiting or next(self._others, None):
             self._waiting = None
-            if packet.dts is None or not packet.size:
+            if packet.dts is None or not packet.size:  # the demuxer's end, or nothing to write
                 continue
-            left = end - (packet.dts * packet.time_base - self._offset)
-            if left > 0:
+            late = Fraction(-1) if until is None else packet.dts * packet.time_base - self._offset - until
+            if late < 0:
                 self._write_copy(packet)
-            elif left < -INTERLEAVED:
+            elif not overdue:
+                self._waiting = packet
+                return
+            elif late > overdue:
                 return
 
     def _write_copy(self, packet: av.Packet[Stream]) -> None:
@@ -330,8 +317,8 @@ class VideoFile:
             raise TuneError(f"nothing was encoded into {quoted(self._out)}")
         if self._clip.parts is None:
             self._write_others(until=None)
-        else:
-            self._write_until(self._time(self._frames))
+        else:  # what begins before the last frame ends
+            self._write_others(self._time(self._frames), overdue=INTERLEAVED)
         check_room(self._out, self._bytes)
         with self._writing():
             self._container.close()
@@ -354,18 +341,16 @@ class VideoFile:
 
 def encode_file(
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     quality: float,
     out: str | os.PathLike[str],
     scoring: Scoring | None = None,
     *,
     overwrite: bool = False,
-    frames: FramesCallback | None = None,
-    stop: threading.Event | None = None,
 ) -> Point:
     """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
     with VideoFile(out, clip, settings.encoder, overwrite=overwrite) as file:
-        point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=file)
+        point = measure(clip, settings, quality, scoring, sink=file)
     return replace(point, notes=(*point.notes, *file.notes))
 
 

@@ -1,4 +1,4 @@
-"""Settings: how a clip is encoded, all but the quality, and the options an encoder gets for them."""
+"""EncoderSettings: how a clip is encoded, all but the quality, and the options an encoder gets for them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _OWN_PLACE: Final = {
     "s": "size",
 }
 _LARGEST: Final = 16384  # pixels of a side
-_MOST_THREADS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EncoderSettings:
     """How a clip is encoded, all but the quality."""
 
     encoder: Encoder
@@ -50,14 +49,6 @@ class Settings:
                 raise EncoderError(f"the option {name} has a place of its own: pass it as {_OWN_PLACE[name]}")
         if self.size is not None and not all(2 <= side <= _LARGEST for side in self.size):
             raise EncoderError(f"{self.size[0]}x{self.size[1]} is no size to encode at")
-        if self.keyframe_interval is not None and self.keyframe_interval < 1:
-            raise EncoderError(
-                f"a keyframe interval of {self.keyframe_interval} frames cannot be: use 1 or more"
-            )
-        if self.fixed_keyframes and self.keyframe_interval is None:
-            raise EncoderError("fixed keyframes need an interval: pass keyframe_interval, in frames")
-        if self.threads is not None and not 1 <= self.threads <= _MOST_THREADS:
-            raise EncoderError(f"{self.threads} threads cannot be: use 1 to {_MOST_THREADS}")
 
     @property
     def thread_count(self) -> int:

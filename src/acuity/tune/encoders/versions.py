@@ -5,17 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from fractions import Fraction
 from typing import Final
 
 import av
-import numpy as np
 
 from acuity.errors import TuneError
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoders.encoding import Job, PyavEncoding
+from acuity.tune.encoders.encoding import PyavEncoding, encode_gray, gray_job
 from acuity.tune.encoders.external import program_version
-from acuity.video.picture import Picture, PixelFormat
 
 # What encoders write about themselves into the bitstream.
 _SIGNED: Final = {
@@ -49,15 +46,10 @@ def encoder_version(encoder: Encoder) -> str:
 
 def _signed(encoder: Encoder) -> str | None:
     """The version that is in the bitstream of one frame."""
-    options = dict(encoder.options)
-    rate, gray = Fraction(25), 2
-    job = Job(encoder.name, options, _SIDE, _SIDE, "yuv420p", rate, None, 0, gray, gray, gray, 1)
+    job = gray_job(encoder.name, dict(encoder.options), (_SIDE, _SIDE), "yuv420p", threads=1)
     try:
         encoding = PyavEncoding(job, encoder.codec, encoder.name)
-        format = PixelFormat("420", 8)
-        planes = tuple(np.full(shape, 128, np.uint8) for shape in format.plane_shapes(_SIDE, _SIDE))
-        encoding.send(Picture(planes, format))
-        encoding.finish()
+        encode_gray(encoding, job)
         data = encoding.extradata
         while (packet := encoding.receive()) is not None:
             data += bytes(packet)

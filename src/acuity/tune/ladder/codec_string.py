@@ -12,10 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from acuity.errors import TuneError
-from acuity.video.coded_headers import Bits, av1_units
+from acuity.errors import EncodeFailed, TuneError
+from acuity.tune.clip import Clip
+from acuity.tune.encoders.encode import PictureForm, open_encoding
+from acuity.tune.encoders.settings import EncoderSettings
+from acuity.video.coded_headers import Bits, av1_sequence
+
+if TYPE_CHECKING:
+    pass
 
 
 class Stream(NamedTuple):
@@ -96,91 +102,23 @@ def _unescaped(unit: bytes) -> bytes:
 
 # AV1 --------------------------------------------------------------------------------------------------------
 
-_SEQUENCE_HEADER: Final = 1
-
 
 def _av1(stream: Stream) -> str:
     extradata = stream.extradata
     if extradata[:1] == b"\x81":  # an av1C record; the units follow
         extradata = extradata[4:]
-    header = next(
-        body for kind, body in av1_units(extradata + stream.first_packet) if kind == _SEQUENCE_HEADER
-    )
-    bits = Bits(header)
-    profile = bits.take(3)
-    bits.take(1)
-    reduced = bits.flag()
-    level, high_tier = (bits.take(5), False) if reduced else _av1_level(bits)
-    _skip_av1_tools(bits, reduced)
-    name = f"av01.{profile}.{level:02d}{'H' if high_tier else 'M'}"
-    return name + _av1_colour(bits, profile)
-
-
-def _av1_level(bits: Bits) -> tuple[int, bool]:
-    """The level and whether the tier is high, of the first operating point."""
-    delay_bits = 0
-    if bits.flag():  # timing
-        bits.take(64)
-        if bits.flag():
-            bits.golomb()
-        if bits.flag():  # decoder model
-            delay_bits = bits.take(5) + 1
-            bits.take(42)
-    display_delay = bits.flag()
-    found: list[tuple[int, bool]] = []
-    for _ in range(bits.take(5) + 1):
-        bits.take(12)
-        level = bits.take(5)
-        found.append((level, bits.flag() if level > 7 else False))
-        if delay_bits and bits.flag():
-            bits.take(2 * delay_bits + 1)
-        if display_delay and bits.flag():
-            bits.take(4)
-    return found[0]
-
-
-def _skip_av1_tools(bits: Bits, reduced: bool) -> None:
-    """Go over the size and the coding tools, to where the colour is."""
-    width_bits, height_bits = bits.take(4) + 1, bits.take(4) + 1
-    bits.take(width_bits + height_bits)
-    if not reduced and bits.flag():  # frame identifiers
-        bits.take(7)
-    bits.take(3)
-    if not reduced:
-        bits.take(4)
-        order_hint = bits.flag()
-        if order_hint:
-            bits.take(2)
-        screen_content = bits.flag() or bits.flag()  # chosen by the frame, or forced on
-        if screen_content and not bits.flag():
-            bits.take(1)
-        if order_hint:
-            bits.take(3)
-    bits.take(3)
-
-
-def _av1_colour(bits: Bits, profile: int) -> str:
-    """The bit depth, and the colour if it isn't what players take for granted."""
-    high = bits.flag()
-    depth = (12 if bits.flag() else 10) if profile == 2 and high else 10 if high else 8
-    mono = profile != 1 and bits.flag()
-    said = bits.flag()
-    colour = (bits.take(8), bits.take(8), bits.take(8)) if said else (1, 1, 1)
-    full = bits.flag()
-    # Samples of chroma: halved in width, in height, and where they are.
-    if profile == 1:
-        chroma = "000"
-    elif profile == 0 or mono:
-        chroma = f"11{0 if mono else bits.take(2) % 3}"
-    else:
-        halved = bits.flag() if depth == 12 else True
-        both = halved and depth == 12 and bits.flag()
-        chroma = f"{halved:d}{both:d}0"
-    name = f".{depth:02d}"
-    usual = not mono and chroma == "110" and colour in ((1, 1, 1), (2, 2, 2)) and not full
-    if usual:
-        return name
-    return name + f".{mono:d}.{chroma}." + ".".join(f"{number:02d}" for number in colour) + f".{full:d}"
+    found = av1_sequence(extradata + stream.first_packet)
+    if found is None:
+        raise ValueError
+    tier = "H" if found.high_tier else "M"
+    name = f"av01.{found.profile}.{found.level:02d}{tier}.{found.depth:02d}"
+    across, down = found.halved
+    chroma = f"{across:d}{down:d}{found.position % 3}"
+    colour = found.colour or (1, 1, 1)
+    if not found.mono and chroma == "110" and colour in ((1, 1, 1), (2, 2, 2)) and not found.full_range:
+        return name  # what players take for granted
+    numbers = ".".join(f"{number:02d}" for number in colour)
+    return f"{name}.{found.mono:d}.{chroma}.{numbers}.{found.full_range:d}"
 
 
 # VP9 --------------------------------------------------------------------------------------------------------
@@ -260,3 +198,42 @@ _READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
     "av1": _av1,
     "vp9": _vp9,
 }
+
+
+# ---- the head of a stream --------------------------------------------------------------------------
+
+
+def stream_of(
+    settings: EncoderSettings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
+) -> Stream:
+    """An encoded stream by its first packet."""
+    codec, colours, full = settings.encoder.codec, form.colours, bool(form.full_range)
+    return Stream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
+
+
+def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_kbps: float) -> Stream:
+    """What is known of the stream that these settings make of a clip: the encoder encodes one frame.
+
+    Profile, level, bit depth and headers don't depend on how many frames follow.
+    """
+    form = PictureForm.of(clip, settings)
+    with clip.reader() as reader:
+        picture = reader.read()
+        if picture is None:
+            raise EncodeFailed(f"'{clip.path}' has no first frame to encode")
+        for step in form.steps(clip.info):
+            picture = step(picture)
+        encoding = open_encoding(settings, quality, form)
+        try:
+            encoding.send(picture)
+            encoding.finish()
+            packets = []
+            while (packet := encoding.receive()) is not None:
+                packets.append(bytes(packet))
+            if not packets:
+                label = settings.label(quality)
+                raise EncodeFailed(f"{label} made no packet of the first frame of '{clip.path}'")
+            return stream_of(settings, form, encoding.extradata, packets[0], clip.rate, bitrate_kbps)
+        finally:
+            encoding.close()
+            encoding.dispose()

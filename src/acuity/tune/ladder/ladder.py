@@ -18,13 +18,11 @@ import numpy as np
 from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
-from acuity.tune.encoders.encode import Target
-from acuity.tune.encoders.settings import Settings
-from acuity.tune.ladder.codec_string import codec_string
-from acuity.tune.ladder.hull import convex_hull
+from acuity.tune.encoders.encode import PictureForm
+from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.ladder.codec_string import codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
-from acuity.tune.ladder.rungs import MIN_STEP, check_spacing, check_targets, choose_rungs, unreached
-from acuity.tune.ladder.stream_head import colour_numbers, stream_head
+from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
 
@@ -43,7 +41,7 @@ _SAME_SHAPE: Final = 0.01
 class Sample:
     """One encode of the clip at one size and quality, or why there is none."""
 
-    settings: Settings  # with the size
+    settings: EncoderSettings  # with the size
     segment: int  # frames of a segment
     width: int
     height: int
@@ -70,8 +68,7 @@ class Sample:
         sums = np.add.reduceat(sizes, list(starts))
         frames = [min(length, len(sizes) - start) for start in starts]
         return Timeline(
-            timescale,
-            tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True)),
+            timescale, tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True))
         )
 
     def document(self) -> dict[str, Any]:
@@ -122,20 +119,20 @@ class Ladder:
         """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
-        target = Target.of(self.clip, sample.settings)
+        target = PictureForm.of(self.clip, sample.settings)
         timeline = sample.timeline
         return Variant(
             self.name(sample),
             sample.width,
             sample.height,
             self.clip.rate,
-            codec_string(head.stream),
+            codec_string(head),
             timeline.average_bps,
             timeline.peak_bps,
             timeline.seconds,
             target.aspect or Fraction(1),
             target.transfer,
-            colour_numbers(target),
+            target.colours,
         )
 
     def name(self, sample: Sample) -> str:
@@ -187,7 +184,7 @@ def default_grid(encoder: Encoder) -> list[float]:
 def build_ladder(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     resolutions: Sequence[Size],
     target_vmafs: Sequence[float],
     *,
@@ -205,10 +202,6 @@ def build_ladder(
     `quality_range` limits the values of the quality setting that are tried. A size or sample that fails is
     kept, with its error, and the others go on.
     """
-    check_targets(target_vmafs)
-    check_spacing(spacing)
-    if quality_tiers < 1:
-        raise TuneError(f"{quality_tiers} rungs can't be chosen: ask for at least 1")
     encoder = settings.encoder
     grid = list(crf_sweep or default_grid(encoder))
     for quality in grid:
@@ -291,7 +284,7 @@ def _without_rung(sizes: Iterable[Size], rungs: Sequence[Sample], measured: Sequ
     return found
 
 
-def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[Settings, int]:
+def _segmented(settings: EncoderSettings, clip: Clip, segment_seconds: float) -> tuple[EncoderSettings, int]:
     """The settings with keyframes at fixed places, and the frames of a segment: whole groups of pictures."""
     frames = round(segment_seconds * clip.rate)
     if frames < 1:
@@ -301,19 +294,19 @@ def _segmented(settings: Settings, clip: Clip, segment_seconds: float) -> tuple[
 
 
 def _sizes(
-    clip: Clip, settings: Settings, segment: int, resolutions: Sequence[Size]
-) -> tuple[dict[Size, Settings], list[Sample], list[str]]:
+    clip: Clip, settings: EncoderSettings, segment: int, resolutions: Sequence[Size]
+) -> tuple[dict[Size, EncoderSettings], list[Sample], list[str]]:
     """The settings of each size, samples that stand for sizes that can't be encoded, and notes."""
     if not resolutions:
         raise TuneError("a ladder needs sizes: name them, as 1920x1080,1280x720,640x360")
-    sizes: dict[Size, Settings] = {}
+    sizes: dict[Size, EncoderSettings] = {}
     failed: list[Sample] = []
     notes: list[str] = []
     full = clip.info.width, clip.info.height
     for size in dict.fromkeys(resolutions):
         try:
             of_size = replace(settings, size=None if size == full else size)
-            Target.of(clip, of_size)
+            PictureForm.of(clip, of_size)
         except TuneError as error:
             failed.append(Sample(settings, segment, *size, None, None, float("nan"), str(error)))
             continue
@@ -332,7 +325,7 @@ def _sizes(
 def _measure(
     bench: Workbench,
     clip: Clip,
-    sizes: dict[Size, Settings],
+    sizes: dict[Size, EncoderSettings],
     segment: int,
     sweep: Sweep,
     pool: str,

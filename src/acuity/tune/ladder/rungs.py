@@ -14,10 +14,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Generic, NamedTuple
+from itertools import pairwise
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from acuity.errors import TuneError
-from acuity.tune.ladder.hull import R, Rated, convex_hull, near_hull
+from acuity.scoring import bd_rate
+
+
+class Rated(Protocol):
+    """Something with a bitrate and a score."""
+
+    @property
+    def bitrate_kbps(self) -> float: ...
+    @property
+    def vmaf(self) -> float: ...
+
+
+R = TypeVar("R", bound=Rated)
+
+
+def _place(sample: Rated) -> tuple[float, float]:
+    return sample.bitrate_kbps, sample.vmaf
+
+
+def convex_hull(samples: Iterable[R]) -> list[R]:
+    """The samples that are worth their bits.
+
+    The hull is over the bitrate itself, not its logarithm. Segments of two encodes alternated have a rate and
+    a score on the straight line between theirs, so a sample under such a line is never worth choosing. Scores
+    over the logarithm are also S-shaped, and a hull there would drop the low rungs, which phones need.
+    """
+    return bd_rate.convex_hull(samples, _place)
+
+
+def near_hull(samples: Iterable[R], below: float) -> list[R]:
+    """The samples that nothing beats and that are at most so many points of VMAF under the hull."""
+    front = bd_rate.pareto(samples, _place)
+    hull = convex_hull(front)
+    return [sample for sample in front if (score_at(hull, sample.bitrate_kbps) or 0.0) - sample.vmaf <= below]
+
+
+def score_at(curve: Sequence[R], bitrate_kbps: float) -> float | None:
+    """The score of a curve at a rate, on the line between two of its points; None outside of them.
+
+    Above its last point a curve still has that point's score: more bits don't make it worse.
+    """
+    if not curve or bitrate_kbps < curve[0].bitrate_kbps:
+        return None
+    for low, high in pairwise(curve):
+        if bitrate_kbps <= high.bitrate_kbps:
+            part = (bitrate_kbps - low.bitrate_kbps) / (high.bitrate_kbps - low.bitrate_kbps)
+            return low.vmaf + part * (high.vmaf - low.vmaf)
+    return curve[-1].vmaf
+
 
 MIN_STEP: Final = 2.0  # VMAF between neighbours
 NEAR: Final = 0.5  # VMAF under the hull that nobody sees
@@ -34,21 +82,6 @@ class Rungs(NamedTuple, Generic[R]):
 
     rungs: list[R]
     notes: list[str]
-
-
-def check_targets(targets: Sequence[float]) -> None:
-    """Raise TuneError unless each target is a VMAF score that can be aimed at."""
-    if not targets:
-        raise TuneError("a ladder needs a target: name the VMAF scores that it goes to, as 95,90,85")
-    for target in targets:
-        if not 0 < target <= 100:
-            raise TuneError(f"the target {target:g} can't be a VMAF score: give numbers above 0, up to 100")
-
-
-def check_spacing(spacing: str) -> None:
-    """Raise TuneError unless the spacing is known."""
-    if spacing not in SPACINGS:
-        raise TuneError(f"the spacing '{spacing}' is unknown; use {', '.join(SPACINGS)}")
 
 
 def ends(hull: Sequence[R], targets: Sequence[float]) -> tuple[int, int]:
@@ -72,13 +105,7 @@ def select_rungs(
     spacing: str = "log_bitrate",
     min_step: float = MIN_STEP,
 ) -> Rungs[R]:
-    """Up to `count` samples of a hull as rungs; raises TuneError if what is asked for makes no sense."""
-    check_targets(targets)
-    check_spacing(spacing)
-    if count < 1:
-        raise TuneError(f"{count} rungs can't be chosen: ask for at least 1")
-    if not hull:
-        raise TuneError("no sample of the ladder could be made, so there are no rungs")
+    """Up to `count` samples of a hull as rungs."""
     bottom, top = ends(hull, targets)
     notes = [missed] if (missed := unreached(hull[top].vmaf, max(targets))) else []
     candidates = hull[bottom : top + 1]

@@ -23,8 +23,17 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from acuity.tune.ladder.hull import convex_hull, near_hull, score_at
-from acuity.tune.ladder.rungs import MIN_STEP, NEAR, SPACINGS, ends, positions, select_rungs
+from acuity.tune.ladder.rungs import (
+    MIN_STEP,
+    NEAR,
+    SPACINGS,
+    convex_hull,
+    ends,
+    near_hull,
+    positions,
+    score_at,
+    select_rungs,
+)
 
 Size = tuple[int, int]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.errors import InputError, NoFramesError, Remedy
+from acuity.errors import InputError, Remedy
 from acuity.features import get_extractor
 from acuity.measure.measurement import Measurement
 from acuity.measure.pooling import pool
@@ -22,9 +22,9 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
-from acuity.tune.encoders.encode import Target
+from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.progress import Stopped
 from acuity.video.notes import Note
@@ -99,7 +99,7 @@ class Point:
 
 def measure(
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     quality: float,
     scoring: Scoring | None = None,
     *,
@@ -121,7 +121,9 @@ def measure(
         report = score_encode(clip, encoded, scoring, frames=frames, stop=stop, luma_only=luma_only)
     else:
         led = clip.of(Part(part.start, clip.parts[0].end)) if clip.parts else clip
-        report = score_encode(led, LedReader(encoded, clip, settings), scoring, frames=frames, stop=stop)
+        report = score_encode(
+            led, LedReader(encoded, clip, part, settings), scoring, frames=frames, stop=stop
+        )
     seconds = time.perf_counter() - begin
     sizes = encoded.sizes
     return Point(
@@ -234,22 +236,19 @@ def before(clip: Clip) -> Part | None:
 class LedReader(BaseReader):
     """An encode of a clip, and ahead of it the frame before the clip as the encoder would have got it."""
 
-    def __init__(self, reader: BaseReader, clip: Clip, settings: Settings) -> None:
+    def __init__(self, reader: BaseReader, clip: Clip, part: Part, settings: EncoderSettings) -> None:
         super().__init__()
         self.notes = reader.notes
         self._reader = reader
-        part = before(clip)
         frames = reader.info.frames
         self.info = replace(reader.info, frames=None if frames is None else frames + 1)
         self._rate = clip.rate
         self._given = 0
         self._lead: Picture | None = None
         try:
-            if part is None:
-                raise NoFramesError("there is no frame before the first one")
             with clip.of(part).reader() as source:
                 picture = source.read()
-                for step in Target.of(clip, settings).steps(clip.info):
+                for step in PictureForm.of(clip, settings).steps(clip.info):
                     picture = step(picture) if picture is not None else None
             self._lead = picture
         except BaseException:

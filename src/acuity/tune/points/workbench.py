@@ -25,7 +25,7 @@ from acuity.tune.progress import Listener, Stopped
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders.encoded_reader import Sink
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
 
 # Pictures of so many pixels, and the cores that one encode of them uses well. Small pictures have too little
 # to divide, so several encodes at once are faster; large ones also need memory for the encoder's lookahead.
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     """A point to make."""
 
     clip: Clip
-    settings: Settings
+    settings: EncoderSettings
     quality: float
 
     @property
@@ -111,12 +111,12 @@ class Workbench:
                 event.set()
         self._shares.wake()
 
-    def point(self, clip: Clip, settings: Settings, quality: float) -> Point:
+    def point(self, clip: Clip, settings: EncoderSettings, quality: float) -> Point:
         """The point, from the cache or made now; raises AcuityError, and Stopped after stop()."""
         with self._stoppable() as stop:
             return self._point(Wanted(clip, settings, quality), stop)
 
-    def points(self, wanted: Iterable[tuple[Clip, Settings, float]]) -> Iterator[Point | AcuityError]:
+    def points(self, wanted: Iterable[tuple[Clip, EncoderSettings, float]]) -> Iterator[Point | AcuityError]:
         """The points in order, made side by side as cores allow; a failed one is its error.
 
         A stop or an interrupt ends those under way; the finished ones are in the cache.
@@ -137,7 +137,7 @@ class Workbench:
                 for future in futures:
                     future.cancel()
 
-    def encode(self, clip: Clip, settings: Settings, quality: float, sink: Sink) -> Point:
+    def encode(self, clip: Clip, settings: EncoderSettings, quality: float, sink: Sink) -> Point:
         """Encode now, whatever the cache has, and hand the packets to `sink`, in decoding order."""
         wanted = Wanted(clip, settings, quality)
         with self._stoppable() as stop:
@@ -145,7 +145,9 @@ class Workbench:
         self._keep(wanted, point_key(*wanted, self.scoring), point)
         return point
 
-    def known(self, clip: Clip, settings: Settings, qualities: Iterable[float]) -> Mapping[float, Point]:
+    def known(
+        self, clip: Clip, settings: EncoderSettings, qualities: Iterable[float]
+    ) -> Mapping[float, Point]:
         """The points among these that need no encode."""
         asked = list(qualities)
         found = {}
@@ -263,7 +265,7 @@ def _made_elsewhere(others: Future[Point], stop: threading.Event) -> Point | Non
             return None
 
 
-def _with_threads(settings: Settings, threads: int) -> Settings:
+def _with_threads(settings: EncoderSettings, threads: int) -> EncoderSettings:
     """The settings with that many threads, unless they are set or would change the encoder's bytes."""
     if settings.threads is not None:
         return settings
@@ -275,12 +277,12 @@ def _with_threads(settings: Settings, threads: int) -> Settings:
 # The key of a point in the cache: a digest of all that decides its bytes and its scores.
 
 
-def point_key(clip: Clip, settings: Settings, quality: float, scoring: Scoring) -> str:
+def point_key(clip: Clip, settings: EncoderSettings, quality: float, scoring: Scoring) -> str:
     """The key of one encode of a clip and its scores, whatever the file's name and the number of threads."""
     return _digest({**_common(clip, settings, scoring), "quality": quality})
 
 
-def point_keys(clip: Clip, settings: Settings, qualities: list[float], scoring: Scoring) -> list[str]:
+def point_keys(clip: Clip, settings: EncoderSettings, qualities: list[float], scoring: Scoring) -> list[str]:
     """The keys of several qualities: what they have in common is looked up once."""
     common = _common(clip, settings, scoring)
     return [_digest({**common, "quality": quality}) for quality in qualities]
@@ -291,7 +293,7 @@ def source_key(clip: Clip, scoring: Scoring) -> str:
     return _digest(_source(clip, scoring))
 
 
-def _common(clip: Clip, settings: Settings, scoring: Scoring) -> dict[str, Any]:
+def _common(clip: Clip, settings: EncoderSettings, scoring: Scoring) -> dict[str, Any]:
     return {
         **_source(clip, scoring),
         "encoder": encoder_version(settings.encoder),

@@ -23,7 +23,7 @@ from acuity.tune.search.searching import Found, search_rows
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
 
@@ -133,7 +133,7 @@ def _swept(
     request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
 ) -> dict[str, Any]:
     values = request.sweep()
-    wanted: list[tuple[_Contender, int, Settings]] = []
+    wanted: list[tuple[_Contender, int, EncoderSettings]] = []
     for contender in contenders:
         for value in values:
             row = {**_row(contender, request.target_vmaf), "best_crf": value}

@@ -18,7 +18,7 @@ from acuity.tune.values import size
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
     from acuity.tune.request import SearchRequest
@@ -115,7 +115,7 @@ class _Final(NamedTuple):
 
     bench: Workbench
     clip: Clip
-    settings: Settings
+    settings: EncoderSettings
     target: Target
     path: str
     overwrite: bool

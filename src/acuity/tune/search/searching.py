@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from acuity.errors import AcuityError, TuneError, UnreachableError
+from acuity.errors import AcuityError, UnreachableError
 from acuity.tune.encoders import ENCODERS
 from acuity.tune.progress import Stopped
 from acuity.tune.search.priors import Related, prior_for
@@ -19,10 +17,9 @@ from acuity.tune.search.target import Target
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import Settings
+    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
-    from acuity.tune.shots.sampling import Sample, Uncertainty
 
 MOST_ENCODES: Final = 8
 _ANY_VMAF: Final = Target(0.0)
@@ -33,27 +30,17 @@ _TYPICAL: Final = 3  # encodes of a search, for the progress
 class Found:
     """The answer of a search: the point, and the curve that was measured on the way."""
 
-    settings: Settings
+    settings: EncoderSettings
     target: Target
     point: Point
     points: list[Point]  # all that are known, from best to worst quality
     encodes: int  # that were made for this search; points from the cache aren't counted
     complete: bool = True  # False: the encodes ran out before a larger value could be ruled out
     allowed: int = MOST_ENCODES
-    sampling: Uncertainty | None = None  # how far the whole source's figure may be, if it was sampled
 
     @property
     def quality(self) -> float:
         return self.point.quality
-
-    @property
-    def figure(self) -> float:
-        """The figure that the target is about."""
-        return self.target.figure(self.point)
-
-    @property
-    def met(self) -> bool:
-        return self.target.met(self.figure)
 
     @property
     def notes(self) -> list[str]:
@@ -71,9 +58,6 @@ class Found:
         made = "1 encode wasn't" if self.allowed == 1 else f"{self.allowed} encodes weren't"
         return [*said, f"{made} enough to rule out a {better} value: raise max_iterations"]
 
-    def __str__(self) -> str:
-        return f"{self.settings.label(self.quality)}: {shown(self.target, self.point)}"
-
 
 def shown(target: Target, point: Point) -> str:
     """A point as people read it: `VMAF 93.41 at 1,830 kbit/s`."""
@@ -85,13 +69,12 @@ def shown(target: Target, point: Point) -> str:
 def search(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     target: Target,
     *,
     quality_range: tuple[float, float] | None = None,
     tolerance: float | None = None,
     max_encodes: int = MOST_ENCODES,
-    sample: Sample | None = None,
 ) -> Found:
     """Find the largest quality value that meets the target, or the smallest that keeps to a bitrate or size.
 
@@ -100,17 +83,12 @@ def search(
     used first: several targets share their curve, and a rerun makes no encode. After `max_encodes` the best
     answer so far is given. Raises UnreachableError if nothing meets the target, with the best point.
     """
-    _check(bench, settings, target, max_encodes)
     encoder = settings.encoder
     if quality_range is not None:
         for quality in quality_range:
             encoder.check_quality(quality)
     ends = sorted(encoder.step(quality) for quality in quality_range or (encoder.best, encoder.worst))
-    part = clip if sample is None else sample.of(clip)
-    aim = target
-    if sample is not None and target.kind == "size":
-        aim = replace(target, value=target.value * sample.frames / sample.total_frames)
-    run = _Run(bench, part, settings, aim, ends, tolerance)
+    run = _Run(bench, clip, settings, target, ends, tolerance)
     found = run.until_done(max_encodes)
     if found is None:
         raise run.unreachable(clip, target, quality_range, max_encodes)
@@ -122,14 +100,13 @@ def search(
         encodes=run.encodes,
         complete=run.search.done,
         allowed=max_encodes,
-        sampling=None if sample is None else _uncertainty(sample, target, found),
     )
 
 
 def search_rows(
     bench: Workbench,
     clip: Clip,
-    rows: Sequence[tuple[Settings, Target]],
+    rows: Sequence[tuple[EncoderSettings, Target]],
     *,
     ranges: Callable[[Encoder], tuple[float, float] | None] | None = None,
     **options: Any,
@@ -183,7 +160,7 @@ class _Run:
         self,
         bench: Workbench,
         clip: Clip,
-        settings: Settings,
+        settings: EncoderSettings,
         target: Target,
         ends: Sequence[int],
         tolerance: float | None,
@@ -262,22 +239,5 @@ class _Run:
             if made.size == self._settings.size and (encoder := ENCODERS.get(made.encoder)) is not None
         ]
         return prior_for(
-            self._settings.encoder,
-            target,
-            pixels=width * height * count if count else None,
-            related=related,
+            self._settings.encoder, target, pixels=width * height * count if count else None, related=related
         )
-
-
-def _check(bench: Workbench, settings: Settings, target: Target, max_encodes: int) -> None:
-    if max_encodes < 1:
-        raise TuneError(f"a search of {max_encodes} encodes finds nothing: raise max_encodes")
-    if missing := [name for name in target.metrics if name not in bench.scoring.metrics]:
-        raise TuneError(f"a target by {missing[0]} needs its figures: add it to the metrics that are scored")
-
-
-def _uncertainty(sample: Sample, target: Target, point: Point) -> Uncertainty:
-    if target.kind == "quality":
-        return sample.score(point, target.column, target.pool)
-    scale = float(8 * point.rate) / 1000 if target.kind == "bitrate" else float(sample.total_frames)
-    return sample.mean(point.sizes.astype(np.float64) * scale)

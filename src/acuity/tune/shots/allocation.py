@@ -12,12 +12,48 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from acuity.errors import TuneError
-from acuity.tune.shots.shot_curve import Choice, Curve, gain_a_bit, hull, mean_score, undominated
+from acuity.scoring.bd_rate import convex_hull, pareto
+
+
+class Choice(NamedTuple):
+    """One quality that a shot may be encoded with."""
+
+    quality: float
+    bits: float  # of the whole shot
+    score: float  # the mean of its frames; more is better
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a shot's qualities cost and give."""
+
+    frames: int
+    choices: tuple[Choice, ...]
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(value) for choice in self.choices for value in choice[1:]):
+            raise TuneError("a shot has a score or a size that is not a number, so bits can't be given to it")
+
+
+def _place(choice: Choice) -> tuple[float, float]:
+    return choice.bits, choice.score
+
+
+def gain_a_bit(low: Choice, high: Choice) -> float:
+    """The gain a bit between two choices."""
+    return (high.score - low.score) / (high.bits - low.bits) if high.bits > low.bits else math.inf
+
+
+def mean_score(curves: Sequence[Curve], chosen: Sequence[Choice]) -> float:
+    """The mean over all frames of one choice for each shot."""
+    weighted = (choice.score * curve.frames for curve, choice in zip(curves, chosen, strict=True))
+    return math.fsum(weighted) / sum(curve.frames for curve in curves)
+
 
 MOST_SHOTS: Final = 100  # above, rounding adds up, and the hulls are as good
 _LEVELS: Final = 8192  # steps between the least and the largest total
@@ -76,10 +112,8 @@ class _Walk:
     """The way up along all hulls, the steepest step first."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
-        if not curves:
-            raise TuneError("there is no shot to give bits to")
         self._curves = curves
-        self._hulls = [hull(curve.choices) for curve in curves]
+        self._hulls = [convex_hull(curve.choices, _place) for curve in curves]
         self._places = [0] * len(curves)
         self._steps: list[tuple[float, int]] = []  # by falling slope
         self.frames = sum(curve.frames for curve in curves)
@@ -161,7 +195,7 @@ class Divisions:
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self._curves = curves
-        self._choices = [undominated(curve.choices) for curve in curves]
+        self._choices = [pareto(curve.choices, _place) for curve in curves]
         worths = [
             np.array([choice.score * curve.frames for choice in choices])
             for curve, choices in zip(curves, self._choices, strict=True)

@@ -11,7 +11,6 @@ another picture comes up.
 from __future__ import annotations
 
 import math
-import threading
 from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,6 @@ from numpy.typing import NDArray
 from acuity.errors import NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part
 from acuity.tune.points.cache import Cache
-from acuity.tune.progress import Stopped
 from acuity.video.alignment.signature import COARSE, grid
 from acuity.video.picture import Picture, Signature
 from acuity.video.readers.reader import BaseReader
@@ -67,7 +65,9 @@ class Shot(NamedTuple):
 class Detection:
     """How shots are found."""
 
-    threshold: float = THRESHOLD  # of the full range of samples, 0 to 1
+    # The least mean change of luma between two frames that may be a cut, as a part of the range of samples;
+    # for pictures that have nothing in common, as in dark scenes, a third of it.
+    threshold: float = THRESHOLD
     min_frames: int | None = None  # None: half a second
     max_seconds: float | None = None  # longer shots are divided evenly
 
@@ -77,34 +77,10 @@ class Detection:
                 f"scene threshold {self.threshold:g} is not between 0 and 1: it is the change of luma from "
                 f"frame to frame as a fraction of the full range, {THRESHOLD:g} unless given"
             )
-        if self.min_frames is not None and self.min_frames < 1:
-            raise TuneError(f"shots of at least {self.min_frames} frames can't be: use 1 or more")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise TuneError(f"shots of at most {self.max_seconds:g} seconds can't be: use more than 0")
 
     def key(self) -> str:
         """What decides the shots besides the video; the number is the method's."""
         return f"shots 3 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
-
-
-def find_shots(
-    source: Clip | BaseReader,
-    *,
-    threshold: float = THRESHOLD,
-    min_frames: int | None = None,
-    max_seconds: float | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
-    stop: threading.Event | None = None,
-) -> list[Part]:
-    """The shots of a clip or of an open video, without gaps, in frames of the source.
-
-    `threshold` is a fraction of the full range of samples: the least mean change of luma from one frame to
-    the next that may be a cut; for pictures that have nothing in common, as in dark scenes, a third of it.
-    `min_frames` is the least length of a shot, half a second unless given. Shots longer than `max_seconds`
-    are divided evenly. `progress` gets the frames read and their number, if known.
-    """
-    wanted = Detection(threshold, min_frames, max_seconds)
-    return [shot.part for shot in survey_shots(source, wanted, progress=progress, stop=stop)]
 
 
 def survey_shots(
@@ -112,16 +88,18 @@ def survey_shots(
     wanted: Detection | None = None,
     *,
     progress: Callable[[int, int | None], None] | None = None,
-    stop: threading.Event | None = None,
 ) -> list[Shot]:
-    """find_shots() with the activity of each shot, which sampling needs."""
+    """The shots of a clip or of an open video, without gaps, in frames of the source.
+
+    `progress` gets the frames read and their number, if known; it may raise.
+    """
     wanted = wanted or Detection()
     if isinstance(source, Clip):
         with source.reader(luma_only=True) as reader:
-            survey = _survey(reader, wanted, source.frames, progress, stop, _firsts(source.parts or ()))
+            survey = _survey(reader, wanted, source.frames, progress, _firsts(source.parts or ()))
         rate, parts = float(source.rate), source.parts
     else:
-        survey = _survey(source, wanted, source.info.frames, progress, stop, [0])
+        survey = _survey(source, wanted, source.info.frames, progress, [0])
         rate, parts = float(source.info.rate or 25), None
     return _shots(survey, wanted, rate, parts)
 
@@ -132,7 +110,6 @@ def known_shots(
     wanted: Detection | None = None,
     *,
     progress: Callable[[int, int | None], None] | None = None,
-    stop: threading.Event | None = None,
 ) -> list[Shot]:
     """survey_shots() of a clip, once: the cache remembers them."""
     wanted = wanted or Detection()
@@ -140,7 +117,7 @@ def known_shots(
     remembered = cache.document(key)
     if isinstance(remembered, list):
         return [Shot(int(start), int(end), float(activity)) for start, end, activity in remembered]
-    shots = survey_shots(clip, wanted, progress=progress, stop=stop)
+    shots = survey_shots(clip, wanted, progress=progress)
     cache.remember(key, [list(shot) for shot in shots])
     return shots
 
@@ -180,7 +157,6 @@ def _survey(
     wanted: Detection,
     total: int | None,
     progress: Callable[[int, int | None], None] | None,
-    stop: threading.Event | None,
     firsts: Sequence[int],
 ) -> _Survey:
     """Look at every frame; memory is a few thumbnails, and one number for each frame.
@@ -192,8 +168,6 @@ def _survey(
     fades = _Fades()
     recent: deque[Signature] = deque(maxlen=2 * _FLASH)  # the last frames
     for picture in frames:
-        if stop is not None and stop.is_set():
-            raise Stopped
         cells = grid(picture, COARSE)
         changes.append(_change(recent[-1], cells) if recent else 0.0)
         recent.append(cells)

@@ -14,7 +14,7 @@ from typing import Final
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.encoders import Encoder, Options
 from acuity.tune.encoders.encoding import Packet
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 
 # Options with which an encoder writes the same configuration at every quality. By itself x264 adapts its
 # picture parameters to the quality.
@@ -35,7 +35,7 @@ _REMARKS: Final[Mapping[str, tuple[int, int, frozenset[int]]]] = {
 }
 
 
-def for_stitching(settings: Settings) -> Settings:
+def for_stitching(settings: EncoderSettings) -> EncoderSettings:
     """The settings with what makes the encodes of all qualities one stream."""
     wanted = _SAME_CONFIGURATION.get(settings.encoder.name, ())
     return replace(settings, options=settings.options + tuple(o for o in wanted if o not in settings.options))
@@ -51,7 +51,7 @@ def stitchable_range(encoder: Encoder, asked: tuple[float, float] | None) -> tup
     return encoder.quality(steps[0]), encoder.quality(steps[1])
 
 
-def check_one_configuration(settings: Settings, configurations: Mapping[float, bytes]) -> None:
+def check_one_configuration(settings: EncoderSettings, configurations: Mapping[float, bytes]) -> None:
     """Raise TuneError if the encodes of these qualities have unlike configurations."""
     kinds: dict[bytes, float] = {}
     for quality, extradata in configurations.items():
@@ -78,7 +78,7 @@ def delay(codec: str) -> int:
     return _REORDERED.get(codec, 0)
 
 
-def retime(packet: Packet, settings: Settings, start: int, number: int) -> None:
+def retime(packet: Packet, settings: EncoderSettings, start: int, number: int) -> None:
     """Give a packet of a shot the times that it has in the whole stream, in frames.
 
     `start` is the shot's first frame and `number` the packet's, both counted in the stream. All frames take

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,18 +21,17 @@ from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoders.settings import Settings
+from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.material import part_notes
-from acuity.tune.points.point import FramesCallback, Point
+from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
 from acuity.tune.search.searching import search
 from acuity.tune.search.target import Target
-from acuity.tune.shots.allocation import Allocation, best_score, least_bits
+from acuity.tune.shots.allocation import Allocation, Choice, Curve, best_score, least_bits
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
-from acuity.tune.shots.shot_curve import Choice, Curve
 
 _REACH: Final = 8  # whole values that a curve is believed beyond what was measured of it
 _HALVES: Final = (
@@ -55,47 +53,33 @@ _SUMMANDS: Final[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {
 def plan_per_shot(
     bench: Workbench,
     clip: Clip,
-    settings: Settings,
+    settings: EncoderSettings,
     *,
     target: Target | None = None,
     bitrate_kbps: float | None = None,
     division: Division | None = None,
     detection: Detection | None = None,
-    cuts: Sequence[int] | None = None,
     quality_range: tuple[float, float] | None = None,
     tolerance: float | None = None,
     max_encodes: int = 8,
-    surveyed: FramesCallback | None = None,
 ) -> ShotPlan:
     """The plan of a clip.
 
     With division "each" every shot meets the target; with "mean" the clip does, with the fewest bits;
-    "bitrate" is the best that `bitrate_kbps` allows, and the default where that is given. `cuts` are first
-    frames of shots, found by `detection` unless given; `surveyed` gets the frames looked at for that.
-    `max_encodes` are those of one shot. A target that can't be reached gives the best there is, with `met`
-    False and a note.
+    "bitrate" is the best that a given `bitrate_kbps` allows. `max_encodes` are those of one shot.
+    A target that can't be reached gives the best there is, with `met` False and a note.
     """
-    division = division or ("each" if bitrate_kbps is None else "bitrate")
-    if (division == "bitrate") != (bitrate_kbps is not None):
-        raise TuneError("bits by bitrate need a bitrate, and a bitrate is for them alone: pass bitrate_kbps")
-    if target is None:
-        if division != "bitrate":
-            raise TuneError("a plan by shot needs a target or a bitrate: pass one of them")
-        target = Target(0.0)
-    if target.kind != "quality":
-        raise TuneError("the target of a plan by shot is a score; a bitrate is passed as bitrate_kbps")
-    if missing := [name for name in target.metrics if name not in bench.scoring.metrics]:
-        raise TuneError(f"a target by {missing[0]} needs its figures: add it to the metrics that are scored")
+    division = "bitrate" if bitrate_kbps is not None else division or "each"
+    target = target or Target(0.0)
     if bitrate_kbps is not None and not bitrate_kbps > 0:
         raise TuneError(f"a bitrate of {bitrate_kbps:g} kbit/s can't be kept: it must be above 0")
 
     def looked(done: int, total: int | None) -> None:
         if bench.stopped:
             raise Stopped
-        if surveyed is not None:
-            surveyed(done, total)
 
-    parts = _parts(bench, clip, detection or Detection(), cuts, looked)
+    found = known_shots(bench.cache, clip, detection or Detection(), progress=looked)
+    parts = [shot.part for shot in found]
     quality_range = stitchable_range(settings.encoder, quality_range)
     job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, tolerance, max_encodes)
     before = bench.encodes
@@ -128,27 +112,6 @@ def plan_per_shot(
     return plan
 
 
-def _parts(
-    bench: Workbench, clip: Clip, detection: Detection, cuts: Sequence[int] | None, looked: FramesCallback
-) -> list[Part]:
-    """The shots of the clip, found or given."""
-    exact = clip.frames if clip.info.frames_exact or clip.parts is not None else None
-    if cuts is None or exact is None or clip.parts is not None:
-        found = [shot.part for shot in known_shots(bench.cache, clip, detection, progress=looked)]
-        if cuts is None:
-            return found
-        if clip.parts is not None:
-            raise TuneError("cuts are frames of the whole source: pass a clip without parts, or no cuts")
-        exact = found[-1].end
-    bounds = [0, *cuts, exact]
-    for low, high in pairwise(bounds):
-        if not low < high:
-            raise TuneError(
-                f"the cuts of '{clip.path}' must rise, from 1 to at most {exact - 1}: {low} and {high} don't"
-            )
-    return [Part(low, high) for low, high in pairwise(bounds)]
-
-
 def _gathered(notes: Mapping[int, Sequence[str]], shots: int) -> list[str]:
     """Notes of shots, each once, with the numbers of the shots that it is about unless these are all."""
     about: dict[str, list[str]] = {}
@@ -167,7 +130,7 @@ class _Job:
 
     bench: Workbench
     clip: Clip
-    settings: Settings
+    settings: EncoderSettings
     target: Target
     parts: list[Part]
     quality_range: tuple[float, float]

@@ -147,12 +147,12 @@ class Sample:
         }
 
 
-def sample(
-    shots: Sequence[Shot], rate: Fraction, *, seconds: float | None = None, fraction: float | None = None
-) -> Sample:
-    """Pieces of about so many seconds, or of that fraction of the source, that stand for all of it."""
+def sample(shots: Sequence[Shot], rate: Fraction, seconds: float) -> Sample:
+    """Pieces of about so many seconds that stand for all of a source."""
+    if not seconds > 0:
+        raise TuneError(f"a sample of {seconds:g} seconds can't be: use more than 0")
     total = sum(shot.frames for shot in shots)
-    budget = _budget(total, rate, seconds, fraction)
+    budget = max(1, round(seconds * float(rate)))
     if budget >= total:
         return Sample(tuple(shot.part for shot in shots), total, len(shots), len(shots))
     piece, count = _pieces(budget, total, rate)
@@ -160,17 +160,6 @@ def sample(
     parts = sorted(part for unit, hits in _hits(units, count) for part in _taken(unit, hits, piece))
     seen = sum(any(part.start < shot.end and shot.start < part.end for part in parts) for shot in shots)
     return Sample(tuple(parts), total, len(shots), seen)
-
-
-def _budget(total: int, rate: Fraction, seconds: float | None, fraction: float | None) -> int:
-    if (seconds is None) == (fraction is None):
-        raise TuneError("a sample is given either in seconds or as a fraction of the source")
-    if seconds is not None and not seconds > 0:
-        raise TuneError(f"a sample of {seconds:g} seconds can't be: use more than 0")
-    if fraction is not None and not 0 < fraction <= 1:
-        raise TuneError(f"a sample of the fraction {fraction:g} can't be: use more than 0, at most 1")
-    frames = total * fraction if fraction is not None else (seconds or 0.0) * float(rate)
-    return max(1, round(frames))
 
 
 def _pieces(budget: int, total: int, rate: Fraction) -> tuple[int, int]:

@@ -8,7 +8,6 @@ pictures are scored against the source: nothing is encoded twice and nothing is 
 from __future__ import annotations
 
 import os
-import threading
 from bisect import bisect
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,30 +19,22 @@ from acuity.tune.clip import Times
 from acuity.tune.encoders.encoded_reader import EncodedReader, StreamSink
 from acuity.tune.encoders.encoding import Encoding, Packet
 from acuity.tune.encoders.output import VideoFile
-from acuity.tune.points.point import FramesCallback, score_encode, scores_of
+from acuity.tune.points.point import score_encode, scores_of
 from acuity.tune.shots.one_stream import check_one_configuration, retime
 from acuity.tune.shots.plan import ShotPlan, Stitched
 from acuity.video.picture import Picture
 from acuity.video.readers.reader import BaseReader, RgbTarget
 
 
-def encode_shots(
-    plan: ShotPlan,
-    out: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    frames: FramesCallback | None = None,
-    stop: threading.Event | None = None,
-) -> ShotPlan:
+def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool = False) -> ShotPlan:
     """Make the file of a plan, with sound and subtitles of the source; returns it with what was measured.
 
     The file is written beside and renamed when it is complete; one that exists is replaced only if
-    `overwrite` says so. `frames` gets the frames scored and their
-    number. `stop` ends it within a second with Stopped.
+    `overwrite` says so.
     """
     with VideoFile(out, plan.clip, plan.settings.encoder, overwrite=overwrite) as file:
-        reader = StitchedReader(plan, sink=file, stop=stop)
-        report = score_encode(plan.clip, reader, plan.scoring, frames=frames, stop=stop)
+        reader = StitchedReader(plan, file)
+        report = score_encode(plan.clip, reader, plan.scoring)
     notes = [*(note.text for note in report.warnings), *file.notes]
     if reader.bytes != plan.bytes:
         notes.append(
@@ -69,13 +60,10 @@ class StitchedReader(BaseReader):
     `sink` gets every packet in decoding order, with its times in the whole stream.
     """
 
-    def __init__(
-        self, plan: ShotPlan, *, sink: StreamSink | None = None, stop: threading.Event | None = None
-    ) -> None:
+    def __init__(self, plan: ShotPlan, sink: StreamSink) -> None:
         super().__init__()
         self._plan = plan
         self._sink = sink
-        self._stop = stop
         self._prepared: list[Callable[[BaseReader], None]] = []
         self._shot = 0
         self._start = 0  # of the shot under way, in frames of the stream
@@ -123,8 +111,7 @@ class StitchedReader(BaseReader):
         if quality != first:
             check_one_configuration(self._plan.settings, {first: configuration, quality: encoding.extradata})
         self._times.add(self._start, times)
-        if self._sink is not None:
-            self._sink.begin(encoding, self._times)
+        self._sink.begin(encoding, self._times)
 
     def __call__(self, packet: Packet) -> None:
         """Pass on a packet of the shot under way, with its times in the whole stream."""
@@ -135,14 +122,11 @@ class StitchedReader(BaseReader):
         self.bytes += packet.size
         if packet.is_keyframe and packet.pts is not None:
             self.keyframes.append(packet.pts)
-        if self._sink is not None:
-            self._sink(packet)
+        self._sink(packet)
 
     def _opened(self) -> EncodedReader:
         plan, shot = self._plan, self._plan.shots[self._shot]
-        reader = EncodedReader(
-            plan.clip.of(shot.part), plan.settings, shot.quality, sink=self, stop=self._stop
-        )
+        reader = EncodedReader(plan.clip.of(shot.part), plan.settings, shot.quality, sink=self)
         for prepare in self._prepared:
             prepare(reader)
         if self._closed:  # by another thread, while the encoder was opened

@@ -1,0 +1,236 @@
+"""What all tuning commands do: options from a request's fields, progress on stderr, notes, and the answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TextIO, TypeAlias, TypeVar
+
+from acuity.cli.exits import FAILED, OK, terminable
+from acuity.cli.getopt import UsageError, too_large
+from acuity.cli.style import Style
+from acuity.errors import OutputError
+from acuity.report import check_output
+from acuity.report.document import plain
+from acuity.report.write import write_document
+from acuity.scoring.setting import Setting
+from acuity.text import one_line
+from acuity.tune.progress import Listener, Progress
+from acuity.tune.request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, TuneRequest
+from acuity.tune.values import check_new
+
+Document: TypeAlias = dict[str, Any]
+# The answers of a command by their formats, of which the first is the usual one.
+Renderers: TypeAlias = Mapping[str, Callable[[Document, argparse.Namespace], str]]
+
+_Request = TypeVar("_Request", bound=TuneRequest)
+_GROUPS: Final = (WANTED, SOURCE, ENCODING, MEASURED, OUTPUT, WORK)
+_LETTERS: Final = {"encoder": "-e", "output": "-o"}  # of options, as other commands have them
+_METAVARS: Final = {"integer": "N", "number": "X"}
+_WITH_NOTES: Final = ("json", "html", "both")  # formats that say the notes themselves
+# Settings as documents write them, in notes.
+_SETTING: Final = re.compile(r"\b(display|out_pix_fmt|max_iterations)(?:=([\w.]+)|(?<=_iterations))")
+_REDRAWN: Final = 0.1  # seconds
+_LOGGED: Final = 5.0
+
+
+def carry_out(
+    kind: type[TuneRequest], arguments: argparse.Namespace, renderers: Renderers, output: str = "output"
+) -> int:
+    """Carry out the request that the options make, and deliver its answer; the exit code."""
+    from acuity.tune.run import COMMANDS
+
+    wanted, target = request(kind, arguments), getattr(arguments, output)
+    _check_answer(target, wanted)
+    command = next(command for command in COMMANDS.values() if command.request is kind)
+    with shown(sys.stderr, arguments.quiet) as listener:
+        document = command.run(wanted, listener=listener)
+    if arguments.format not in _WITH_NOTES:
+        _say_notes(document["notes"])
+    text = renderers[arguments.format](document, arguments)
+    text = text if text.endswith("\n") else f"{text}\n"
+    if target is None or target == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_document(target, text)
+    return OK if command.succeeded(document) else FAILED
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def configure(parser: argparse.ArgumentParser, kind: type[TuneRequest], renderers: Renderers) -> None:
+    """Add the source and the options of a request."""
+    parser.add_argument("source", nargs="?", metavar="SRC", help="the video to encode")
+    parser.add_argument("--src", metavar="SRC", help=argparse.SUPPRESS)  # as the original has it
+    table = kind.settings_table()
+    for group in _GROUPS:
+        section = parser.add_argument_group(group)
+        for name, about in table.items():
+            if about.group == group and name != "format":
+                _add(section, name, about)
+        if group == OUTPUT:
+            formats = tuple(renderers)
+            section.add_argument("--format", choices=formats, default=formats[0], help="of the answer")
+            if "output" not in table:
+                section.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file")
+            section.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _add(section: Any, name: str, about: Setting) -> None:
+    names = [_LETTERS[name]] if name in _LETTERS else []
+    names.append(f"--{name.replace('_', '-')}")
+    shown = "" if about.default in (None, False, (), "") else f" (default: {about.default})"
+    made: dict[str, Any] = {"dest": name, "help": (about.help + shown).replace("%", "%%")}
+    if about.kind == "boolean":
+        section.add_argument(*names, action="store_true", **made)
+        return
+    made["default"] = None if about.kind == "array" else about.default
+    if about.choices:
+        made["choices"] = about.choices
+    else:
+        made["metavar"] = about.metavar or _METAVARS.get(about.kind, "WORD")
+    if about.kind in _METAVARS:
+        made["type"] = _number(about)
+    if about.kind == "array":
+        made["action"] = "append"
+    section.add_argument(*names, **made)
+
+
+def _number(about: Setting) -> Callable[[str], float]:
+    """The parser of a number's option."""
+
+    def parse(text: str) -> float:
+        if about.kind == "integer":
+            if not text.isascii() or not text.removeprefix("-").isdigit():
+                raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+            if (fault := too_large(text)) is not None:
+                raise argparse.ArgumentTypeError(fault)
+            value: float = int(text)
+        else:
+            try:
+                value = float(text)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+        if about.minimum is not None and value < about.minimum:
+            raise argparse.ArgumentTypeError(f"'{value:g}' should be {about.minimum:g} or more")
+        if about.maximum is not None and value > about.maximum:
+            raise argparse.ArgumentTypeError(f"'{value:g}' should be {about.maximum:g} or less")
+        return value
+
+    return parse
+
+
+def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
+    """The request that the options make."""
+    named = [path for path in (arguments.source, arguments.src) if path is not None]
+    if not named:
+        raise UsageError("the source is missing: name it, as in 'vmaf-tune search film.mkv'")
+    if len(named) > 1:
+        raise UsageError("the source is given twice: name it once")
+    given: dict[str, Any] = {}
+    for name, about in kind.settings_table().items():
+        value = getattr(arguments, name)
+        if value is None or (name == "format" and value not in about.choices):  # one of the command's own
+            continue
+        given[name] = tuple(value) if isinstance(value, list) else value
+    return kind(src=named[0], **given)
+
+
+# ---- the answer ----------------------------------------------------------------------------------
+
+
+def _check_answer(output: str | None, request: TuneRequest) -> None:
+    """Refuse, before long work, a file that can't be written, is the source, or exists already."""
+    source = request.src
+    if output is None:
+        check_output("-")
+        return
+    if os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
+        raise OutputError(f"the answer would overwrite the source '{source}': name another file")
+    check_new(output, request.overwrite)
+    check_output(output)
+
+
+def as_json(document: Document, _: argparse.Namespace | None = None) -> str:
+    return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def _say_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr, one a line, with settings as options."""
+    for note in notes:
+        print(f"vmaf-tune: note: {one_line(_SETTING.sub(_option, note))}", file=sys.stderr)
+
+
+def _option(setting: re.Match[str]) -> str:
+    """A setting as documents write it (display=1080p) as an option."""
+    name, value = setting.groups()
+    return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
+
+
+# ---- progress ------------------------------------------------------------------------------------
+
+
+class TuneProgress:
+    """Writes progress to a stream, from any thread: one line on a terminal, several in a log."""
+
+    def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._style = Style(stream)
+        self._now = now
+        self._every = _REDRAWN if self._style.terminal else _LOGGED
+        self._drawn = now() - self._every  # the first is shown at once
+        self._lock = threading.Lock()
+        self._open = False  # whether a line is unfinished
+        self._encodes = 0
+
+    def __call__(self, progress: Progress) -> None:
+        with self._lock:
+            finished = progress.encodes_done > self._encodes
+            if not finished and self._now() - self._drawn < self._every:
+                return
+            self._encodes = progress.encodes_done
+            self._drawn = self._now()
+            self._write(progress)
+
+    def _write(self, progress: Progress) -> None:
+        line = progress.line()
+        if self._style.terminal:
+            while len(line) >= self._style.columns and ", " in line:
+                line = line.rpartition(", ")[0]  # drop whole parts: half a number would mislead
+            self._stream.write(f"\r{line}\033[K")
+        else:
+            self._stream.write(f"{line}\n")
+        self._open = self._style.terminal
+        self._stream.flush()
+
+    def done(self) -> None:
+        """End the line."""
+        with self._lock:
+            if self._open:
+                self._stream.write("\r\033[K")
+                self._stream.flush()
+                self._open = False
+
+
+@contextmanager
+def shown(stream: TextIO, quiet: bool) -> Iterator[Listener | None]:
+    """The listener that shows progress; SIGTERM ends the block as Ctrl-C does."""
+    display = None if quiet else TuneProgress(stream)
+    with terminable():
+        try:
+            yield display
+        finally:
+            if display is not None:
+                display.done()
