@@ -120,13 +120,12 @@ def first_shown(segment: bytes) -> int:
     count = int.from_bytes(segment[at + 8 : at + 12], "big")
     at += 12 + 4 * bool(flags & 0x1) + 4 * bool(flags & 0x4)
     sample = 4 * sum(bool(flags & bit) for bit in (0x200, 0x400, 0x800))
+    assert version == 1
     assert not flags & 0x100  # every frame is as long as the others
     if not flags & 0x800:
         return time
     offsets = [
-        int.from_bytes(
-            segment[at + i * sample + sample - 4 : at + (i + 1) * sample], "big", signed=version == 1
-        )
+        int.from_bytes(segment[at + i * sample + sample - 4 : at + (i + 1) * sample], "big", signed=True)
         for i in range(count)
     ]
     return min(time + 1001 * i + offset for i, offset in enumerate(offsets))
