@@ -9,8 +9,7 @@ from typing import Any, Final
 import av
 from av.bitstream import BitStreamFilterContext
 
-from acuity.devices.cuda.nvdec import av1_headers
-from acuity.devices.cuda.nvdec.h264_headers import References
+from acuity.devices.cuda.nvdec.headers import References, av1_configuration, begins_anew, has_film_grain
 from acuity.devices.cuda.nvdec.library import CODECS
 
 _START: Final = b"\0\0\1"
@@ -52,7 +51,7 @@ class PacketStream:
         }[codec]
         self._references = References()
         extra = stream.codec_context.extradata or b""
-        self._first = av1_headers.configuration(extra) if codec == "av1" else b""
+        self._first = av1_configuration(extra) if codec == "av1" else b""
 
     def convert(self, packet: av.Packet[av.VideoStream]) -> tuple[Packet, bool]:
         """The packet for the decoder, and whether decoding may begin with it."""
@@ -101,8 +100,8 @@ class PacketStream:
 
     def _looks_at_av1(self, data: memoryview, key: bool) -> bool:
         whole = bytes(data) if key else b""
-        anew = key and av1_headers.begins_anew(whole)
-        grain = av1_headers.has_film_grain(self._first + whole) if anew else None
+        anew = key and begins_anew(whole)
+        grain = has_film_grain(self._first + whole) if anew else None
         if grain:
             raise Doubt("it has film grain")
         return anew
