@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
 from acuity.comparison.memory import Memory, PairKey
@@ -67,15 +67,7 @@ def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
 _MOMENT: Final = 0.1  # seconds between two reports of progress
 
 
-class Interruptible(Protocol):
-    """What a signal handler can end, so that what is finished is kept."""
-
-    def interrupt(self) -> bool:
-        """Ask it to end; returns whether there is a result to keep."""
-        ...
-
-
-WatchCallback = Callable[[Interruptible], None]
+WatchCallback = Callable[["Comparison"], None]
 
 
 def compare_videos(

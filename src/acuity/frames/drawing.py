@@ -39,13 +39,6 @@ _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unl
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
 
 
-class Described(NamedTuple):
-    """What is wrong with a frame, as a sentence and as figures."""
-
-    description: str
-    artefacts: list[dict[str, Any]]
-
-
 class Where(NamedTuple):
     """Where the loss of a frame is, and how much."""
 
@@ -142,13 +135,13 @@ class Drawing:
         self.where[pair.index] = Where(drawn.region, drawn.loss, drawn.region_loss)
         self._take(found, drawn, self.colours)
 
-    def described(self, frame: int) -> Described:
-        """What is wrong with a frame that was drawn, and where, if nothing else says where."""
+    def described(self, frame: int) -> tuple[str, list[dict[str, Any]]]:
+        """What is wrong with a frame that was drawn, as a sentence and as figures."""
         sampled = [self._examined[number] for number in self._typical if number in self._examined]
         typical = Typical.of(sampled if len(sampled) >= _FEW else ())
         found = self._examined[frame]
         named = artefacts(found, typical)
-        return Described(f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named)
+        return f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named
 
     def _unnamed(self, where: Where, artefacts: list[dict[str, Any]]) -> str:
         """A sentence that says where the loss is greatest, if no artefact that is named is there."""

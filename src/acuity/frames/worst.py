@@ -128,7 +128,8 @@ class PictureFiles:
             return []
         found = []
         for rank, picked in enumerate(self._picks):
-            what, where = drawing.described(picked.frame), drawing.where[picked.frame]
+            description, artefacts = drawing.described(picked.frame)
+            where = drawing.where[picked.frame]
             files = {kind: self._folder.final(name) for kind, name in _names(picked.frame).items()}
             frame = WorstFrame(
                 index=picked.frame,
@@ -139,8 +140,8 @@ class PictureFiles:
                 heat=files["heat"],
                 region=where.region,
                 loss=where.loss,
-                description=what.description,
-                artefacts=what.artefacts,
+                description=description,
+                artefacts=artefacts,
             )
             self._sheet.caption(rank, _line(frame, self._request), frame.description)
             found.append(frame)
