@@ -191,7 +191,7 @@ Between = Callable[[int, int], Difference | None]  # of two ranked rows, by thei
 
 def _differences(ranking: Ranked, lower_is_better: bool) -> Between:
     """The difference of two ranked rows of a reference, each computed once."""
-    rows = [scored for row in ranking.rows if (scored := scored_row(row)) is not None]
+    rows = [Scored(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column]
 
     @cache
     def between(a: int, b: int) -> Difference | None:
@@ -207,13 +207,6 @@ def _listed(count: int, between: Between, lower_is_better: bool) -> Iterator[Dif
         if (found := between(a, b)) is not None:
             worse = found.mean > 0 if lower_is_better else found.mean < 0  # by rounding only
             yield found.turned() if worse else found
-
-
-def scored_row(row: CompareRow) -> Scored | None:
-    """The figures that rows are ranked by."""
-    if row.report is None or (column := row.column) is None:
-        return None
-    return Scored(row.name, row.report, column)
 
 
 def _places(rows: Sequence[CompareRow], between: Between) -> list[Standing]:
