@@ -145,13 +145,17 @@ def frame_pictures(reference: Rgb8, distorted: Rgb8, heat: Rgb8) -> dict[str, Rg
 
 def page_picture(found: Pick, files: FrameFiles, description: str, region: Shares | None) -> Picture:
     """The record of a frame for pages."""
+    urls = files.urls()
     return Picture(
         frame=found.frame,
         score=found.score,
         description=description,
         width=files.width,
         height=files.height,
-        **files.urls(),
+        reference=urls["reference"],
+        distorted=urls["distorted"],
+        difference=urls["difference"],
+        heat=urls["heat"],
         time=found.time,
         region=region,
     )
