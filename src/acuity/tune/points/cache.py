@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from acuity.cache_file import FOLDER_VARIABLE as FOLDER_VARIABLE
-from acuity.cache_file import LARGEST as LARGEST
 from acuity.cache_file import CacheFile, cache_path
 from acuity.tune.points.point import Point
 
