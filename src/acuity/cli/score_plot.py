@@ -91,7 +91,6 @@ def _text(shown: Sequence[Panel], style: Style, terminal: Terminal, seconds: flo
 
 def _picture(shown: Sequence[Panel], terminal: Terminal, seconds: float | None) -> str:
     """The panels below each other as one picture, in the terminal's protocol."""
-    from acuity.cli.graphics import kitty
     from acuity.png import rgb_png
     from acuity.report.plots.png_plot import plot_pixels
 
