@@ -25,9 +25,8 @@ _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less s
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
 _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
-# How much larger the error is a frame away, where single frames are hard to tell apart, and where they can't.
+# How much larger the error is a frame away, where single frames are hard to tell apart.
 _BLURRED: Final = 0.3
-_UNSEEN: Final = 0.01
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
 # Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
@@ -59,7 +58,7 @@ class Survey:
 
     def __init__(self, plan: PairPlan, lengths: tuple[int | None, int | None]) -> None:
         self._plan = plan
-        self._solver = Solver(timed=plan.pair_by == "time")
+        self._solver = Solver(timed=plan.pair_by == "time", gaps=plan.time_slack is not None)
         self._lengths = lengths
         self._starts: tuple[int, ...] = (0,)  # frames of the reference that the other video may begin with
         self._seen = [False, False]  # whether any picture shows something
@@ -131,9 +130,10 @@ class Survey:
             left = sum(done.leave_out_ref + done.leave_out_dis for done in self.decisions)
             drifts = max(self._rest) > 0 or left > _FEW_LEFT * self.pairs
             also = straight is not None and (left > 0 or drifts) and straight.holds(most)
+            also = also and self._solver.by_pictures
             as_is, self._either = also and drifts, also and not drifts
         except PairingError:
-            shows = self.pairs != 1 and all(self._seen)
+            shows = straight is not None and straight.pairs != 1 and all(self._seen)
             as_is = straight is not None and shows and straight.goes_on(ref, dis, most)
             if not as_is:
                 raise
@@ -321,7 +321,8 @@ class Survey:
                 " to compare them all the same",
             )
         doubt = self._doubt / self.pairs
-        if doubt > _UNKNOWN or (self.decisions and self._hides(_UNSEEN)):
+        hidden = self._solver.hidden and (self.decisions or max(self._rest) > 0)
+        if doubt > _UNKNOWN or hidden:
             size = f" (the mean score could be off by {doubt:.1f})" if doubt > _UNKNOWN else ""
             raise PairingError(
                 f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
@@ -351,7 +352,7 @@ class _Straight:
     def goes_on(self, ref: Take, dis: Take, most: int) -> bool:
         """Whether they pass the test to the end, where nothing else can be decided."""
         solver = self._solver
-        if self._found or solver.foreign:
+        if self._found or solver.foreign or self.pairs < max(solver.ref.first, solver.dis.first):
             return False
         sides = tuple(
             itertools.chain(side.signatures[self.pairs - side.first :], _signatures(take))
