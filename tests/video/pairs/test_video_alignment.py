@@ -286,6 +286,19 @@ def test_where_pictures_and_lengths_tell_nothing_it_is_refused(dark: Path, tmp_p
         paired(dark, dis, align="auto")
 
 
+def test_a_still_scene_hides_no_faults_of_others(tmp_path: Path) -> None:
+    moving, rng = frames_of("zoom"), np.random.default_rng(1)
+    still = [np.clip(moving[0] + rng.normal(0, 2, moving[0].shape), 16, 235).astype("u1") for _ in range(150)]
+    frames = still + moving
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [n for n in range(250) if n != 200]
+    dis = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="30")
+    with paired(source, dis, align="auto") as pairing:
+        [decision] = pairing.decisions
+    assert decision.leave_out_ref == 1
+    assert abs(decision.pair - 200) <= 3
+
+
 def test_faults_at_low_quality_are_placed_within_a_few_frames(tmp_path: Path) -> None:
     """Where the encoder leaves more error than a frame of motion makes."""
     frames = frames_of("zoom")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ Figures = NDArray[np.float64]
 
 # Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
 FLOOR: Final = 0.05
+FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, that shows anything
 # Costs are about the negative logarithm of a likelihood. What a frame shows lies about so many frames away
 # from the one that was coded, because encoders predict frames from those before and after (less, where the
 # error that they leave is small); and that error makes the difference of two uncertain by this share of it.
@@ -37,9 +39,15 @@ _LEAST_FRESH: Final = 0.02
 # Pictures tell nothing where the error is hardly larger a frame away from the best match, in most frames that
 # move.
 _HIDDEN: Final = 0.045
+_AROUND: Final = 25  # frames before and after a frame that say so
 # Pictures contradict a path if its errors are so many times the least ones, over so many frames.
 _CONTRADICTED: Final = 1.5
 _WINDOW: Final = 8
+# A frame beside a fault may belong to either side of it unless one error is so many times the other.
+_CLEAR: Final = 3.0
+_CERTAIN: Final = 20.0  # the cost of another place that rules it out
+# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
+_POINTS: Final = 2.25
 
 
 def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
@@ -86,17 +94,31 @@ def frame_costs(error: Figures, motion: Figures, *, straight: bool = False) -> F
     return cost
 
 
-def hides_motion(error: Figures, ref: Sequence[Signature]) -> bool:
-    """Whether the error of most frames that move is hardly larger a frame away from the best match."""
+def motion_seen(error: Figures, ref: Sequence[Signature]) -> Figures:
+    """By frame: how much larger the error is a frame away from the best match; NaN where nothing moves."""
+    seen = np.full(len(error), np.nan)
     if len(ref) < 3:
-        return False
+        return seen
     moved = errors(ref[:-1], ref[1:], 1)[:, 0]
     best = np.clip(error.argmin(axis=1), 1, len(ref) - 2)
     frames = np.flatnonzero(np.maximum(moved[best - 1], moved[best]) > _STIRS)
     best = best[frames]
     least = error[frames, best]
     away = np.maximum(error[frames, best - 1], error[frames, best + 1])
-    return bool(len(frames)) and bool(np.median((away - least) / np.maximum(least, FLOOR)) < _HIDDEN)
+    seen[frames] = (away - least) / np.maximum(least, FLOOR)
+    return seen
+
+
+def is_hidden(seen: Figures) -> bool:
+    """Whether pictures don't tell most of these frames that move from those beside them."""
+    known = seen[~np.isnan(seen)]
+    return bool(len(known)) and bool(np.median(known) < _HIDDEN)
+
+
+def hidden_frames(seen: Figures) -> NDArray[np.bool_]:
+    """For each frame whether pictures tell nothing around it."""
+    around = [slice(max(frame - _AROUND, 0), frame + _AROUND + 1) for frame in range(len(seen))]
+    return np.array([is_hidden(seen[stretch]) for stretch in around], bool)
 
 
 def goes_straight(ref: Sequence[Signature]) -> bool:
@@ -133,3 +155,35 @@ def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTR
         for values in (error[frames, path[frames]], error[frames].min(axis=1))
     )
     return bool((own > clearly * least).any())
+
+
+def doubt_of(
+    error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]
+) -> float:
+    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
+    match about as well at the lag on its other side.
+    """
+    points = 0.0
+    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
+        against = 0.0
+        for other in frames:
+            place, mine = other + lag, int(path[other])
+            if mine < 0:
+                continue
+            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
+                break
+            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
+            if not 1 / _CLEAR < ratio < _CLEAR:
+                break
+            points += _POINTS * abs(math.log(ratio))
+            against += cost[other, place] - cost[other, mine]
+    return points
+
+
+def correlation(one: Signature, other: Signature) -> float:
+    """That of two pictures; 1 where both are flat."""
+    parts = one - one.mean(), other - other.mean()
+    spread = [float(np.square(part).mean()) for part in parts]
+    if max(spread) < FLAT:
+        return 1.0
+    return float((parts[0] * parts[1]).mean() / max(spread[0] * spread[1], FLAT) ** 0.5)

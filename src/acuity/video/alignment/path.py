@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment.matching import (
-    FLOOR,
     MOST,
     Figures,
     contradicted,
+    doubt_of,
     errors,
     frame_costs,
     fresh_errors,
     goes_straight,
-    hides_motion,
+    hidden_frames,
+    is_hidden,
+    motion_seen,
     usual_motion,
 )
 from acuity.video.picture import Signature
@@ -47,6 +49,7 @@ _BETTER: Final = 1.5
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
+_HIDDEN_SAYS: Final = 0.05  # what costs count where pictures tell nothing
 _GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
 # Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
 _PHASE_AHEAD: Final = 3.0
@@ -54,11 +57,6 @@ _PHASE: Final = 0.3
 # A frame shows something else if its best match is so many times as wrong as that of most, and this much.
 _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
-# A frame beside a fault may belong to either side of it unless one error is so many times the other.
-_CLEAR: Final = 3.0
-_CERTAIN: Final = 20.0  # the cost of another place that rules it out
-# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
-_POINTS: Final = 2.25
 
 
 @dataclass(slots=True)
@@ -248,27 +246,6 @@ class Regular(NamedTuple):
         )
 
 
-def _doubt(error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]) -> float:
-    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
-    match about as well at the lag on its other side.
-    """
-    points = 0.0
-    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
-        against = 0.0
-        for other in frames:
-            place, mine = other + lag, int(path[other])
-            if mine < 0:
-                continue
-            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
-                break
-            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
-            if not 1 / _CLEAR < ratio < _CLEAR:
-                break
-            points += _POINTS * abs(math.log(ratio))
-            against += cost[other, place] - cost[other, mine]
-    return points
-
-
 class Solver:
     """Finds which frames match, block by block, as the frames of both videos come."""
 
@@ -280,7 +257,8 @@ class Solver:
         self._gaps = gaps  # whether it varies from the first gap in the distorted video's times on
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
         self.by_pictures = not timed  # whether pictures alone told the last block's frames
-        self.hidden = False  # whether nothing told the frames of any block
+        # The first frame of the last block, and which of its frames nothing tells from those beside them.
+        self._untold: tuple[int, NDArray[np.bool_]] = (0, np.zeros(0, bool))
         self.foreign = False  # whether any frame shows nothing of the reference
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
@@ -292,6 +270,11 @@ class Solver:
     def wants(self) -> tuple[int, int]:
         """How many frames of the reference and of the distorted video a block needs."""
         return round(BLOCK * self._pace) + FAR, BLOCK
+
+    def cannot_tell(self, frame: int) -> bool:
+        """Whether nothing tells what the frames around one of the last block show."""
+        first, untold = self._untold
+        return bool(untold[frame - first])
 
     def begin(self, first: Sequence[int], ref: int | None, dis: int | None) -> None:
         """Say which frames of the reference the other video may begin with, and how many frames both have."""
@@ -324,7 +307,9 @@ class Solver:
         least = error.min(axis=1)
         foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
         cost[foreign] = MOST
-        hidden = hides_motion(fresh, self.ref.signatures)
+        seen = motion_seen(fresh, self.ref.signatures)
+        hidden = is_hidden(seen)
+        cost[hidden_frames(seen)] *= _HIDDEN_SAYS
         path, total = best_path(cost, self._costs, self._first, steps, foreign, ends=ends)
         if self._timed:
             by_times = self._by_times(error, cost, total, hidden=hidden)
@@ -337,7 +322,8 @@ class Solver:
         if regular is not None and not (regular.often if hidden else regular.cost < _RULE * total):
             regular = None
         path = path if regular is None else regular.path
-        self.hidden = self.hidden or (hidden and self.by_pictures and regular is None)
+        told = not self.by_pictures or regular is not None
+        self._untold = self.dis.first, hidden_frames(seen) & (not told)
         decided = len(path) if over else max(len(path) - _AHEAD, 1)
         lags = path - np.arange(len(path))
         last = None
@@ -348,7 +334,7 @@ class Solver:
                 if regular is not None:
                     doubt = _PHASE if regular.ahead < _PHASE_AHEAD else 0.0
                 elif last is not None and lag != last and not self._timed:  # times tell the place
-                    doubt = _doubt(error, cost, path, frame, (last, lag))
+                    doubt = doubt_of(error, cost, path, frame, (last, lag))
                 last = lag
             yield self.dis.first + frame, -1 if path[frame] < 0 else self.ref.first + int(path[frame]), doubt
         if len(matches := np.flatnonzero(path[:decided] >= 0)):
