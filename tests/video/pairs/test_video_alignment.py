@@ -241,6 +241,77 @@ def test_times_of_a_variable_rate_say_which_frames_are_missing(
     assert left == [(n, 1, 0) for n in range(4, 48, 4)]
 
 
+def test_a_gap_that_comes_late_says_which_frame_is_missing(
+    source: Path, frames: list[Luma], tmp_path: Path
+) -> None:
+    """Also of a file whose first frames say that its rate is constant."""
+    shown = [n for n in range(60) if n != 56]
+    dis = encode_luma(tmp_path / "gap.mkv", [frames[n] for n in shown], crf="51", times=shown)
+    with paired(source, dis, align="auto") as pairing:
+        left = [(d.pair, d.leave_out_ref, d.leave_out_dis) for d in pairing.decisions]
+    assert left == [(56, 1, 0)]
+
+
+def test_pictures_that_contradict_the_times_are_followed(tmp_path: Path) -> None:
+    """A frame that is shown twice delays those after it, which times don't tell."""
+    frames = frames_of("zoom")
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [n for n in range(100) for _ in range(1 + (n == 14)) if n != 33]
+    times = [n + (place > 14) for place, n in enumerate(shown)]
+    dis = encode_luma(tmp_path / "vfr.mkv", [frames[n] for n in shown], crf="28", times=times)
+    with paired(source, dis, align="auto") as pairing:
+        left = [(d.leave_out_ref, d.leave_out_dis) for d in pairing.decisions]
+    assert left == [(0, 1), (1, 0)]
+
+
+@pytest.fixture(scope="module")
+def dark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Slow motion that encoders of low quality don't follow."""
+    frames = frames_of("slowdark")
+    return encode_luma(tmp_path_factory.mktemp("dark") / "src.mkv", frames, codec="ffv1")
+
+
+def test_where_pictures_tell_nothing_a_rule_is_followed(dark: Path, tmp_path: Path) -> None:
+    shown = [n for n in range(100) if n % 10 != 9]
+    dis = encode_luma(tmp_path / "x.mkv", [frames_of("slowdark")[n] for n in shown], crf="36")
+    with paired(dark, dis, align="auto") as pairing:
+        assert pairing.pairs == 90
+        assert [d.leave_out_ref for d in pairing.decisions] == [1] * 9
+
+
+def test_where_pictures_and_lengths_tell_nothing_it_is_refused(dark: Path, tmp_path: Path) -> None:
+    shown = [n for n in range(100) for _ in range(1 + (n in (15, 31)))]
+    dis = encode_luma(tmp_path / "x.mkv", [frames_of("slowdark")[n] for n in shown], crf="28")
+    with pytest.raises(PairingError, match="at this quality it can't be told where they differ"):
+        paired(dark, dis, align="auto")
+
+
+def test_a_still_scene_hides_no_faults_of_others(tmp_path: Path) -> None:
+    moving, rng = frames_of("zoom"), np.random.default_rng(1)
+    still = [np.clip(moving[0] + rng.normal(0, 2, moving[0].shape), 16, 235).astype("u1") for _ in range(150)]
+    frames = still + moving
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [n for n in range(250) if n != 200]
+    dis = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="30")
+    with paired(source, dis, align="auto") as pairing:
+        [decision] = pairing.decisions
+    assert decision.leave_out_ref == 1
+    assert abs(decision.pair - 200) <= 3
+
+
+def test_faults_at_low_quality_are_placed_within_a_few_frames(tmp_path: Path) -> None:
+    """Where the encoder leaves more error than a frame of motion makes."""
+    frames = frames_of("zoom")
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [n for n in range(100) if n not in (7, 22)]
+    dis = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="36")
+    with paired(source, dis, align="auto") as pairing:
+        places = [d.pair for d in pairing.decisions if d.leave_out_ref == 1]
+    assert len(places) == 2
+    assert abs(places[0] - 7) <= 2
+    assert abs(places[1] - 21) <= 3
+
+
 def test_start_times_are_the_first_guess(source: Path, make: Make) -> None:
     for name in ("keepts.mp4", "keepts.mkv"):
         dis = make([*range(3, 60)], name, first=3)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment.faults import Finding
-from acuity.video.alignment.path import FLOOR
+from acuity.video.alignment.matching import FLOOR
 
 Figures = NDArray[np.float64]
 

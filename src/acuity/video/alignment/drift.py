@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.detours import Detours
 from acuity.video.alignment.faults import Finding, Kind, most_first
-from acuity.video.alignment.path import (
+from acuity.video.alignment.matching import (
     FLOOR,
-    Costs,
-    best_path,
     errors,
     frame_costs,
+    fresh_errors,
     goes_straight,
     usual_motion,
 )
+from acuity.video.alignment.path import Costs, best_path
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 
@@ -165,7 +165,9 @@ class Drift:
         ref, dis = self._ref[: len(self._dis)], self._dis
         error = errors(dis, ref)
         path, _ = best_path(
-            frame_costs(error, usual_motion(ref), ref[0].size), Costs.expecting(0, 0, timed=False), ends=False
+            frame_costs(fresh_errors(dis, ref, error), usual_motion(ref)),
+            Costs.expecting(0, 0, timed=False),
+            ends=False,
         )
         lags = path - np.arange(len(path))
         away = np.flatnonzero((path >= 0) & (np.sign(lags) == np.sign(lag)))

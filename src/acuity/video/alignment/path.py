@@ -10,12 +10,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video.alignment.matching import (
+    MOST,
+    Figures,
+    contradicted,
+    doubt_of,
+    errors,
+    frame_costs,
+    fresh_errors,
+    goes_straight,
+    hidden_frames,
+    is_hidden,
+    motion_seen,
+    usual_motion,
+)
 from acuity.video.picture import Signature
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-Figures = NDArray[np.float64]
 
 # Frames of the distorted video that are solved together; the last of them only help the others, and are
 # solved again with the next ones. Frames of the reference that may be lost among them.
@@ -23,47 +35,28 @@ BLOCK: Final = 400
 _AHEAD: Final = 150
 FAR: Final = 200
 _PACE: Final = 4.0  # frames of the reference for each of the distorted video, at most
-# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
-FLOOR: Final = 0.05
-# Costs are about the negative logarithm of a likelihood. Errors of neighbouring cells and frames are alike,
-# so that those of a frame are worth a hundred and fiftieth of what independent ones would be.
-_ALIKE: Final = 150.0
-_MOST: Final = 20.0  # that one frame may say
 _FAULT: Final = 12.0  # the cost of frames that are lost, or too many
 _LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
 _UNTIMED: Final = 30.0  # of a step that presentation times of a variable rate contradict
 _EACH: Final = 0.05  # of each of these frames
-# At low quality a frame resembles earlier ones, because little of it was coded: what says so counts in
-# proportion to the motion between frames beside the frame's error, and at least so much.
-_SMEAR: Final = 1.5
-_LEAST_SMEAR: Final = 0.1
-# Mean squared change in two frames beside that in one (4: the same change again), where both can be measured.
-_STRAIGHT: Final = 3.96
-_STIRS: Final = 0.002
-_STRETCH: Final = 8  # frames before and after that tell the usual motion
-# Cells that the encoder has just changed show the frame itself, others what earlier frames left there: a cell
-# counts by its change beside this share of the frame's error, and at least so much.
-_FRESH: Final = 0.3
-_LEAST_FRESH: Final = 0.02
 # Frames that are lost or doubled regularly: of at most so many frames one, at least so often. One rule is
 # likelier than as many places of their own unless its pairs cost so many times more.
 _PERIOD: Final = 30
 _TIMES: Final = 3
 _RULE: Final = 3.0
-# Pictures contradict a path if its errors are so many times the least ones, over so many frames.
-_CONTRADICTED: Final = 1.5
-_WINDOW: Final = 8
+# Pictures contradict presentation times if their own path costs so much less.
+_BETTER: Final = 1.5
+# Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
+_HIDDEN_PERIOD: Final = 10
+_HIDDEN_TIMES: Final = 10
+_HIDDEN_SAYS: Final = 0.05  # what costs count where pictures tell nothing
+_GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
 # Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
 _PHASE_AHEAD: Final = 3.0
 _PHASE: Final = 0.3
 # A frame shows something else if its best match is so many times as wrong as that of most, and this much.
 _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
-# A frame beside a fault may belong to either side of it unless one error is so many times the other.
-_CLEAR: Final = 3.0
-_CERTAIN: Final = 20.0  # the cost of another place that rules it out
-# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
-_POINTS: Final = 2.25
 
 
 @dataclass(slots=True)
@@ -98,71 +91,6 @@ class Costs(NamedTuple):
         return cls(likely, _FAULT) if more > 0 else cls(_FAULT, likely)
 
 
-def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
-    """The mean squared error of each frame of the distorted video against each of the reference.
-
-    With a band: against as many frames of the reference, from the frame at its own place on.
-    """
-    from acuity import _native
-
-    return _native.mean_squared_errors([*map(np.ravel, dis)], [*map(np.ravel, ref)], band)
-
-
-def fresh_errors(dis: Sequence[Signature], ref: Sequence[Signature], error: Figures) -> Figures:
-    """The errors again, with most weight on the cells of each frame that are unlike those beside it."""
-    mine, its = (np.stack([*map(np.ravel, side)]) for side in (dis, ref))
-    change = np.square(np.diff(mine, axis=0))
-    if not len(change):
-        return error
-    change = np.maximum(np.r_[change[:1], change], np.r_[change, change[-1:]])
-    weight = change / (change + np.float32(_FRESH) * np.maximum(error.min(axis=1), FLOOR)[:, None])
-    weight = np.asarray(weight + _LEAST_FRESH, np.float32)
-    weight /= weight.sum(axis=1, keepdims=True)
-    middle = its.mean(axis=0)  # smaller numbers, whose squares lose less
-    mine, its = mine - middle, its - middle
-    weighted = weight * mine
-    fresh = (weighted * mine).sum(axis=1)[:, None] - 2 * weighted @ its.T + weight @ np.square(its).T
-    return np.maximum(np.asarray(fresh, np.float64), 0.0)
-
-
-def frame_costs(error: Figures, motion: Figures, cells: int) -> Figures:
-    """What it costs to match each frame with each other: its error above that of its best match.
-
-    `motion` is that of usual_motion(), `cells` the number of a signature's.
-    """
-    least = error.min(axis=1, keepdims=True)
-    moved = motion[error.argmin(axis=1), None]
-    later = np.minimum.accumulate(error[:, ::-1], axis=1)[:, ::-1]  # the best match from each frame on
-    noise = np.maximum(least, FLOOR)
-    smear = np.clip(_SMEAR * moved / noise, _LEAST_SMEAR, 1.0)
-    cost: Figures = ((error - later) + smear * (later - least)) * (cells / (2 * _ALIKE)) / noise
-    return np.minimum(cost, _MOST)
-
-
-def goes_straight(ref: Sequence[Signature]) -> bool:
-    """Whether most frames change as those before them did, as in blends of two pictures and in fades.
-
-    A frame that an encoder has coded in part then is a frame between earlier ones: it seems to be late.
-    """
-    if len(ref) < 3:
-        return False
-    once, twice = errors(ref[:-2], ref[1:], 2).T
-    moving = once > _STIRS
-    return bool(moving.any() and np.median(twice[moving] / once[moving]) >= _STRAIGHT)
-
-
-def usual_motion(ref: Sequence[Signature]) -> Figures:
-    """By frame of the reference: the mean squared change from frame to frame around it."""
-    moved = errors(ref[:-1], ref[1:], 1)[:, 0]
-    if not len(moved):
-        return np.zeros(len(ref))
-    sums = np.r_[0.0, np.cumsum(moved)]
-    frames = np.arange(len(ref))
-    first, last = np.maximum(frames - _STRETCH, 0), np.minimum(frames + _STRETCH, len(moved))
-    motion: Figures = (sums[last] - sums[first]) / np.maximum(last - first, 1)
-    return motion
-
-
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
     """By frame of the distorted video after the first: which frame should follow each frame of the reference,
     by presentation times; None if some have no time.
@@ -173,6 +101,13 @@ def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> 
     middles = (its[1:] + its[:-1]) / 2
     next_one = np.arange(1, len(its) + 1)
     return [np.maximum(np.searchsorted(middles, its + step), next_one) for step in np.diff(mine)]
+
+
+def has_gaps(times: Sequence[float | None]) -> bool:
+    """Whether some frames of an even rate are missing, by presentation times."""
+    known = [time for time in times if time is not None]
+    steps = np.diff(known)
+    return len(known) == len(times) and bool((steps > _GAP * np.median(steps)).any()) if len(steps) else False
 
 
 def timed_path(dis: Sequence[float | None], ref: Sequence[float | None], late: float) -> NDArray[np.intp]:
@@ -284,25 +219,13 @@ def rules(ref: int, dis: int) -> list[Fraction]:
     return sorted(rule for rule in near if rule > 0 and abs(dis * rule - ref) <= max(rule, Fraction(1)))
 
 
-def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTRADICTED) -> bool:
-    """Whether other frames of the reference fit clearly better than those of a path, anywhere."""
-    frames = np.flatnonzero(path >= 0)
-    if not len(frames):
-        return True
-    size = min(_WINDOW, len(frames))
-    own, least = (
-        np.convolve(values, np.ones(size), "valid") + size * FLOOR
-        for values in (error[frames, path[frames]], error[frames].min(axis=1))
-    )
-    return bool((own > clearly * least).any())
-
-
 class Regular(NamedTuple):
     """A path by a rule, at its best phase."""
 
     path: NDArray[np.intp]
     cost: float  # of its matches
     ahead: float  # by how much a frame costs more at the next best phase, of those that it moves
+    often: bool  # whether it is a short rule, and holds many times
 
     @classmethod
     def of(cls, cost: Figures, rule: Fraction) -> Regular:
@@ -316,40 +239,26 @@ class Regular(NamedTuple):
         moved = [other[other != mine] - mine[other != mine] for other in costs]
         ahead = min((float(more.mean()) for more in moved if len(more)), default=math.inf)
         again = np.r_[False, path[1:] == path[:-1]]
-        return cls(np.where((path <= last) & ~again, path, -1), float(mine.sum()), ahead)
-
-
-def _doubt(error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]) -> float:
-    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
-    match about as well at the lag on its other side.
-    """
-    points = 0.0
-    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
-        against = 0.0
-        for other in frames:
-            place, mine = other + lag, int(path[other])
-            if mine < 0:
-                continue
-            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
-                break
-            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
-            if not 1 / _CLEAR < ratio < _CLEAR:
-                break
-            points += _POINTS * abs(math.log(ratio))
-            against += cost[other, place] - cost[other, mine]
-    return points
+        path = np.where((path <= last) & ~again, path, -1)
+        short = max(ref, dis) <= _HIDDEN_PERIOD
+        return cls(
+            path, float(mine.sum()), ahead, short and len(cost) * abs(ref - dis) >= _HIDDEN_TIMES * dis
+        )
 
 
 class Solver:
     """Finds which frames match, block by block, as the frames of both videos come."""
 
-    def __init__(self, *, timed: bool) -> None:
+    def __init__(self, *, timed: bool, gaps: bool = False) -> None:
         self._costs = Costs.expecting(0, 0, timed=timed)
         self._rules: list[Fraction] = []
         self._pace = 1.0  # frames of the reference for each of the distorted video
         self._timed = timed  # whether the frame rate varies, so that times tell which frames are missing
+        self._gaps = gaps  # whether it varies from the first gap in the distorted video's times on
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
         self.by_pictures = not timed  # whether pictures alone told the last block's frames
+        # The first frame of the last block, and which of its frames nothing tells from those beside them.
+        self._untold: tuple[int, NDArray[np.bool_]] = (0, np.zeros(0, bool))
         self.foreign = False  # whether any frame shows nothing of the reference
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
@@ -361,6 +270,11 @@ class Solver:
     def wants(self) -> tuple[int, int]:
         """How many frames of the reference and of the distorted video a block needs."""
         return round(BLOCK * self._pace) + FAR, BLOCK
+
+    def cannot_tell(self, frame: int) -> bool:
+        """Whether nothing tells what the frames around one of the last block show."""
+        first, untold = self._untold
+        return bool(untold[frame - first])
 
     def begin(self, first: Sequence[int], ref: int | None, dis: int | None) -> None:
         """Say which frames of the reference the other video may begin with, and how many frames both have."""
@@ -380,29 +294,36 @@ class Solver:
                 yield self.dis.first + frame, -1, 0.0
             self.dis.drop(len(self.dis))
             return
+        if not self._timed and self._gaps and has_gaps(self.dis.times):
+            self._timed, self._rules = True, []
+            self._costs = Costs.expecting(0, 0, timed=True)
         error = errors(self.dis.signatures, self.ref.signatures)
         steps = expected_steps(self.dis.times, self.ref.times) if self._timed else None
         motion = usual_motion(self.ref.signatures)
         self.motion = float(motion.mean())
         fresh = fresh_errors(self.dis.signatures, self.ref.signatures, error)
-        straight = goes_straight(self.ref.signatures)  # what speaks for earlier frames says little
-        cost = frame_costs(fresh, 0 * motion if straight else motion, self.ref.signatures[0].size)
+        straight = goes_straight(self.ref.signatures)
+        cost = frame_costs(fresh, motion, straight=straight)
         least = error.min(axis=1)
         foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
-        cost[foreign] = _MOST
+        cost[foreign] = MOST
+        seen = motion_seen(fresh, self.ref.signatures)
+        hidden = is_hidden(seen)
+        cost[hidden_frames(seen)] *= _HIDDEN_SAYS
         path, total = best_path(cost, self._costs, self._first, steps, foreign, ends=ends)
         if self._timed:
-            by_times = self._by_times(error, cost, total)
+            by_times = self._by_times(error, cost, total, hidden=hidden)
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
         self.hides = straight and self.by_pictures
         regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
         self.foreign = self.foreign or bool(foreign.any())
         self.straight = self.straight and self._is_straight(error)
-        if regular is not None and regular.cost >= _RULE * total:
+        if regular is not None and not (regular.often if hidden else regular.cost < _RULE * total):
             regular = None
-        elif regular is not None:
-            path = regular.path
+        path = path if regular is None else regular.path
+        told = not self.by_pictures or regular is not None
+        self._untold = self.dis.first, hidden_frames(seen) & (not told)
         decided = len(path) if over else max(len(path) - _AHEAD, 1)
         lags = path - np.arange(len(path))
         last = None
@@ -413,7 +334,7 @@ class Solver:
                 if regular is not None:
                     doubt = _PHASE if regular.ahead < _PHASE_AHEAD else 0.0
                 elif last is not None and lag != last and not self._timed:  # times tell the place
-                    doubt = _doubt(error, cost, path, frame, (last, lag))
+                    doubt = doubt_of(error, cost, path, frame, (last, lag))
                 last = lag
             yield self.dis.first + frame, -1 if path[frame] < 0 else self.ref.first + int(path[frame]), doubt
         if len(matches := np.flatnonzero(path[:decided] >= 0)):
@@ -429,25 +350,28 @@ class Solver:
         path[(path < 0) | (path >= error.shape[1])] = -1
         return not contradicted(error, path)
 
-    def _by_times(self, error: Figures, cost: Figures, total: float) -> NDArray[np.intp] | None:
+    def _by_times(
+        self, error: Figures, cost: Figures, total: float, *, hidden: bool
+    ) -> NDArray[np.intp] | None:
         """The path that presentation times say; None if the pictures contradict it."""
         dis, ref = self._before
         mine, its = self.dis.times, self.ref.times
         starts = [(mine[0], its[place]) for place in self._first if place < len(its)]
         late = [a - b for a, b in ((dis, ref),) if a is not None and b is not None]
         late = late or [0.0, *(a - b for a, b in starts if a is not None and b is not None)]
-        best, least = None, _RULE * total + _UNTIMED
+        found = []
         for each in late:
             by_times = timed_path(mine, its, each)
             matched = np.flatnonzero(by_times >= 0)
-            missing = np.minimum(cost.min(axis=1) + _UNTIMED, _MOST)
+            missing = np.minimum(cost.min(axis=1) + _UNTIMED, MOST)
             missing[matched] = cost[matched, by_times[matched]]
             spent = float(missing.sum())
-            if not contradicted(error, by_times, _RULE) and 2 * len(matched) > len(by_times):
-                spent = min(spent, least / 2)
-            if spent < least:
-                best, least = by_times, spent
-        return best
+            if not hidden and total < spent / _BETTER:
+                continue
+            most = 2 * len(matched) > len(by_times)
+            if spent < _RULE * total + _UNTIMED or (most and not contradicted(error, by_times, _RULE)):
+                found.append((0.0 if hidden else spent, by_times))
+        return min(found, key=lambda each: each[0])[1] if found else None
 
     def _next_place(self) -> int:
         """The place that the next frame should show, by presentation times where they tell it."""

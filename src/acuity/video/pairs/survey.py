@@ -12,6 +12,7 @@ from acuity.errors import PairingError, to_set
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
+from acuity.video.alignment.matching import FLAT, correlation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
 from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, statement
@@ -19,15 +20,13 @@ from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
-_FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, that shows anything
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
 _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
-# How much larger the error is a frame away, where single frames are hard to tell apart, and where they can't.
+# How much larger the error is a frame away, where single frames are hard to tell apart.
 _BLURRED: Final = 0.3
-_UNSEEN: Final = 0.01
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
 # Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
@@ -59,7 +58,7 @@ class Survey:
 
     def __init__(self, plan: PairPlan, lengths: tuple[int | None, int | None]) -> None:
         self._plan = plan
-        self._solver = Solver(timed=plan.pair_by == "time")
+        self._solver = Solver(timed=plan.pair_by == "time", gaps=plan.time_slack is not None)
         self._lengths = lengths
         self._starts: tuple[int, ...] = (0,)  # frames of the reference that the other video may begin with
         self._seen = [False, False]  # whether any picture shows something
@@ -71,6 +70,8 @@ class Survey:
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
         self._doubt = 0.0
         self._either = False  # whether frames of the same number pass the test, too
+        self._untold = 0  # pairs that nothing tells from those beside them
+        self._unknown = False  # whether frames were left out among these
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -131,9 +132,10 @@ class Survey:
             left = sum(done.leave_out_ref + done.leave_out_dis for done in self.decisions)
             drifts = max(self._rest) > 0 or left > _FEW_LEFT * self.pairs
             also = straight is not None and (left > 0 or drifts) and straight.holds(most)
+            also = also and self._solver.by_pictures
             as_is, self._either = also and drifts, also and not drifts
         except PairingError:
-            shows = self.pairs != 1 and all(self._seen)
+            shows = straight is not None and straight.pairs != 1 and all(self._seen)
             as_is = straight is not None and shows and straight.goes_on(ref, dis, most)
             if not as_is:
                 raise
@@ -163,7 +165,11 @@ class Survey:
                 now = _Match(frame, match)
                 if last == _START:
                     self._look_at_geometry(known, now)
+                decided = len(self.decisions)
                 self._decide(last, now, known[0], known[1])
+                untold = solver.cannot_tell(frame)
+                self._untold += untold
+                self._unknown = self._unknown or (untold and len(self.decisions) > decided)
                 self._doubt += doubt
                 self._add(known[0][match], known[1][frame])
                 last = now
@@ -179,7 +185,7 @@ class Survey:
         picture = take()
         if picture is None or picture.signature is None:
             return False
-        self._seen[side] = self._seen[side] or float(picture.signature.std()) > _FLAT
+        self._seen[side] = self._seen[side] or float(picture.signature.std()) > FLAT
         frames.signatures.append(picture.signature)
         frames.times.append(picture.pts)
         return True
@@ -265,7 +271,7 @@ class Survey:
     def _add(self, ref: Signature, dis: Signature) -> None:
         """Take in a pair, and try it as those of other runs are."""
         if len(self._likeness) * _SHOWN <= self.pairs:
-            self._likeness.append(_correlation(ref, dis))
+            self._likeness.append(correlation(ref, dis))
         self.pairs += 1
         if (finding := self._aligner.add(ref, dis)) is not None:
             self._tell(finding)
@@ -321,7 +327,8 @@ class Survey:
                 " to compare them all the same",
             )
         doubt = self._doubt / self.pairs
-        if doubt > _UNKNOWN or (self.decisions and self._hides(_UNSEEN)):
+        ends_apart = max(self._rest) > 0 and 2 * self._untold > self.pairs
+        if doubt > _UNKNOWN or self._unknown or ends_apart:
             size = f" (the mean score could be off by {doubt:.1f})" if doubt > _UNKNOWN else ""
             raise PairingError(
                 f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
@@ -351,7 +358,7 @@ class _Straight:
     def goes_on(self, ref: Take, dis: Take, most: int) -> bool:
         """Whether they pass the test to the end, where nothing else can be decided."""
         solver = self._solver
-        if self._found or solver.foreign:
+        if self._found or solver.foreign or self.pairs < max(solver.ref.first, solver.dis.first):
             return False
         sides = tuple(
             itertools.chain(side.signatures[self.pairs - side.first :], _signatures(take))
@@ -390,12 +397,3 @@ def _motion(signatures: Known, first: int, last: int) -> float:
     known = [signatures[frame] for frame in range(first, last + 1) if frame in signatures]
     changes = [float(np.square(after - before).mean()) for before, after in itertools.pairwise(known)]
     return sum(changes) / max(len(changes), 1)
-
-
-def _correlation(one: Signature, other: Signature) -> float:
-    """That of two pictures; 1 where both are flat."""
-    parts = one - one.mean(), other - other.mean()
-    spread = [float(np.square(part).mean()) for part in parts]
-    if max(spread) < _FLAT:
-        return 1.0
-    return float((parts[0] * parts[1]).mean() / max(spread[0] * spread[1], _FLAT) ** 0.5)

@@ -1,0 +1,189 @@
+"""How alike frames are, and what it costs to match them: the evidence of an alignment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.picture import Signature
+
+Figures = NDArray[np.float64]
+
+# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
+FLOOR: Final = 0.05
+FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, that shows anything
+# Costs are about the negative logarithm of a likelihood. What a frame shows lies about so many frames away
+# from the one that was coded, because encoders predict frames from those before and after (less, where the
+# error that they leave is small); and that error makes the difference of two uncertain by this share of it.
+_LAG: Final = 0.3
+_UNCERTAIN: Final = 0.02
+MOST: Final = 20.0  # that one frame may say
+# At low quality a frame resembles earlier ones, because little of it was coded: what says so counts less, and
+# next to nothing where the reference changes in the same way from frame to frame. A frame may say so much by
+# it where the error is as large as the motion, and more where it is smaller.
+_BEHIND: Final = 0.7
+_BEHIND_STRAIGHT: Final = 0.1
+_MOST_BEHIND: Final = 5.0
+# Mean squared change in two frames beside that in one (4: the same change again), where both can be measured.
+_STRAIGHT: Final = 3.96
+_STIRS: Final = 0.002
+_STRETCH: Final = 8  # frames before and after that tell the usual motion
+# Cells that the encoder has just changed show the frame itself, others what earlier frames left there: a cell
+# counts by its change beside this share of the frame's error, and at least so much.
+_FRESH: Final = 0.3
+_LEAST_FRESH: Final = 0.02
+# Pictures tell nothing where the error is hardly larger a frame away from the best match, in most frames that
+# move.
+_HIDDEN: Final = 0.045
+_AROUND: Final = 25  # frames before and after a frame that say so
+# Pictures contradict a path if its errors are so many times the least ones, over so many frames.
+_CONTRADICTED: Final = 1.5
+_WINDOW: Final = 8
+# A frame beside a fault may belong to either side of it unless one error is so many times the other.
+_CLEAR: Final = 3.0
+_CERTAIN: Final = 20.0  # the cost of another place that rules it out
+# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
+_POINTS: Final = 2.25
+
+
+def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
+    """The mean squared error of each frame of the distorted video against each of the reference.
+
+    With a band: against as many frames of the reference, from the frame at its own place on.
+    """
+    from acuity import _native
+
+    return _native.mean_squared_errors([*map(np.ravel, dis)], [*map(np.ravel, ref)], band)
+
+
+def fresh_errors(dis: Sequence[Signature], ref: Sequence[Signature], error: Figures) -> Figures:
+    """The errors again, with most weight on the cells of each frame that are unlike those beside it."""
+    mine, its = (np.stack([*map(np.ravel, side)]) for side in (dis, ref))
+    change = np.square(np.diff(mine, axis=0))
+    if not len(change):
+        return error
+    change = np.maximum(np.r_[change[:1], change], np.r_[change, change[-1:]])
+    weight = change / (change + np.float32(_FRESH) * np.maximum(error.min(axis=1), FLOOR)[:, None])
+    weight = np.asarray(weight + _LEAST_FRESH, np.float32)
+    weight /= weight.sum(axis=1, keepdims=True)
+    middle = its.mean(axis=0)  # smaller numbers, whose squares lose less
+    mine, its = mine - middle, its - middle
+    weighted = weight * mine
+    fresh = (weighted * mine).sum(axis=1)[:, None] - 2 * weighted @ its.T + weight @ np.square(its).T
+    return np.maximum(np.asarray(fresh, np.float64), 0.0)
+
+
+def frame_costs(error: Figures, motion: Figures, *, straight: bool = False) -> Figures:
+    """What it costs to match each frame with each other: its error above that of its best match.
+
+    `motion` is that of usual_motion(): the error that a frame more or less makes. `straight` is whether the
+    reference goes_straight().
+    """
+    least = error.min(axis=1, keepdims=True)
+    moved = motion[error.argmin(axis=1), None]
+    later = np.minimum.accumulate(error[:, ::-1], axis=1)[:, ::-1]  # the best match from each frame on
+    noise = np.maximum(least, FLOOR)
+    spread = 2 * (_LAG**2 * np.minimum(moved, noise) + _UNCERTAIN * noise)
+    behind = (_BEHIND_STRAIGHT if straight else _BEHIND) * (later - least) / spread
+    behind = np.minimum(behind, np.maximum(_MOST_BEHIND * moved / noise, _MOST_BEHIND))
+    cost: Figures = np.minimum((error - later) / spread + behind, MOST)
+    return cost
+
+
+def motion_seen(error: Figures, ref: Sequence[Signature]) -> Figures:
+    """By frame: how much larger the error is a frame away from the best match; NaN where nothing moves."""
+    seen = np.full(len(error), np.nan)
+    if len(ref) < 3:
+        return seen
+    moved = errors(ref[:-1], ref[1:], 1)[:, 0]
+    best = np.clip(error.argmin(axis=1), 1, len(ref) - 2)
+    frames = np.flatnonzero(np.maximum(moved[best - 1], moved[best]) > _STIRS)
+    best = best[frames]
+    least = error[frames, best]
+    away = np.maximum(error[frames, best - 1], error[frames, best + 1])
+    seen[frames] = (away - least) / np.maximum(least, FLOOR)
+    return seen
+
+
+def is_hidden(seen: Figures) -> bool:
+    """Whether pictures don't tell most of these frames that move from those beside them."""
+    known = seen[~np.isnan(seen)]
+    return bool(len(known)) and bool(np.median(known) < _HIDDEN)
+
+
+def hidden_frames(seen: Figures) -> NDArray[np.bool_]:
+    """For each frame whether pictures tell nothing around it."""
+    around = [slice(max(frame - _AROUND, 0), frame + _AROUND + 1) for frame in range(len(seen))]
+    return np.array([is_hidden(seen[stretch]) for stretch in around], bool)
+
+
+def goes_straight(ref: Sequence[Signature]) -> bool:
+    """Whether most frames change as those before them did, as in blends of two pictures and in fades.
+
+    A frame that an encoder has coded in part then is a frame between earlier ones: it seems to be late.
+    """
+    if len(ref) < 3:
+        return False
+    once, twice = errors(ref[:-2], ref[1:], 2).T
+    moving = once > _STIRS
+    return bool(moving.any() and np.median(twice[moving] / once[moving]) >= _STRAIGHT)
+
+
+def usual_motion(ref: Sequence[Signature]) -> Figures:
+    """By frame of the reference: the median squared change from frame to frame around it, where it moves."""
+    changes = errors(ref[:-1], ref[1:], 1)[:, 0]
+    motion = np.zeros(len(ref))
+    for frame in range(len(ref)):
+        near = changes[max(frame - _STRETCH, 0) : frame + _STRETCH]
+        near = near[near > _STIRS]
+        motion[frame] = np.median(near) if len(near) else 0.0
+    return motion
+
+
+def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTRADICTED) -> bool:
+    """Whether other frames of the reference fit clearly better than those of a path, anywhere."""
+    frames = np.flatnonzero(path >= 0)
+    if not len(frames):
+        return True
+    size = min(_WINDOW, len(frames))
+    own, least = (
+        np.convolve(values, np.ones(size), "valid") + size * FLOOR
+        for values in (error[frames, path[frames]], error[frames].min(axis=1))
+    )
+    return bool((own > clearly * least).any())
+
+
+def doubt_of(
+    error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]
+) -> float:
+    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
+    match about as well at the lag on its other side.
+    """
+    points = 0.0
+    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
+        against = 0.0
+        for other in frames:
+            place, mine = other + lag, int(path[other])
+            if mine < 0:
+                continue
+            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
+                break
+            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
+            if not 1 / _CLEAR < ratio < _CLEAR:
+                break
+            points += _POINTS * abs(math.log(ratio))
+            against += cost[other, place] - cost[other, mine]
+    return points
+
+
+def correlation(one: Signature, other: Signature) -> float:
+    """That of two pictures; 1 where both are flat."""
+    parts = one - one.mean(), other - other.mean()
+    spread = [float(np.square(part).mean()) for part in parts]
+    if max(spread) < FLAT:
+        return 1.0
+    return float((parts[0] * parts[1]).mean() / max(spread[0] * spread[1], FLAT) ** 0.5)
