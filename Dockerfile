@@ -12,7 +12,8 @@ WORKDIR /build
 COPY pyproject.toml CMakeLists.txt LICENSE README.md ./
 COPY native native
 COPY src src
-COPY runtime runtime
+COPY runtime/pyproject.toml runtime/README.md runtime/LICENSE runtime/
+COPY runtime/src runtime/src
 # Everything as wheels, so that the image below needs neither a compiler nor the network.
 RUN pip wheel --no-cache-dir --wheel-dir /wheels ./runtime ".[otel,cluster]"
 

@@ -20,8 +20,8 @@ from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.tasks import TASKS, WARM, load_task
 from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
-from acuity.supervised_process import SupervisedProcess
 from job_helpers import PATIENCE, Gate, Heard, Running, Watched, config, on_loop, spec, with_jobs
+from longwire.supervised_process import SupervisedProcess
 
 
 @on_loop

@@ -80,6 +80,7 @@ def test_what_the_build_needs_is_copied() -> None:
         project["readme"],
         *project["license-files"],
         "src",
+        *(f"runtime/{name}" for name in ("pyproject.toml", "README.md", "LICENSE", "src")),
     }
     assert needed == set(copied())
     listed = re.findall(r"(?:native|src)/[\w./]+", (ROOT / "CMakeLists.txt").read_text())
