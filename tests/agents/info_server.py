@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,19 +67,14 @@ class Asked:
     binary: str | None = None
     bench_output: str | None = None
 
-    def play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
-        """Every good answer is held to the output schema; errors are told as {"error": …}."""
-        anyio.run(self._play, scenario)
-
     def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """One question."""
-        found: list[dict[str, Any]] = []
 
-        async def scenario(ask: Ask) -> None:
-            found.append(await ask(name, **arguments))
+        async def main() -> dict[str, Any]:
+            async with self.playing() as ask:
+                return await ask(name, **arguments)
 
-        self.play(scenario)
-        return found[0]
+        return anyio.run(main)
 
     def listed(self) -> list[types.Tool]:
         found: list[types.Tool] = []
@@ -98,7 +94,9 @@ class Asked:
         )
         return build_server(Catalog(tools=self.family(services)), name="acuity", version="1")
 
-    async def _play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[Ask]:
+        """Every good answer is held to the output schema; errors are told as {"error": …}."""
         async with Client(self._server()) as client:
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
@@ -107,7 +105,7 @@ class Asked:
                 result = await client.call_tool(name, arguments, progress_callback=watch)
                 return conforming(result, listed[name])
 
-            await scenario(ask)
+            yield ask
 
 
 def check_tools(tools: Sequence[types.Tool], names: Sequence[str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from tool_results import conforming
 ERAS = ["legacy", "2026-07-28"]
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
-Scenario = Callable[[Ask], Awaitable[None]]
 
 
 class ThreadJobs:
@@ -76,19 +76,22 @@ async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, 
     return conforming(result, tool)
 
 
-def play(
-    scenario: Scenario,
-    folder: Path,
-    *,
-    binary: Path | None = None,
-    jobs: Any = None,
-    era: str = "2026-07-28",
-) -> None:
-    """Let a scenario ask a server that may read the folder."""
+@asynccontextmanager
+async def playing(
+    folder: Path, *, binary: Path | None = None, jobs: Any = None, era: str = "2026-07-28"
+) -> AsyncIterator[Ask]:
+    """A way to ask a server that may read the folder."""
+    async with Client(serve(services_for(folder, jobs or ThreadJobs(), binary)), mode=era) as client:
+        yield partial(ask_with, client)
 
-    async def main() -> None:
-        services = services_for(folder, jobs or ThreadJobs(), binary)
-        async with Client(serve(services), mode=era) as client:
-            await scenario(partial(ask_with, client))
 
-    anyio.run(main)
+def ask_once(
+    folder: Path, name: str, /, *, binary: Path | None = None, jobs: Any = None, **arguments: Any
+) -> dict[str, Any]:
+    """The answer to one question."""
+
+    async def main() -> dict[str, Any]:
+        async with playing(folder, binary=binary, jobs=jobs) as ask:
+            return await ask(name, **arguments)
+
+    return anyio.run(main)

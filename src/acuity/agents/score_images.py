@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import mcp_types as types
 
+from acuity.agents.schemas import array
 from acuity.agents.score_answers import in_order, score_answer, score_columns
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from longwire.product.results import to_ordered_text
@@ -25,12 +26,11 @@ _MOST: Final = 820_000  # characters of all pictures in base64: about 600 KB of 
 _MESSAGE: Final = 980_000  # characters of an answer: the official client stops at 1 MiB
 _WIDTH, _HEIGHT = 960, 400  # pixels of a plot
 
-IMAGES_SCHEMA: Final[dict[str, Any]] = {
-    "type": "array",
-    "items": {"enum": list(KINDS)},
-    "maxItems": len(KINDS),
-    "description": "Pictures in the reply. plot: the curve; worst: the worst frames and their originals.",
-}
+IMAGES_SCHEMA: Final = array(
+    {"enum": list(KINDS)},
+    len(KINDS),
+    "Pictures in the reply. plot: the curve; worst: the worst frames and their originals.",
+)
 
 
 def as_before(tool: str) -> dict[str, Any]:

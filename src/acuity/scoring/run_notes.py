@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from acuity.errors import to_give
 from acuity.measure.measurement import Measurement
-from acuity.models.fit import display_note
+from acuity.models.choose import display_note
 from acuity.scoring.report import TINY_ESTIMATE
 from acuity.video import notes
 from acuity.video.pairs.lone_video import LoneVideo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -142,8 +142,8 @@ class Ground:
         await self.compute.close()
 
 
-def play(
-    scene: Callable[[Ground], Awaitable[None]],
+@asynccontextmanager
+async def playing(
     folder: Path,
     *models: str,
     features: tuple[str, ...] = (),
@@ -151,21 +151,17 @@ def play(
     timeout: float = SECONDS,
     max_age: float = MAX_AGE,
     **options: Any,
-) -> None:
-    """Run a scene with a measurement of these models."""
-
-    async def main() -> None:
-        measurement = Measurement(**{"threads": 1, **options})
-        for model in models:
-            measurement.add_model(model)
-        for feature in features:
-            measurement.add_feature(feature)
-        ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
-        ground.steer.attach(asyncio.get_running_loop())
-        try:
-            with anyio.fail_after(2 * SECONDS):
-                await scene(ground)
-        finally:
-            await ground.close()
-
-    anyio.run(main)
+) -> AsyncIterator[Ground]:
+    """A ground with a measurement of these models."""
+    measurement = Measurement(**{"threads": 1, **options})
+    for model in models:
+        measurement.add_model(model)
+    for feature in features:
+        measurement.add_feature(feature)
+    ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
+    ground.steer.attach(asyncio.get_running_loop())
+    try:
+        with anyio.fail_after(2 * SECONDS):
+            yield ground
+    finally:
+        await ground.close()

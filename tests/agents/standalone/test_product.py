@@ -192,41 +192,34 @@ def test_prompts_resources_and_completions(ask: Callable[[Question], Any]) -> No
 
 @pytest.mark.parametrize("transport", NETWORK)
 @BOTH_ERAS
-def test_cancelling_frees_the_worker(server: ProductServer, folder: Path, transport: str, era: str) -> None:
+async def test_cancelling_frees_the_worker(
+    server: ProductServer, folder: Path, transport: str, era: str
+) -> None:
     """The queue has two places: three calls that would take minutes, cancelled, leave room for a fourth."""
     long = raw_pair(folder, LONG)
+    started = anyio.Event()
 
-    async def main() -> None:
-        started = anyio.Event()
+    async def listen(done: float, total: float | None, message: str | None) -> None:
+        if done:
+            started.set()
 
-        async def listen(done: float, total: float | None, message: str | None) -> None:
-            if done:
-                started.set()
-
-        with anyio.fail_after(SECONDS):
-            async with server.client(transport, era) as client:
-                async with anyio.create_task_group() as tasks:
-                    for _ in range(3):
-                        tasks.start_soon(
-                            lambda: client.call_tool("vmaf_score", long, progress_callback=listen)
-                        )
-                    await started.wait()
-                    tasks.cancel_scope.cancel()
-                short = await client.call_tool("vmaf_score", raw_pair(folder, 3))
-                assert not short.is_error
-                running = await client.call_tool("list_jobs", {"status_filter": ["running", "queued"]})
-                assert running.structured_content["jobs"] == []
-
-    anyio.run(main)
+    with anyio.fail_after(SECONDS):
+        async with server.client(transport, era) as client:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(3):
+                    tasks.start_soon(lambda: client.call_tool("vmaf_score", long, progress_callback=listen))
+                await started.wait()
+                tasks.cancel_scope.cancel()
+            short = await client.call_tool("vmaf_score", raw_pair(folder, 3))
+            assert not short.is_error
+            running = await client.call_tool("list_jobs", {"status_filter": ["running", "queued"]})
+            assert running.structured_content["jobs"] == []
 
 
-def test_metrics_count_what_was_done(server: ProductServer, folder: Path) -> None:
-    async def main() -> None:
-        async with server.client("http", "2026-07-28") as client:
-            await client.call_tool("vmaf_score", raw_pair(folder, 3))
-            await client.call_tool("vmaf_score", {})
-
-    anyio.run(main)
+async def test_metrics_count_what_was_done(server: ProductServer, folder: Path) -> None:
+    async with server.client("http", "2026-07-28") as client:
+        await client.call_tool("vmaf_score", raw_pair(folder, 3))
+        await client.call_tool("vmaf_score", {})
     with urllib.request.urlopen(server.where("metrics").where) as response:
         text = response.read().decode()
     counted = {

@@ -13,7 +13,7 @@ from acuity.agents.tools import models
 from acuity.models import find_model, load_model
 from info_server import Asked
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Ask, ThreadJobs, play
+from scoring_room import ThreadJobs, ask_once
 from small_model import small_document
 
 MADE = "vmaf_4k_v0.6.1neg"
@@ -37,14 +37,8 @@ def put(path: Path, text: str | None = None) -> Path:
 
 
 def score(folder: Path, model: str, binary: Path | None = None, jobs: Any = None) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
     given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, "model": model}
-
-    async def scenario(ask: Ask) -> None:
-        found.append(await ask("vmaf_score", **given))
-
-    play(scenario, folder, binary=binary, jobs=jobs)
-    return found[0]
+    return ask_once(folder, "vmaf_score", binary=binary, jobs=jobs, **given)
 
 
 def describe(name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
-from info_server import Ask, Asked, InlineJobs, check_tools
+from info_server import Asked, InlineJobs, check_tools
 from longwire.config.effective import effective
 from vmaf_binary import make_binary
 
@@ -104,16 +104,14 @@ def test_a_binary_that_is_not_there_is_skipped(tmp_path: Path) -> None:
     assert "nowhere" in row["reason"]
 
 
-def test_progress_goes_forward_to_the_end() -> None:
+async def test_progress_goes_forward_to_the_end() -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def watch(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total, message))
 
-    async def scenario(ask: Ask) -> None:
+    async with Asked(benchmark.tools).playing() as ask:
         await ask("run_benchmark", _progress=watch)
-
-    Asked(benchmark.tools).play(scenario)
     values = [done for done, _, _ in told]
     assert values == sorted(values)
     done, total, message = told[-1]

@@ -162,46 +162,42 @@ def test_raw_video_is_described_by_arguments(folder: Path) -> None:
     assert "--" not in row["error"]
 
 
-def test_the_report_is_read_in_all_forms(folder: Path) -> None:
+async def test_the_report_is_read_in_all_forms(folder: Path) -> None:
     jobs = ThreadJobs()
     ask(folder, str(folder / "x264_1k.mp4"), str(folder / "torn.mp4"), jobs=jobs)
     (spec,) = jobs.specs
+    outcome = await ThreadJobs().run(spec, client="test")
+    stored = FakeJobs()
+    job = await stored.submit(spec, client="test")
+    stored.complete(job.id, json.loads(json.dumps(outcome.document)))
+    services = services_for(folder, stored)
+    catalog = Catalog(tools=frames.tools(services), resources=[ReportResources(stored)])  # type: ignore[arg-type]
+    async with Client(build_server(catalog, name="acuity", version="1")) as client:
 
-    async def main() -> None:
-        outcome = await ThreadJobs().run(spec, client="test")
-        stored = FakeJobs()
-        job = await stored.submit(spec, client="test")
-        stored.complete(job.id, json.loads(json.dumps(outcome.document)))
-        services = services_for(folder, stored)
-        catalog = Catalog(tools=frames.tools(services), resources=[ReportResources(stored)])  # type: ignore[arg-type]
-        async with Client(build_server(catalog, name="acuity", version="1")) as client:
+        async def read(ending: str) -> str:
+            (content,) = (await client.read_resource(f"acuity://reports/{job.id}{ending}")).contents
+            return str(content.text)  # type: ignore[union-attr]
 
-            async def read(ending: str) -> str:
-                (content,) = (await client.read_resource(f"acuity://reports/{job.id}{ending}")).contents
-                return str(content.text)  # type: ignore[union-attr]
-
-            whole = json.loads(await read(""))
-            assert whole["schema"] == "acuity.compare/1"
-            assert not [name for name in whole if name.endswith("_text")]
-            good, torn = whole["pairs"]
-            assert len(good["per_frame"]["vmaf"]) == FRAMES
-            assert "per_frame" not in torn
-            part = json.loads(await read("?frames=3-4"))
-            assert part["pairs"][0]["per_frame"]["frame"] == [3, 4]
-            assert part["pairs"][0]["per_frame"]["vmaf"] == good["per_frame"]["vmaf"][3:5]
-            rows = list(csv.DictReader(io.StringIO(await read(".csv"))))
-            assert len(rows) == 2
-            page = await read("/report.html")
-            assert page.startswith("<!doctype html>")
-            assert "torn.mp4 failed" in page
-            with pytest.raises(Exception, match="leave it out"):
-                await read(".csv?frames=1-2")
-            listed = (await client.list_resources()).resources
-            assert f"acuity://reports/{job.id}" in [str(resource.uri) for resource in listed]
-            sentence = sentence_of(await client.call_tool("get_frames", {"job_id": job.id}))
-            assert f"acuity://reports/{job.id}?frames=0-499" in sentence
-
-    anyio.run(main)
+        whole = json.loads(await read(""))
+        assert whole["schema"] == "acuity.compare/1"
+        assert not [name for name in whole if name.endswith("_text")]
+        good, torn = whole["pairs"]
+        assert len(good["per_frame"]["vmaf"]) == FRAMES
+        assert "per_frame" not in torn
+        part = json.loads(await read("?frames=3-4"))
+        assert part["pairs"][0]["per_frame"]["frame"] == [3, 4]
+        assert part["pairs"][0]["per_frame"]["vmaf"] == good["per_frame"]["vmaf"][3:5]
+        rows = list(csv.DictReader(io.StringIO(await read(".csv"))))
+        assert len(rows) == 2
+        page = await read("/report.html")
+        assert page.startswith("<!doctype html>")
+        assert "torn.mp4 failed" in page
+        with pytest.raises(Exception, match="leave it out"):
+            await read(".csv?frames=1-2")
+        listed = (await client.list_resources()).resources
+        assert f"acuity://reports/{job.id}" in [str(resource.uri) for resource in listed]
+        sentence = sentence_of(await client.call_tool("get_frames", {"job_id": job.id}))
+        assert f"acuity://reports/{job.id}?frames=0-499" in sentence
 
 
 def test_the_longest_answer_is_short(folder: Path) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from acuity.agents.tools import external
 from acuity.cli.vmaf.options import help_page
 from damaged_clip import damage
 from scoring_clips import FORK_HELP, FRAMES, container, fake_vmaf, raw, runs_of, y4m
-from scoring_room import Ask, ThreadJobs, play
+from scoring_room import ThreadJobs, ask_once
 from vmaf_binary import make_binary
 
 # Reads a frame of each video in turn, the distorted first, and tells how much there was.
@@ -61,13 +60,7 @@ def pair(folder: Path, ref: str = "ref.mkv", dis: str = "dis.mp4", **more: Any) 
 
 
 def asked(folder: Path, arguments: dict[str, Any], binary: Path | None, jobs: Any = None) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
-
-    async def scenario(ask: Ask) -> None:
-        found.append(await ask("vmaf_score_encoded", **arguments))
-
-    play(scenario, folder, binary=binary, jobs=jobs)
-    return found[0]
+    return ask_once(folder, "vmaf_score_encoded", binary=binary, jobs=jobs, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +119,7 @@ def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
     assert runs_of(binary) == [["--help"]]
 
 
-def test_progress_counts_frames(folder: Path, own_command: Path) -> None:
+async def test_progress_counts_frames(folder: Path, own_command: Path) -> None:
     from mcp import Client
 
     from scoring_room import serve, services_for
@@ -136,12 +129,9 @@ def test_progress_counts_frames(folder: Path, own_command: Path) -> None:
     async def listen(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total))
 
-    async def main() -> None:
-        server = serve(services_for(folder, ThreadJobs(), own_command))
-        async with Client(server, mode="legacy") as client:
-            await client.call_tool("vmaf_score_encoded", pair(folder), progress_callback=listen)
-
-    anyio.run(main)
+    server = serve(services_for(folder, ThreadJobs(), own_command))
+    async with Client(server, mode="legacy") as client:
+        await client.call_tool("vmaf_score_encoded", pair(folder), progress_callback=listen)
     assert told[0] == (0, FRAMES)
     assert told[-1] == (FRAMES, FRAMES)
 

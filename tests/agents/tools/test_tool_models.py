@@ -13,7 +13,7 @@ from acuity.agents.tools import model_list, models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from info_server import Ask, Asked, check_tools
+from info_server import Asked, check_tools
 from small_model import small_document
 
 
@@ -105,7 +105,7 @@ def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPa
     assert names(Asked(models.tools).ask("list_models")) == ["acuity_fr_v1", "acuity_nr_v1"]
 
 
-def test_the_list_is_made_once_and_again_when_something_changed(
+async def test_the_list_is_made_once_and_again_when_something_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_list, "_THOROUGH", 0.0)
@@ -115,8 +115,7 @@ def test_the_list_is_made_once_and_again_when_something_changed(
     file = put(shelf / "mine.json")
     for path in (file, shelf):
         os.utime(path, (1e9, 1e9))  # long ago: what has only just changed is looked at again
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         first = await ask("list_models")
         assert await ask("list_models") == first
         assert len(reads) == 1
@@ -132,14 +131,13 @@ def test_the_list_is_made_once_and_again_when_something_changed(
         assert (changed["size_bytes"], changed["usable"]) == (2, False)
         assert len(reads) == before + 1
 
-    Asked(models.tools).play(scenario)
 
-
-def test_files_that_come_and_go_are_noticed_at_once(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_that_come_and_go_are_noticed_at_once(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model_list, "_THOROUGH", 1e9)
     os.utime(shelf, (1e9, 1e9))
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         assert "mine" not in names(await ask("list_models"))
         file = put(shelf / "mine.json")
         for path in (file, shelf):
@@ -149,22 +147,19 @@ def test_files_that_come_and_go_are_noticed_at_once(shelf: Path, monkeypatch: py
         os.utime(shelf, (1e9 + 2, 1e9 + 2))
         assert "mine" not in names(await ask("list_models"))
 
-    Asked(models.tools).play(scenario)
 
-
-def test_what_changed_a_moment_ago_is_looked_at_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_changed_a_moment_ago_is_looked_at_again(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two changes within one tick of the file system's clock look like one."""
     monkeypatch.setattr("acuity.models.files._TICK", 1e9)  # a moment, however slow the machine is
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         put(shelf / "one.json")
         assert "one" in names(await ask("list_models"))
         stamp = shelf.stat().st_mtime_ns
         put(shelf / "two.json")
         os.utime(shelf, ns=(stamp, stamp))
         assert "two" in names(await ask("list_models"))
-
-    Asked(models.tools).play(scenario)
 
 
 @pytest.mark.parametrize("name", ["vmaf_v0.6.1", "vmaf_v0.6.1.json"])

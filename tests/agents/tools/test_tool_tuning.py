@@ -199,28 +199,24 @@ def test_bad_arguments(folder: Path, tool: str, arguments: dict[str, Any], sente
     assert "\n" not in answer["error"]
 
 
-def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Path) -> None:
+async def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Path) -> None:
     """A tool's plan raises them, so that submit_job refuses at once."""
-
-    async def main() -> None:
-        services = services_for(folder, ThreadJobs())
-        plans = {tool.name: tool.plan for tool in tools(services)}
-        for name, given in (
-            ("run_search", {"encoder": "nope"}),
-            ("run_search", {"preset": "warp"}),
-            ("run_ladder", {"resolutions": "0x0", "target_vmafs": "90"}),
-            ("run_tune_per_shot", {"target_vmaf": 500}),
-        ):
-            plan = plans[name]
-            assert plan is not None
-            with pytest.raises(TuneError):
-                await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
-        plan = plans["run_search"]
+    services = services_for(folder, ThreadJobs())
+    plans = {tool.name: tool.plan for tool in tools(services)}
+    for name, given in (
+        ("run_search", {"encoder": "nope"}),
+        ("run_search", {"preset": "warp"}),
+        ("run_ladder", {"resolutions": "0x0", "target_vmafs": "90"}),
+        ("run_tune_per_shot", {"target_vmaf": 500}),
+    ):
+        plan = plans[name]
         assert plan is not None
-        spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
-        assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"
-
-    anyio.run(main)
+        with pytest.raises(TuneError):
+            await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
+    plan = plans["run_search"]
+    assert plan is not None
+    spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
+    assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"
 
 
 def test_answers_of_comparisons_are_short(folder: Path) -> None:

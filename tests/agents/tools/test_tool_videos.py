@@ -12,7 +12,7 @@ import pytest
 
 from acuity.agents.tools import video_list, videos
 from image_files import images
-from info_server import Ask, Asked
+from info_server import Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
 from video_clips import encode, encode_two_streams
@@ -98,10 +98,9 @@ def test_it_is_brief() -> None:
     assert tool.annotations.read_only_hint is True
 
 
-def test_filters_and_pages(folder: Path) -> None:
+async def test_filters_and_pages(folder: Path) -> None:
     asked = Asked(videos.tools, roots=[folder])
-
-    async def scenario(ask: Ask) -> None:
+    async with asked.playing() as ask:
         first = await ask("list_videos", limit=3)
         assert (len(first["videos"]), first["count"], first["next_offset"]) == (3, 4, 3)
         rest = await ask("list_videos", limit=3, offset=first["next_offset"])
@@ -111,8 +110,6 @@ def test_filters_and_pages(folder: Path) -> None:
         assert list(by_name(inner)) == ["d.yuv"]
         assert inner["folders"] == [str(folder)]
         assert (await ask("list_videos", name="nothing"))["videos"] == []
-
-    asked.play(scenario)
 
 
 @pytest.mark.parametrize(
@@ -225,19 +222,16 @@ def bad_probe(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
     monkeypatch.setattr(video_list, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
 
 
-def test_a_file_that_crashes_its_decoder_costs_itself(
+async def test_a_file_that_crashes_its_decoder_costs_itself(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
     (folder / "b_crash.mp4").write_bytes(b"x")
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(videos.tools, roots=[folder]).playing() as ask:
         for _ in range(2):
             found = by_name(await ask("list_videos"))
             assert "crashed" in found["b_crash.mp4"].pop("problem")
             assert all("problem" not in video for video in found.values())
-
-    Asked(videos.tools, roots=[folder]).play(scenario)
     asked = (tmp_path / "log").read_text().split()
     assert len(asked) == len(set(asked)) == 5  # everything once: what is known is not looked at again
 
@@ -267,10 +261,8 @@ def test_looking_ends_in_time(folder: Path, tmp_path: Path, monkeypatch: pytest.
     assert sum("crashed" in problem for problem in problems) == video_list._STARTS
 
 
-def test_a_file_that_changed_is_looked_at_again(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_a_file_that_changed_is_looked_at_again(folder: Path) -> None:
+    async with Asked(videos.tools, roots=[folder]).playing() as ask:
         assert by_name(await ask("list_videos"))["b.y4m"]["frames"] == FRAMES
         y4m(folder / "b.y4m", FRAMES + 2)
         assert by_name(await ask("list_videos"))["b.y4m"]["frames"] == FRAMES + 2
-
-    Asked(videos.tools, roots=[folder]).play(scenario)

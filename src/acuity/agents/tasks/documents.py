@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from acuity.agents.compare_answers import TOOL as COMPARE
-from acuity.agents.schemas import outline
+from acuity.agents.schemas import named, outline
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
@@ -26,12 +26,7 @@ WORST: Final = "acuity://worst"  # pictures of worst frames
 _SCORES: Final = frozenset({"vmaf_score", "vmaf_score_encoded"})
 _REPORTED: Final = _SCORES | {COMPARE}
 
-JOB_ID: Final = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 128,
-    "description": "From submit_job, list_jobs or a score's answer.",
-}
+JOB_ID: Final = named("From submit_job, list_jobs or a score's answer.", 128)
 
 _JOB: Final[dict[str, str | list[str]]] = {
     "job_id": "string",

@@ -47,17 +47,7 @@ def tools(services: Services) -> list[Tool]:
             payload["external"] = await _external(services.settings.binary)
         return JobSpec("benchmark", payload, NAME, "benchmark of every backend", _SECONDS)
 
-    return [
-        long_tool(
-            services,
-            name=NAME,
-            title="Benchmark",
-            description=_TEXT,
-            input_schema=record({}),
-            output_schema=_OUTPUT,
-            plan=plan,
-        )
-    ]
+    return [long_tool(services, NAME, "Benchmark", _TEXT, record({}), _OUTPUT, plan)]
 
 
 async def _external(binary: str) -> dict[str, Any]:

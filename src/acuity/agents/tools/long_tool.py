@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,7 @@ from acuity.agents.tasks.documents import linked
 from acuity.agents.tool_answers import has_pictures, tool_answer
 from acuity.agents.tools.progress_notifications import ProgressNotifications
 from acuity.jobs.job import JobSpec
-from longwire.product.catalog import Answer, Arguments, Call, Planner, Settle, Tool
+from longwire.product.catalog import Answer, Arguments, Call, Planner, Tool
 
 if TYPE_CHECKING:
     from acuity.agents.services import Services
@@ -35,24 +34,19 @@ def is_short(frames: int, *paths: str | None) -> bool:
 
 def long_tool(
     services: Services,
-    *,
     name: str,
     title: str,
     description: str,
     input_schema: dict[str, Any],
     output_schema: dict[str, Any] | None,
     plan: Planner,
-    read_only: bool = True,
-    idempotent: bool = True,
-    meta: dict[str, Any] | None = None,
-    refusals: Mapping[str, Callable[[Any], str]] | None = None,
-    settle: Settle | None = None,
+    **more: Any,
 ) -> Tool:
     """A tool that runs the job that `plan` makes of its arguments.
 
     The plan is kept in the tool, so the same work can be submitted as a job or run as a task. The caller's
     `include_frames` is stored with the job, so that all three ways obey it. An answer with a report
-    or pictures also says where they can be read again.
+    or pictures also says where they can be read again. `more` are further fields of the tool.
     """
 
     async def plan_with_choice(arguments: Arguments) -> JobSpec:
@@ -72,17 +66,4 @@ def long_tool(
             return await anyio.to_thread.run_sync(tool_answer, document)
         return tool_answer(document)
 
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=input_schema,
-        output_schema=output_schema,
-        run=run,
-        plan=plan_with_choice,
-        settle=settle,
-        read_only=read_only,
-        idempotent=idempotent,
-        meta=meta,
-        refusals=refusals or {},
-    )
+    return Tool(name, title, description, input_schema, run, output_schema, plan=plan_with_choice, **more)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import mcp_types as types
 
-from acuity.agents.schemas import outline, record, text
+from acuity.agents.schemas import named, outline, record
 from acuity.agents.tools.model_list import (
     ONNX,
     ModelList,
@@ -68,23 +68,10 @@ def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
         found = await _describe(models, services.paths, call.arguments["name"])
         return ordered_answer(found) if "tiny" in found else found
 
+    one = record({"name": named(_NAME)}, "name")
     return [
-        Tool(
-            name="list_models",
-            title="List models",
-            description=_LIST,
-            input_schema=record({}),
-            output_schema=_LIST_OUTPUT,
-            run=list_models,
-        ),
-        Tool(
-            name="describe_model",
-            title="Describe a model",
-            description=_DESCRIBE,
-            input_schema=record({"name": {**text(_NAME), "minLength": 1, "maxLength": 4096}}),
-            output_schema=_DESCRIBE_OUTPUT,
-            run=describe_model,
-        ),
+        Tool("list_models", "List models", _LIST, record({}), list_models, _LIST_OUTPUT),
+        Tool("describe_model", "Describe a model", _DESCRIBE, one, describe_model, _DESCRIBE_OUTPUT),
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.access.paths import KINDS
-from acuity.agents.schemas import outline
+from acuity.agents.schemas import outline, record, text, whole
 from acuity.agents.tools.video_list import SUFFIXES, VideoProbe, find_videos
 from acuity.errors import PathError
 from longwire.product.catalog import Call, Tool
@@ -23,42 +23,26 @@ _MOST: Final = 200  # videos in one answer
 
 _TEXT: Final = "The folders this server may read, and the videos in them with size, format and length."
 
-_INPUT: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "folder": {"type": "string", "description": "Only this one."},
-        "name": {"type": "string", "description": "Only names with this in them."},
+_INPUT: Final = record(
+    {
+        "folder": text("Only this one."),
+        "name": text("Only names with this in them."),
         "kind": {
             "enum": [_VIDEO, *KINDS],
             "default": _VIDEO,
             "description": "table: .parquet; model: .onnx.",
         },
-        "limit": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": _MOST,
-            "default": 50,
-            "description": "At most so many.",
-        },
-        "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "next_offset, to go on."},
-    },
-    "additionalProperties": False,
-}
+        "limit": whole("At most so many.", minimum=1, maximum=_MOST, default=50),
+        "offset": whole("next_offset, to go on.", minimum=0, default=0),
+    }
+)
+_OUTPUT: Final = outline({"folders": "array", "videos": "array", "count": "integer"})
 
 
 def tools(services: Services) -> list[Tool]:
     """list_videos."""
-    family = _VideoTools(services.paths)
-    return [
-        Tool(
-            name=NAME,
-            title="List videos",
-            description=_TEXT,
-            input_schema=_INPUT,
-            output_schema=outline({"folders": "array", "videos": "array", "count": "integer"}),
-            run=family.list_videos,
-        )
-    ]
+    run = _VideoTools(services.paths).list_videos
+    return [Tool(NAME, "List videos", _TEXT, _INPUT, run, _OUTPUT)]
 
 
 class _VideoTools:

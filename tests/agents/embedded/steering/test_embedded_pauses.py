@@ -23,10 +23,10 @@ from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.steering.clients import Client as Owner
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
-from bridge_room import PATIENCE, Room, measuring, run
+from bridge_room import PATIENCE, Room, measuring
 from embedded_client import LineClient, connected, feeding, started
 from endpoint_bench import META
-from live_ground import MODEL, SECONDS, Ground, play
+from live_ground import MODEL, SECONDS, playing
 from longwire.endpoints import Open
 from moving_pictures import pair
 from transport_bench import run as run_async
@@ -222,17 +222,14 @@ def test_of_two_who_paused_one_goes(tmp_path: Path) -> None:
             assert moving.again()
 
 
-def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
-    async def main() -> None:
-        room = Room()
-        client = Owner("one", gone=True)  # as if it left between the two steps
-        answer = await room.send("pause", None, client)
-        await room.feed()
-        assert (await answer)["paused"] is False
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
+async def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
+    room = Room()
+    client = Owner("one", gone=True)  # as if it left between the two steps
+    answer = await room.send("pause", None, client)
+    await room.feed()
+    assert (await answer)["paused"] is False
+    assert not room.measurement.paused
+    room.close()
 
 
 # ---- leases -----------------------------------------------------------------------------------
@@ -282,12 +279,9 @@ def test_a_bare_post_has_only_its_lease(transport: str, token: str | None) -> No
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 0.5, 86401, "long"])
-def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            assert "lease_seconds" in await ground.refused(client, "vmaf.pause", lease_seconds=seconds)
-
-    play(scene, tmp_path, MODEL)
+async def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        assert "lease_seconds" in await ground.refused(client, "vmaf.pause", lease_seconds=seconds)
 
 
 # ---- host and clients -------------------------------------------------------------------------
@@ -318,27 +312,24 @@ def test_neither_an_agent_nor_the_servers_end_lifts_the_hosts_pause(tmp_path: Pa
         assert measurement.frames == 5
 
 
-def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("pause")
-        hold = room.measurement.gate.hold
+async def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
+    room = Room()
+    answer = await room.send("pause")
+    hold = room.measurement.gate.hold
 
-        def stopped_meanwhile(*arguments: Any) -> None:
-            room.side.detach()
-            hold(*arguments)
+    def stopped_meanwhile(*arguments: Any) -> None:
+        room.side.detach()
+        hold(*arguments)
 
-        room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
-        await room.feed()
-        await answer
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
+    room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
+    await room.feed()
+    await answer
+    assert not room.measurement.paused
+    room.close()
 
 
-def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         told: list[dict[str, Any]] = []
 
         async def hear(message: Any) -> None:
@@ -357,18 +348,14 @@ def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
             assert told[-1]["paused_by"] == paused["paused_by"]
             assert paused["paused_by"][0]["by"] == "other"
 
-    play(scene, tmp_path, MODEL)
 
-
-def test_names_of_clients_are_shown_not_obeyed(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_names_of_clients_are_shown_not_obeyed(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         info = Implementation(name="\033[2Jevil\n" + "x" * 200, version="1")
         async with ground.client("legacy", client_info=info) as client:
             (pause,) = (await ground.steered(client, "vmaf.pause"))["paused_by"]
             assert pause["by"].startswith("\\x1b[2Jevil\\nxxx")
             assert len(pause["by"]) == 64
-
-    play(scene, tmp_path, MODEL)
 
 
 # ---- hosts that only call add() ---------------------------------------------------------------
