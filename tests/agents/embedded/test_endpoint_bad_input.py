@@ -80,12 +80,6 @@ async def test_wrong_arguments_and_unknown_tools_are_failed_calls(tmp_path: Path
         assert (await client.ask(call(2, "vmaf.nothing")))["result"]["isError"] is True
 
 
-async def test_the_limit_can_be_set(tmp_path: Path) -> None:
-    async with at_socket(tmp_path, WireLimits(max_message=1000)) as (_, client):
-        await client.send(call(1, text="x" * 1000))
-        assert (await client.error())[2] == "the message is longer than 1000 bytes"
-
-
 async def test_who_begins_a_message_and_does_not_end_it_is_dropped(tmp_path: Path) -> None:
     limits = WireLimits(read_timeout=0.05)
     bench, path = Measured(), tmp_path / "s"

@@ -12,16 +12,12 @@ from endpoint_bench import (
     INITIALIZED,
     STATUS,
     WAYS,
-    Measured,
-    address_of,
     call,
     hello,
-    opening,
     request,
     structured,
 )
-from endpoint_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
-from longwire.settings import WireLimits
+from endpoint_http import at_sse, events_of, post, stream_at
 
 
 async def test_ready_comes_first_then_where_to_post() -> None:
@@ -91,18 +87,6 @@ async def test_a_handshake_in_a_reply_and_notifications_of_nobody() -> None:
         assert (await post(http, url, INITIALIZED)).status_code == 202
 
 
-async def test_progress_in_a_reply_for_who_takes_events() -> None:
-    async with at_sse() as (_, http, url):
-        asked = request(1, "tools/call", name="steps", arguments={}, _meta={"progressToken": 5})
-        plain = await post(http, url, asked)
-        assert plain.json()["result"]["structuredContent"] == {"steps": 3}
-        reply = await post(http, url, asked, Accept="application/json, text/event-stream")
-        assert reply.headers["content-type"].startswith("text/event-stream")
-        events = [Event(part.split("\n")) for part in reply.text.strip().split("\n\n")]
-        assert [event.message["params"]["progress"] for event in events[:3]] == [1, 2, 3]
-        assert events[3].message["id"] == 1
-
-
 async def test_many_streams_and_posts_at_once() -> None:
     async with at_sse() as (bench, http, url), AsyncExitStack() as stack:
         streams = [await stack.enter_async_context(stream_at(http, url)) for _ in range(8)]
@@ -116,64 +100,3 @@ async def test_many_streams_and_posts_at_once() -> None:
         for index, stream in enumerate(streams):
             seen = {(await stream.receive())["id"] for _ in range(5)}
             assert seen == {f"{index}.{number}" for number in range(5)}  # its own, and nobody else's
-
-
-async def test_a_silent_stream_shows_signs_of_life() -> None:
-    async with at_sse(WireLimits(heartbeat=0.01)) as (_, http, url), stream_at(http, url) as stream:
-        assert (await stream.next()).is_comment
-        await stream.post(call(1))
-        assert (await stream.receive())["id"] == 1
-
-
-async def test_who_leaves_a_post_ends_its_work() -> None:
-    async with at_sse() as (bench, http, url):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(post, http, url, call(1, "wait"))
-            await bench.started.reaches()
-            tasks.cancel_scope.cancel()
-        await bench.cancelled.reaches()
-
-
-async def test_ids_in_flight_and_too_many_requests_of_one_stream() -> None:
-    async with at_sse(WireLimits(max_in_flight=2)) as (bench, http, url), stream_at(http, url) as stream:
-        await stream.post(call(1, "wait"))
-        await bench.started.reaches()
-        again = await stream.post(call("1", "vmaf.status"))
-        assert (again.status_code, again.json()["error"]["code"]) == (400, -32600)
-        await stream.post(call(2, "wait"))
-        await bench.started.reaches(2)
-        many = await stream.post(call(3))
-        assert (many.status_code, many.json()["id"]) == (429, 3)
-        bench.release.set()
-        assert {(await stream.receive())["id"] for _ in range(2)} == {1, 2}
-
-
-async def test_bad_bodies_and_methods() -> None:
-    async with at_sse(WireLimits(max_message=1000)) as (_, http, url), stream_at(http, url) as stream:
-        for target in (url, stream.url):
-            for body, status, code in (
-                (b"{", 400, -32700),
-                (b"", 400, -32700),
-                (b"\xff", 400, -32700),
-                (b"[]", 400, -32600),
-                (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600),
-                (json.dumps(call(1, text="x" * 1000)).encode(), 413, -32600),
-                (json.dumps(call(1, "vmaf.status", text="x" * 1000)).encode(), 413, -32600),
-            ):
-                answer = await post(http, target, body)
-                assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-        unknown = await post(http, url, request(1, "no/such"))
-        assert (unknown.status_code, unknown.json()["error"]["code"]) == (200, -32601)
-        assert (await http.put(url)).status_code == 405
-        assert (await http.get(url.replace("/sse", "/other"))).status_code == 404
-        await stream.post(call(5))
-        assert (await stream.receive())["id"] == 5
-
-
-async def test_the_end_of_the_server_ends_streams() -> None:
-    async with opening(Measured()) as endpoints, http_client() as http, AsyncExitStack() as streams:
-        async with endpoints.sse(0, PATH) as endpoint:
-            response = await streams.enter_async_context(http.stream("GET", address_of(endpoint, "sse")))
-            events = events_of(response)
-            assert (await anext(events)).kind == "ready"
-        assert [event.kind async for event in events] == ["endpoint"]

@@ -18,8 +18,8 @@ from mcp import Client, MCPError
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
 
-from acuity.agents.resources.report_forms import report_csv
-from acuity.agents.tasks.changes import publish_changes
+from acuity.agents.resources.reports import report_csv
+from acuity.agents.standalone.main import publish_changes
 from acuity.errors import JobError
 from acuity.features import EXTRACTORS
 from acuity.frames.request import WorstRequest

@@ -7,21 +7,15 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from acuity.cli.serve import main as program
-from longwire.endpoints import Http
-from longwire.guard.access import Access
-from longwire.guard.oauth.resource_server import resource_server
-from longwire.guard.tokens import Tokens
-from oauth_ground import ISSUER, KeyServer, key_set, private_key, public_jwk, token
+from oauth_ground import ISSUER, key_set, private_key, public_jwk, token
 from product_server import product_server
 from raw_http import ACCEPT, HELLO, call, http_client, modern, open_session
-from transport_bench import ERAS, LOCAL, serving
+from transport_bench import ERAS
 
 RESOURCE = "http://127.0.0.1:8080/mcp"
 OLD = key_set(public_jwk(private_key("ES256"), "ES256", "one"))
@@ -104,30 +98,6 @@ async def test_the_whole_way(tmp_path: Path) -> None:
             assert (await http.post(url, json=call(7, "list_models"), headers=headers)).status_code == 200
     written = json.dumps(server.lines)
     assert not any(part in written for one in used for part in one.split(".")[1:])
-
-
-async def test_a_server_of_keys_that_hangs_stalls_nobody_else() -> None:
-    with KeyServer(OLD).serving() as far:
-        far.open.clear()
-        oauth = resource_server(ISSUER, (), far.url, RESOURCE)
-        access = Access(Tokens({"carol-and-her-token": "carol"}), oauth=oauth)
-        async with serving(Http(LOCAL), access=access) as server, http_client() as http:
-            statuses: list[int] = []
-
-            async def ask() -> None:
-                answer = await http.post(server.where, json=HELLO, headers={**ACCEPT, **bearer(good())})
-                statuses.append(answer.status_code)
-
-            async with anyio.create_task_group() as tasks:
-                for _ in range(5):
-                    tasks.start_soon(ask)
-                await anyio.to_thread.run_sync(far.waiting.acquire)  # it has been asked
-                carol = {**ACCEPT, **bearer("carol-and-her-token")}
-                assert (await http.post(server.where, json=HELLO, headers=carol)).status_code == 200
-                assert statuses == []
-                far.open.set()
-            assert statuses == [200] * 5
-            assert far.asked == 1
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ import anyio
 import pytest
 from mcp import Client
 
-import acuity
-from moving_pictures import HEIGHT, WIDTH
-from product_server import LONG, NETWORK, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
-from tool_results import conforming, sentence_of
+from product_server import LONG, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
+from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
 EVERYWHERE = pytest.mark.parametrize("transport", TRANSPORTS)
@@ -98,62 +96,7 @@ def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> No
     ask(question)
 
 
-@EVERYWHERE
-@BOTH_ERAS
-def test_a_score_is_the_engines_own(ask: Callable[[Question], Any], folder: Path) -> None:
-    arguments = {**raw_pair(folder, 30), "precision": "max", "include_frames": True}
-    told: list[tuple[float, float | None, str | None]] = []
-
-    async def listen(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
-
-    result = ask(lambda client: client.call_tool("vmaf_score", arguments, progress_callback=listen))
-    assert not result.is_error, result
-    report = acuity.score(
-        arguments["ref"],
-        arguments["dis"],
-        width=WIDTH,
-        height=HEIGHT,
-        pixel_format="400",
-        bitdepth=8,
-        model="vmaf_v0.6.1",
-    )
-    found = [frame["metrics"]["vmaf"] for frame in result.structured_content["frames"]]
-    assert found == report.results.columns["vmaf"].tolist()
-    assert result.structured_content["backend_used"] == "cpu"
-    assert told[-1][:2] == (30, 30)
-    assert "mean" in (told[-1][2] or "")
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-
-
-@EVERYWHERE
-@BOTH_ERAS
-def test_bad_arguments(ask: Callable[[Question], Any], folder: Path) -> None:
-    """All of them over one connection: starting a server for each took most of this file's time."""
-    changes: list[tuple[dict[str, Any], str]] = [
-        ({"ref": "/etc/passwd"}, "not under an allowlisted root; set VMAF_MCP_ALLOW to extend."),
-        ({"width": "7O"}, "invalid width '7O': should be of type integer"),
-        ({"pixfmt": "411"}, "invalid pixfmt '411'"),
-        ({"backend": "cuda"}, "refusing to fall back silently"),
-        ({"model": "version=vmaf_v9"}, "vmaf_v9"),
-        ({"aom_ctc": "v9.0"}, "invalid aom_ctc 'v9.0'"),
-        ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
-        ({"precision": "many"}, "many"),
-        ({"feature": ["nosuch"]}, "nosuch"),
-    ]
-    valid = raw_pair(folder, 3)
-
-    async def question(client: Client) -> list[str]:
-        return [
-            sentence_of(await client.call_tool("vmaf_score", {**valid, **change})) for change, _ in changes
-        ]
-
-    told = ask(question)
-    assert [(error, said) for (_, error), said in zip(changes, told, strict=True) if error not in said] == []
-
-
-@EVERYWHERE
-@BOTH_ERAS
+@pytest.mark.parametrize(("transport", "era"), [("http", "2026-07-28"), ("stdio", "legacy")])
 def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path) -> None:
     arguments = raw_pair(folder, 20)
     submitted = ask(
@@ -176,22 +119,7 @@ def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path)
         assert json.loads(report.contents[0].text)["frames"] == found["result"]["frames"]
 
 
-@EVERYWHERE
-@BOTH_ERAS
-def test_prompts_resources_and_completions(ask: Callable[[Question], Any]) -> None:
-    async def question(client: Client) -> None:
-        prompts = (await client.list_prompts()).prompts
-        assert [prompt.name for prompt in prompts] == ["diagnose_encode", "choose_bitrate", "compare_encodes"]
-        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
-        assert "acuity://models" in uris
-        models = json.loads((await client.read_resource("acuity://models")).contents[0].text)
-        assert "vmaf_v0.6.1" in json.dumps(models)
-
-    ask(question)
-
-
-@pytest.mark.parametrize("transport", NETWORK)
-@BOTH_ERAS
+@pytest.mark.parametrize(("transport", "era"), [("http", "2026-07-28"), ("uds", "legacy")])
 async def test_cancelling_frees_the_worker(
     server: ProductServer, folder: Path, transport: str, era: str
 ) -> None:

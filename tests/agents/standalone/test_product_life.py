@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import psutil
 import pytest
 from mcp import Client
 
-from prepared_programs import Program
 from product_server import (
     COMMAND,
     LONG,
@@ -141,56 +139,6 @@ async def test_a_signal_ends_work_within_the_grace_time(tmp_path: Path, number: 
             assert code == 0
             assert psutil.wait_procs(children, SECONDS)[1] == []
         assert isinstance(ended[0], Exception) or ended[0].is_error
-
-
-async def test_short_work_is_finished_first(tmp_path: Path) -> None:
-    with product_server(tmp_path, "--http", "0", "--grace", "60") as server:
-        async with server.client("http", "2026-07-28") as client, anyio.create_task_group() as tasks:
-            started = anyio.Event()
-            ended: list[Any] = []
-
-            await client.list_tools()  # or the client would ask for the schema of the result, too late
-
-            async def call() -> None:
-                ended.append(await score(client, raw_pair(tmp_path, 700), started))
-
-            tasks.start_soon(call)
-            await started.wait()
-            server.process.send_signal(signal.SIGTERM)
-        assert not ended[0].is_error
-        assert ended[0].structured_content["acuity"]["frames"] == 700
-
-
-def test_a_second_server_on_the_same_socket_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    with product_server(tmp_path, "--uds", str(path)) as first:
-        first.where("uds")
-        assert path.stat().st_mode & 0o777 == 0o700
-        with Program(
-            [*COMMAND, "--uds", str(path)],
-            env=environment(tmp_path),
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as second:
-            _, said = second.communicate(timeout=SECONDS)
-        assert second.returncode == 1
-        assert "in use by another server" in said
-        assert "Traceback" not in said
-
-        async def main() -> None:
-            async with first.client("uds", "legacy") as client:
-                assert not (await client.call_tool("list_models", {})).is_error
-
-        anyio.run(main)
-    assert not path.exists()
-
-
-def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(path))
-    with product_server(tmp_path, "--uds", str(path)) as server:
-        server.where("uds")
 
 
 async def test_a_restarted_server_knows_what_was_done(tmp_path: Path) -> None:

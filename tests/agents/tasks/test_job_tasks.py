@@ -10,8 +10,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+from acuity.agents.job_documents import JobTasks
 from acuity.agents.score_answers import score_answer
-from acuity.agents.tasks.jobs import JobTasks
 from acuity.errors import JobError
 from acuity.jobs.job import Progress
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs

@@ -9,9 +9,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from acuity.agents.job_documents import JobTasks
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
-from acuity.agents.tasks.jobs import JobTasks
 from scoring_clips import GEOMETRY, raw
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of

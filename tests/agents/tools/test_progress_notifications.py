@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.jobs.job import Progress
 
 Sent = list[tuple[float, float | None, str | None]]

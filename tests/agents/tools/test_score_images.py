@@ -12,9 +12,9 @@ from typing import Any
 
 from mcp import Client
 
-from acuity.agents.score_images import PLOT, WORST, with_images
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
+from acuity.agents.tool_answers import PLOT, WORST, with_images
 from product_server import clip, raw_pair
 
 MOST = 1 << 20  # bytes of a message that the official client takes

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from mcp import Client
 
@@ -164,7 +165,8 @@ def test_raw_video_is_described_by_arguments(folder: Path) -> None:
 
 async def test_the_report_is_read_in_all_forms(folder: Path) -> None:
     jobs = ThreadJobs()
-    ask(folder, str(folder / "x264_1k.mp4"), str(folder / "torn.mp4"), jobs=jobs)
+    encodes = str(folder / "x264_1k.mp4"), str(folder / "torn.mp4")
+    await anyio.to_thread.run_sync(partial(ask, folder, *encodes, jobs=jobs))
     (spec,) = jobs.specs
     outcome = await ThreadJobs().run(spec, client="test")
     stored = FakeJobs()

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.tools import model_list, models
+from acuity.agents.tools import models
+from acuity.agents.tools import models as model_list
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
@@ -216,23 +217,6 @@ def test_the_models_of_version_1_are_described(name: str, highest: float, use: s
 def test_an_unknown_name(name: str) -> None:
     found = Asked(models.tools).ask("describe_model", name=name)
     assert found == {"error": f"model '{name}' not found; run list_models to see available models."}
-
-
-def test_an_ambiguous_name(shelf: Path) -> None:
-    first, second = put(shelf / "a" / "twin.json"), put(shelf / "b" / "twin.json")
-    asked = Asked(models.tools)
-    assert asked.ask("describe_model", name="twin") == {
-        "error": f"model name 'twin' is ambiguous; matched: {[str(first), str(second)]}. "
-        "Pass an explicit path instead."
-    }
-    assert asked.ask("describe_model", name=str(second))["path"] == str(second)
-    assert asked.ask("describe_model", name="b/twin.json")["path"] == str(second)
-
-
-def test_the_first_folder_with_a_name_wins_as_it_does_when_scoring(shelf: Path) -> None:
-    mine = put(shelf / "vmaf_v0.6.1.json")
-    found = Asked(models.tools).ask("describe_model", name="vmaf_v0.6.1")
-    assert found["path"] == str(mine) == str(find_model("vmaf_v0.6.1"))
 
 
 def test_a_file_anywhere_under_a_root(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import anyio
 import jsonschema
 import numpy as np
 import pytest
@@ -18,8 +16,7 @@ from acuity.report.precision import parse_precision
 from golden_figures import GOLDEN, load_cases, needs_golden
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
-from scoring_room import ERAS, ThreadJobs, ask_with, playing, serve, services_for
-from small_model import OVERFLOWING, small_document
+from scoring_room import ERAS, ThreadJobs, playing, serve, services_for
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +250,14 @@ async def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, b
         ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
         ({"height": 51}, "not a whole number of frames"),
         ({"model": "version=none"}, "call list_models for a list"),
+        ({"model": "version=vmaf_v0.6.1:cambi.enc_width=640"}, "does not use the extractor 'cambi'"),
+        *(
+            (
+                {"model": f"version=vmaf_v0.6.1:name={name}"},
+                f"would be reported as '{name}', which is the name of another column",
+            )
+            for name in ("integer_adm2", "psnr_y", "frameNum")
+        ),
     ],
 )
 async def test_bad_arguments(folder: Path, changed: dict[str, Any], sentence: str) -> None:
@@ -314,60 +319,6 @@ def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
         assert described.annotations is not None
         assert described.annotations.read_only_hint
     assert "width" not in offered[1].input_schema["properties"]
-
-
-async def test_cancelling_a_call_stops_the_work(folder: Path) -> None:
-    """The handler is cancelled, and with it whoever waits for the job."""
-
-    class Waiting:
-        def __init__(self) -> None:
-            self.started = anyio.Event()
-            self.stopped = anyio.Event()
-
-        async def run(self, *_: Any, **__: Any) -> None:
-            self.started.set()
-            try:
-                await anyio.sleep_forever()
-            finally:
-                self.stopped.set()
-
-    jobs = Waiting()
-    async with (
-        Client(serve(services_for(folder, jobs)), mode="legacy") as client,
-        anyio.create_task_group() as calls,
-    ):
-        calls.start_soon(lambda: ask_with(client, "vmaf_score", **raw_arguments(folder)))
-        with anyio.fail_after(5):
-            await jobs.started.wait()
-            calls.cancel_scope.cancel()
-    with anyio.fail_after(5):
-        await jobs.stopped.wait()
-
-
-async def test_a_score_that_is_no_number_is_an_error(folder: Path, tmp_path: Path) -> None:
-    model = tmp_path / "overflowing.json"
-    model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
-    for name in ("ref.yuv", "dis.yuv"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-    async with playing(tmp_path) as ask:
-        found = await ask("vmaf_score", **raw_arguments(tmp_path, model=f"path={model}"))
-        assert found["error"].startswith("the score 'vmaf' of frame 0 by '")
-        assert "is not a number" in found["error"]
-
-
-@pytest.mark.parametrize("name", ["integer_adm2", "psnr_y", "frameNum"])
-async def test_a_model_labelled_like_a_column_is_refused(folder: Path, name: str) -> None:
-    async with playing(folder) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, model=f"version=vmaf_v0.6.1:name={name}"))
-        assert f"would be reported as '{name}', which is the name of another column" in found["error"]
-
-
-async def test_options_that_do_nothing_are_refused(folder: Path) -> None:
-    async with playing(folder) as ask:
-        found = await ask(
-            "vmaf_score", **raw_arguments(folder, model="version=vmaf_v0.6.1:cambi.enc_width=640")
-        )
-        assert "does not use the extractor 'cambi'" in found["error"]
 
 
 def wide(path: Path, *, worse: bool = False) -> Path:

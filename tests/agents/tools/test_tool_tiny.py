@@ -16,7 +16,7 @@ from acuity.agents.tools import models
 from info_server import Asked
 from product_server import environment, stdio
 from scoring_clips import FORK_HELP, GEOMETRY, container, fake_vmaf, raw, runs_of
-from scoring_room import ThreadJobs, playing
+from scoring_room import ThreadJobs, ask_once, playing
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 
@@ -191,7 +191,7 @@ def test_tiny_models_are_listed_and_described(tmp_path: Path, monkeypatch: pytes
     assert own["tiny"]["held_out"]
 
 
-async def test_a_description_is_short_whatever_the_sidecar_says(tmp_path: Path) -> None:
+def test_a_description_is_short_whatever_the_sidecar_says(tmp_path: Path) -> None:
     asked = Asked(models.tools, roots=[tmp_path])
     for name in ("acuity_fr_v1", "acuity_nr_v1"):
         own = asked.ask("describe_model", name=name)
@@ -211,9 +211,8 @@ async def test_a_description_is_short_whatever_the_sidecar_says(tmp_path: Path) 
         assert text.isprintable()
     raw(tmp_path / "ref.yuv")
     raw(tmp_path / "dis.yuv", worse=True)
-    async with playing(tmp_path) as ask:
-        block = (await ask("vmaf_score", **raw_arguments(tmp_path, tiny_model=str(made))))["tiny_model"]
-        assert (block["license"], block["notes"]) == (found["tiny"]["license"], found["tiny"]["notes"])
+    block = ask_once(tmp_path, "vmaf_score", **raw_arguments(tmp_path, tiny_model=str(made)))["tiny_model"]
+    assert (block["license"], block["notes"]) == (found["tiny"]["license"], found["tiny"]["notes"])
 
 
 def test_files_outside_the_model_folders_are_described_by_what_was_checked(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.tools import video_list, videos
+from acuity.agents.tools import videos
+from acuity.agents.tools import videos as video_list
 from image_files import images
 from info_server import Asked
 from path_ground import make_ground

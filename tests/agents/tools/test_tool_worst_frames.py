@@ -336,8 +336,7 @@ def test_cancelling_ends_the_model_and_leaves_no_folder(
     runtime = tmp_path / "site" / "onnxruntime_genai"
     runtime.mkdir(parents=True)
     (runtime / "__init__.py").write_text("import time\ntime.sleep(600)")
-    packages = [str(runtime.parent), str(Path(acuity.__file__).parents[1])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(packages))
+    monkeypatch.setenv("PYTHONPATH", str(runtime.parent), prepend=os.pathsep)
     model = write_small_vlm(tmp_path / "models" / "small-vlm")
     pair = write_pair(tmp_path)
 

@@ -9,9 +9,15 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.prompts.interpretation import SCALE, VALID
-from acuity.agents.prompts.prompt import argument, make_prompt
-from acuity.agents.prompts.scoring import SCORING_ARGUMENTS, Scoring, fenced
+from acuity.agents.prompts.scoring import (
+    SCALE,
+    SCORING_ARGUMENTS,
+    VALID,
+    Scoring,
+    argument,
+    fenced,
+    make_prompt,
+)
 from acuity.tune.encoders import ENCODERS, Encoder, encoder_of
 from acuity.video.readers.guess import is_raw_name
 

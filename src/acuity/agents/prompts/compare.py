@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from acuity.agents.prompts.interpretation import SCALE, VALID
-from acuity.agents.prompts.prompt import argument, make_prompt
-from acuity.agents.prompts.scoring import MODEL_NEG, REFUSED, SCORING_ARGUMENTS, Scoring, fenced
+from acuity.agents.prompts.scoring import (
+    MODEL_NEG,
+    REFUSED,
+    SCALE,
+    SCORING_ARGUMENTS,
+    VALID,
+    Scoring,
+    argument,
+    fenced,
+    make_prompt,
+)
 
 _FAIR: Final = """\
 The two must have been compared with the same reference in the same way: same model, same number of frames, \

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from acuity.agents.prompts.interpretation import FEATURES, SCALE, VALID
-from acuity.agents.prompts.prompt import argument, make_prompt
-from acuity.agents.prompts.scoring import MODEL_NEG, SCORING_ARGUMENTS, Scoring, fenced
+from acuity.agents.prompts.scoring import (
+    FEATURES,
+    MODEL_NEG,
+    SCALE,
+    SCORING_ARGUMENTS,
+    VALID,
+    Scoring,
+    argument,
+    fenced,
+    make_prompt,
+)
 
 _PRESENT: Final = """\
 Tell the user, in this order:

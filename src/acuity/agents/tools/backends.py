@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import choices, outline, record
 from acuity.agents.tools import external
-from acuity.agents.tools.external_options import backend_options
-from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.agents.tools.external import backend_options
+from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.devices import BACKENDS, describe_engine, look_for
 from acuity.errors import AcuityError, BackendError, JobError
 from acuity.jobs.job import JobSpec

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools import external
-from acuity.agents.tools.external_options import backend_options
+from acuity.agents.tools.external import backend_options
 from acuity.agents.tools.long_tool import long_tool
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.agents.schemas import array, choices, flag, named, outline, record, text
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
 from acuity.comparison.encoder_names import AUTO as BY_ITSELF

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
 from acuity.errors import AcuityError
 from acuity.jobs.job import JobSpec

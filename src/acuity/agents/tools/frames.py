@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 
 from acuity.agents.compare_answers import is_comparison
+from acuity.agents.job_documents import stored_report
 from acuity.agents.schemas import array, named, outline, record, text, whole
 from acuity.agents.score_answers import score_columns
-from acuity.agents.tasks.documents import stored_report
 from acuity.errors import FeatureError, NoReport
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer

@@ -6,11 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import array, choices, flag, outline, record, whole
-from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.score_images import as_before
-from acuity.agents.services import CARRIERS
-from acuity.agents.tasks.documents import (
+from acuity.agents.job_documents import (
     JOB_ID,
     STATUSES,
     brief_job,
@@ -18,7 +14,10 @@ from acuity.agents.tasks.documents import (
     job_schema,
     result_document,
 )
-from acuity.agents.tool_answers import shown_document, with_pictures
+from acuity.agents.schemas import array, choices, flag, outline, record, whole
+from acuity.agents.score_answers import FRAMES_SCHEMA
+from acuity.agents.services import CARRIERS
+from acuity.agents.tool_answers import as_before, shown_document, with_pictures
 from acuity.errors import JobError
 from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check

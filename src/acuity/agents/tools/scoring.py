@@ -10,13 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.score_answers import IMAGES_ASKED
-from acuity.agents.score_images import WORST
-from acuity.agents.tools.external import External, examine
-from acuity.agents.tools.external_options import option_list
+from acuity.agents.tool_answers import WORST
+from acuity.agents.tools.external import External, examine, option_list
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import (
     ENCODED_INPUT,
     ENCODED_OUTPUT,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from acuity.agents.schemas import choices, flag, outline, record, text
 from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.score_images import IMAGES_SCHEMA
+from acuity.agents.tool_answers import IMAGES_SCHEMA
 from acuity.errors import GEOMETRY, ModelError
 from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO

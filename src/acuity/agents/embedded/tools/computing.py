@@ -19,7 +19,7 @@ from acuity.agents.schemas import flag, named, outline, record
 from acuity.agents.score_answers import in_order
 from acuity.agents.tools import models
 from acuity.agents.tools.argument_names import accepting
-from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.agents.tools.scoring_schema import asked_models, model_argument
 from acuity.errors import GEOMETRY, InputError, PathError
 from acuity.features import EXTRACTORS, get_extractor
