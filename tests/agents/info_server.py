@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import anyio
-import jsonschema
 import mcp_types as types
 from mcp import Client
 
@@ -106,20 +105,3 @@ class Asked:
                 return conforming(result, listed[name])
 
             yield ask
-
-
-def check_tools(tools: Sequence[types.Tool], names: Sequence[str]) -> None:
-    """What every tool of these families has in common."""
-    assert [tool.name for tool in tools] == list(names)
-    for tool in tools:
-        assert tool.title
-        assert tool.description
-        assert len(tool.description) > 200  # it teaches
-        assert tool.input_schema["additionalProperties"] is False
-        assert tool.output_schema is not None
-        for schema in (tool.input_schema, tool.output_schema):
-            jsonschema.Draft202012Validator.check_schema(schema)
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is True
-        assert tool.annotations.destructive_hint is False
-        assert tool.annotations.open_world_hint is False

@@ -24,6 +24,7 @@ from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
+from scoring_clips import GEOMETRY
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
@@ -67,6 +68,18 @@ def settings_for(folder: Path, binary: Path | None = None) -> AcuitySettings:
 
 def serve(services: Services) -> Server[Any]:
     return build_server(Catalog(tools=tools(services)), name="acuity", version="1")
+
+
+def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
+    """Arguments of vmaf_score for ref.yuv and dis.yuv; None leaves one out."""
+    given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
+    """Arguments of vmaf_score_encoded for ref.mkv and dis.mp4."""
+    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
+    return {**given, **more}
 
 
 async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mcp.client import advertise
 from mcp.server import apps as sdk
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.apps.app_resources import SCORE, app_page
+from acuity.agents.apps import SCORE, app_page
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
 from app_host import apps_client, as_sent

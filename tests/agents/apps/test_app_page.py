@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from acuity.agents.apps.app_resources import app_page
+from acuity.agents.apps import app_page
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
 from app_host import AppHost, app_host, apps_client, as_sent

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -18,8 +17,8 @@ from acuity.access.paths import AllowedPaths
 from acuity.agents.score_answers import score_answer
 from acuity.agents.tools import external
 from acuity.jobs.service import Jobs, JobsConfig
-from scoring_clips import FRAMES, GEOMETRY, HELP, container, fake_vmaf, raw
-from scoring_room import ERAS, ask_with, serve, services_for, settings_for
+from scoring_clips import FRAMES, HELP, container, fake_vmaf, raw
+from scoring_room import ERAS, ask_with, raw_arguments, serve, services_for, settings_for
 
 
 @asynccontextmanager
@@ -32,10 +31,6 @@ async def playing(
     config = JobsConfig(workers=1, queue=4, time_limit=60, kept=10, data=None, nice=0, roots=roots)
     async with Jobs(config) as jobs, Client(serve(services_for(folder, jobs, binary)), mode=era) as client:
         yield client, jobs
-
-
-def arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
 
 
 @pytest.fixture
@@ -57,7 +52,7 @@ async def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
         told.append(done)
 
     async with playing(folder, era=era) as (client, jobs):
-        asked = {**arguments(folder), "include_frames": True}
+        asked = {**raw_arguments(folder), "include_frames": True}
         result = await client.call_tool("vmaf_score", asked, progress_callback=listen)
         document = result.structured_content
         assert isinstance(document, dict)
@@ -74,7 +69,7 @@ async def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
             distorted_encoded=str(folder / "dis.mp4"),
         )
         assert encoded["acuity"]["input"]["pairs"] == FRAMES
-        refused = await ask_with(client, "vmaf_score", **arguments(folder, height=51))
+        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder, height=51))
         assert "not a whole number of frames" in refused["error"]
     assert told[-1] == FRAMES
     assert told == sorted(set(told))
@@ -85,7 +80,7 @@ async def test_workers_check_what_they_open(folder: Path, tmp_path: Path) -> Non
     other = tmp_path / "other"
     other.mkdir()
     async with playing(folder, workers=other) as (client, _):
-        refused = await ask_with(client, "vmaf_score", **arguments(folder))
+        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder))
         assert refused["error"].startswith(f"path {folder / 'ref.yuv'} not under an allowlisted root")
 
 
@@ -104,7 +99,7 @@ select.select([], [], [])
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP, scoring=forever)
     async with playing(folder, binary=binary) as (client, jobs):
         async with anyio.create_task_group() as calls:
-            calls.start_soon(partial(ask_with, client, "vmaf_score", **arguments(folder)))
+            calls.start_soon(partial(ask_with, client, "vmaf_score", **raw_arguments(folder)))
             with anyio.fail_after(30):
                 pids = (await anyio.to_thread.run_sync(pipe.read_text)).split()
             calls.cancel_scope.cancel()

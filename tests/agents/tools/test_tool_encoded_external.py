@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acuity.agents.tools import external
 from acuity.cli.vmaf.options import help_page
 from damaged_clip import damage
 from scoring_clips import FORK_HELP, FRAMES, container, fake_vmaf, raw, runs_of, y4m
@@ -29,13 +27,6 @@ with open(after("-r"), "rb") as ref, open(after("-d"), "rb") as dis:
             break
 report(seen=seen)
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
 
 
 @pytest.fixture

@@ -12,11 +12,17 @@ from mcp import Client
 
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
+from acuity.report.precision import parse_precision
 from tool_results import sentence_of
 
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
 MOST_TOKENS = 11100
 CHARACTERS_A_TOKEN = 4
+# Tools that change something: whether they only read, and whether they destroy.
+CHANGING = {
+    **dict.fromkeys(("submit_job", "run_search", "run_tune_per_shot"), (False, False)),
+    "cancel_job": (False, True),
+}
 
 
 def with_client(data: Path, question: Any) -> Any:
@@ -43,6 +49,12 @@ def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Path) -> 
             jsonschema.Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
         assert tool.output_schema["required"]
+        assert tool.title
+        assert len(tool.description) > 60  # it teaches
+        assert tool.input_schema["additionalProperties"] is False
+        changes = CHANGING.get(tool.name, (True, False))
+        assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == changes, tool.name
+        assert tool.annotations.open_world_hint is False
         for name, argument in tool.input_schema["properties"].items():
             assert argument.get("description"), (tool.name, name)
             assert argument.get("type") != "array" or argument.get("maxItems", 99) <= 64, (tool.name, name)
@@ -54,6 +66,12 @@ def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
         for tool in with_client(tmp_path, lambda client: client.list_tools()).tools
     }
     raw, encoded = tools["vmaf_score"], tools["vmaf_score_encoded"]
+    assert "width" not in encoded
+    for properties in (raw, encoded):
+        assert not {"dnn_ep", "gpumask"} & set(properties)
+        assert properties["model"]["default"] == "version=vmaf_v0.6.1"
+        assert properties["precision"]["default"] == "legacy"
+        assert all(parse_precision(text) for text in properties["precision"]["enum"])
     names = {name for name in raw if name.startswith("tiny_")} | {"no_reference"}
     assert len(names) == 10
     for name in names:

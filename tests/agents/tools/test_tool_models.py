@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from acuity.agents.tools import models
-from acuity.agents.tools import models as model_list
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from info_server import Asked, check_tools
+from info_server import Asked
 from small_model import small_document
 
 
@@ -35,10 +34,6 @@ def put(path: Path, text: str | None = None) -> Path:
 
 def names(document: dict[str, Any]) -> list[str]:
     return [model["name"] for model in document["models"]]
-
-
-def test_the_tools_introduce_themselves() -> None:
-    check_tools(Asked(models.tools).listed(), ["list_models", "describe_model"])
 
 
 def test_every_model_is_listed_in_one_shape() -> None:
@@ -109,10 +104,10 @@ def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPa
 async def test_the_list_is_made_once_and_again_when_something_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_list, "_THOROUGH", 0.0)
+    monkeypatch.setattr(models, "_THOROUGH", 0.0)
     reads: list[object] = []
-    read = model_list._read
-    monkeypatch.setattr(model_list, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
+    read = models._read
+    monkeypatch.setattr(models, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
     file = put(shelf / "mine.json")
     for path in (file, shelf):
         os.utime(path, (1e9, 1e9))  # long ago: what has only just changed is looked at again
@@ -136,7 +131,7 @@ async def test_the_list_is_made_once_and_again_when_something_changed(
 async def test_files_that_come_and_go_are_noticed_at_once(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_list, "_THOROUGH", 1e9)
+    monkeypatch.setattr(models, "_THOROUGH", 1e9)
     os.utime(shelf, (1e9, 1e9))
     async with Asked(models.tools).playing() as ask:
         assert "mine" not in names(await ask("list_models"))

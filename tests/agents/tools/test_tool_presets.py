@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.agents.tools import external
 from acuity.cli.vmaf import main as vmaf
 from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
@@ -23,13 +21,6 @@ FRAMES = 2
 WIDTH, HEIGHT = 350, 260
 GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixfmt": "420", "bitdepth": 8}
 ALL = [(family, version) for family, versions in PRESETS.items() for version in versions]
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
 
 
 @pytest.fixture(scope="module")

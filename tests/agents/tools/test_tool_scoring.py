@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from mcp import Client
@@ -16,35 +15,16 @@ from acuity.report.precision import parse_precision
 from golden_figures import GOLDEN, load_cases, needs_golden
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
-from scoring_room import ERAS, ThreadJobs, playing, serve, services_for
+from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments, serve, services_for
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("clips")
-    raw(made / "ref.yuv")
-    raw(made / "dis.yuv", worse=True)
-    container(made / "ref.mkv")
-    container(made / "dis.mp4", worse=True, codec="libx264")
-    return made
-
-
-def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-
-
-def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
-    return {**given, **more}
-
-
-async def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
+async def test_pictures_are_cut_and_fill_a_display(clips: Path) -> None:
     asked = {"crop": "64:48:2:2", "display": "1080p", "frame_cnt": 2, "precision": "max"}
-    async with playing(folder) as ask:
-        found = await ask("vmaf_score_encoded", **encoded_arguments(folder, filter="lanczos", **asked))
+    async with playing(clips) as ask:
+        found = await ask("vmaf_score_encoded", **encoded_arguments(clips, filter="lanczos", **asked))
         expected = acuity.score(
-            folder / "ref.mkv",
-            folder / "dis.mp4",
+            clips / "ref.mkv",
+            clips / "dis.mp4",
             model="vmaf_v0.6.1",
             frames=2,
             crop="64:48:2:2",
@@ -56,17 +36,17 @@ async def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
         assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
         assert (shown["width"], shown["height"]) == (1440, 1080)
         assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
-        raw_pair = await ask("vmaf_score", **raw_arguments(folder, **asked))
+        raw_pair = await ask("vmaf_score", **raw_arguments(clips, **asked))
         assert raw_pair["acuity"]["input"]["display"] == "1080p"
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_raw_pair(folder: Path, era: str) -> None:
-    async with playing(folder, era=era) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, precision="max"))
+async def test_a_raw_pair(clips: Path, era: str) -> None:
+    async with playing(clips, era=era) as ask:
+        found = await ask("vmaf_score", **raw_arguments(clips, precision="max"))
         expected = acuity.score(
-            folder / "ref.yuv",
-            folder / "dis.yuv",
+            clips / "ref.yuv",
+            clips / "dis.yuv",
             model="vmaf_v0.6.1",
             width=GEOMETRY["width"],
             height=GEOMETRY["height"],
@@ -82,14 +62,14 @@ async def test_a_raw_pair(folder: Path, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_encoded_pair(folder: Path, era: str) -> None:
-    async with playing(folder, era=era) as ask:
-        given = encoded_arguments(folder, backend="cpu", frame_cnt=4.0)
+async def test_an_encoded_pair(clips: Path, era: str) -> None:
+    async with playing(clips, era=era) as ask:
+        given = encoded_arguments(clips, backend="cpu", frame_cnt=4.0)
         found = await ask("vmaf_score_encoded", **given)
-        expected = acuity.score(folder / "ref.mkv", folder / "dis.mp4", model="vmaf_v0.6.1", frames=4)
+        expected = acuity.score(clips / "ref.mkv", clips / "dis.mp4", model="vmaf_v0.6.1", frames=4)
         assert found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(expected.score, abs=1e-6)
         assert (found["backend_requested"], found["backend_used"]) == ("cpu", "cpu")
-        assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(folder)
+        assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(clips)
         compared = found["acuity"]["input"]
         assert compared["distorted"]["codec"] == "h264"
         assert (compared["pairs"], compared["pair_by"]) == (4, "index")
@@ -122,14 +102,14 @@ async def test_a_golden_clip_has_libvmafs_figure() -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_progress_reaches_a_client_that_asked_for_it(folder: Path, era: str) -> None:
+async def test_progress_reaches_a_client_that_asked_for_it(clips: Path, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def listen(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total, message))
 
-    async with Client(serve(services_for(folder, ThreadJobs())), mode=era) as client:
-        await client.call_tool("vmaf_score", raw_arguments(folder), progress_callback=listen)
+    async with Client(serve(services_for(clips, ThreadJobs())), mode=era) as client:
+        await client.call_tool("vmaf_score", raw_arguments(clips), progress_callback=listen)
     assert told[0][:2] == (0, FRAMES)
     assert told[-1][:2] == (FRAMES, FRAMES)
     assert told[-1][2] is not None
@@ -137,13 +117,13 @@ async def test_progress_reaches_a_client_that_asked_for_it(folder: Path, era: st
     assert " fps, 0 s left, mean " in told[-1][2]
 
 
-async def test_options_become_the_engines(folder: Path) -> None:
+async def test_options_become_the_engines(clips: Path) -> None:
     jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
+    async with playing(clips, jobs=jobs) as ask:
         found = await ask(
             "vmaf_score",
             **raw_arguments(
-                folder,
+                clips,
                 model="version=vmaf_v0.6.1:name=mine",
                 disable_clip=True,
                 enable_transform=True,
@@ -159,7 +139,7 @@ async def test_options_become_the_engines(folder: Path) -> None:
         metrics = found["frames"][0]["metrics"]
         assert {"mine", "integer_vif"} <= set(metrics)
         assert metrics["mine"] == float(parse_precision(3).format(metrics["mine"]))
-        only = await ask("vmaf_score", **raw_arguments(folder, no_prediction=True))
+        only = await ask("vmaf_score", **raw_arguments(clips, no_prediction=True))
         assert "vmaf" not in only["pooled_metrics"]
         assert "integer_adm2" in only["pooled_metrics"]
     model = "version=vmaf_v0.6.1:name=mine:disable_clip:enable_transform"
@@ -168,7 +148,7 @@ async def test_options_become_the_engines(folder: Path) -> None:
     assert (jobs.specs[0].task, jobs.specs[0].tool) == ("score", "vmaf_score")
 
 
-async def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
+async def test_files_of_other_sizes_and_kinds(clips: Path, tmp_path: Path) -> None:
     named = raw(tmp_path / "ref_70x52_420p8.yuv")
     y4m(tmp_path / "dis.y4m", worse=True)
     half = container(tmp_path / "half.mkv", FRAMES - 1, half=True)
@@ -211,13 +191,13 @@ async def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp
 @pytest.mark.parametrize("backend", ["cuda", "sycl", "hip", "metal"])
 @pytest.mark.parametrize("tool", ["vmaf_score", "vmaf_score_encoded"])
 @pytest.mark.usefixtures("without_cuda")
-async def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, backend: str) -> None:
+async def test_a_backend_that_is_not_there_is_refused(clips: Path, tool: str, backend: str) -> None:
     make = raw_arguments if tool == "vmaf_score" else encoded_arguments
     why = ": CuPy is not installed: pip install 'acuity-vmaf[cuda]'" if backend == "cuda" else ""
 
     jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
-        assert (await ask(tool, **make(folder, backend=backend)))["error"] == (
+    async with playing(clips, jobs=jobs) as ask:
+        assert (await ask(tool, **make(clips, backend=backend)))["error"] == (
             f"backend '{backend}' requested but this server does not have it{why} (available: ['cpu']); "
             "refusing to fall back silently. Pass backend='auto' to let Acuity pick."
         )
@@ -260,38 +240,38 @@ async def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, b
         ),
     ],
 )
-async def test_bad_arguments(folder: Path, changed: dict[str, Any], sentence: str) -> None:
-    async with playing(folder) as ask:
-        assert sentence in (await ask("vmaf_score", **raw_arguments(folder, **changed)))["error"]
+async def test_bad_arguments(clips: Path, changed: dict[str, Any], sentence: str) -> None:
+    async with playing(clips) as ask:
+        assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **changed)))["error"]
 
 
-async def test_missing_things(folder: Path) -> None:
-    async with playing(folder) as ask:
-        missing = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder / "none.yuv")))
+async def test_missing_things(clips: Path) -> None:
+    async with playing(clips) as ask:
+        missing = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips / "none.yuv")))
         assert missing["error"] == (
-            f"no such file under the allowed folders: {folder / 'none.yuv'}; list_videos shows what is there"
+            f"no such file under the allowed folders: {clips / 'none.yuv'}; list_videos shows what is there"
         )
-        root = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder)))
-        assert root["error"].startswith(f"path {folder} is an allowed folder, not a file: name a file in it")
+        root = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips)))
+        assert root["error"].startswith(f"path {clips} is an allowed clips, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
         assert incomplete["error"] == (
             "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
         )
         swapped = await ask(
-            "vmaf_score", **raw_arguments(folder, ref=str(folder / "ref.mkv"), dis=str(folder / "ref.mkv"))
+            "vmaf_score", **raw_arguments(clips, ref=str(clips / "ref.mkv"), dis=str(clips / "ref.mkv"))
         )
         assert swapped["error"].endswith("score the pair with vmaf_score_encoded")
         unnamed = await ask(
             "vmaf_score_encoded",
-            **encoded_arguments(folder, reference_encoded=str(folder / "ref.yuv")),
+            **encoded_arguments(clips, reference_encoded=str(clips / "ref.yuv")),
         )
         assert "score the pair with vmaf_score, which takes width" in unnamed["error"]
 
 
-async def test_a_model_file_of_ones_own(folder: Path, tmp_path: Path) -> None:
+async def test_a_model_file_of_ones_own(clips: Path, tmp_path: Path) -> None:
     info = next(model for model in acuity.list_models() if model.name == "vmaf_v0.6.1")
     for name in ("ref.yuv", "dis.yuv"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
+        (tmp_path / name).write_bytes((clips / name).read_bytes())
     (tmp_path / "mine.json").write_bytes(info.path.read_bytes())
     async with playing(tmp_path) as ask:
         usual = await ask("vmaf_score", **raw_arguments(tmp_path))
@@ -300,25 +280,6 @@ async def test_a_model_file_of_ones_own(folder: Path, tmp_path: Path) -> None:
         )
         assert mine["pooled_metrics"] == usual["pooled_metrics"]
         assert "mismatched_model_warning" not in mine  # nobody knows what it is for
-
-
-def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
-    offered = tools(services_for(folder, ThreadJobs()))
-    assert [tool.name for tool in offered] == ["vmaf_score", "vmaf_score_encoded"]
-    for tool in offered:
-        assert tool.output_schema is not None
-        jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
-        properties = tool.input_schema["properties"]
-        assert all(schema["description"] for schema in properties.values())
-        assert not {"dnn_ep", "gpumask"} & set(properties)
-        assert properties["model"]["default"] == "version=vmaf_v0.6.1"
-        assert properties["precision"]["default"] == "legacy"
-        assert all(parse_precision(text) for text in properties["precision"]["enum"])
-        described = tool.describe()
-        assert described.annotations is not None
-        assert described.annotations.read_only_hint
-    assert "width" not in offered[1].input_schema["properties"]
 
 
 def wide(path: Path, *, worse: bool = False) -> Path:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from acuity.agents.tools import external
-from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import ThreadJobs, playing
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
+from scoring_clips import FORK_HELP, fake_vmaf, raw, runs_of
+from scoring_room import ThreadJobs, playing, raw_arguments
 
 
 @pytest.fixture
@@ -29,10 +19,6 @@ def folder(tmp_path: Path) -> Path:
     return clips
 
 
-def arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-
-
 async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf", help=FORK_HELP)
 
@@ -40,7 +26,7 @@ async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     async with playing(folder, binary=binary, jobs=jobs) as ask:
         found = await ask(
             "vmaf_score",
-            **arguments(
+            **raw_arguments(
                 folder,
                 backend="cuda",
                 feature=["psnr", "cambi=window_size=3"],
@@ -85,7 +71,7 @@ async def test_backends_are_chosen_by_switching_off_the_others(
 ) -> None:
     binary = fake_vmaf(folder.parent / "vmaf", help=help)
     async with playing(folder, binary=binary) as ask:
-        found = await ask("vmaf_score", **arguments(folder, backend=backend))
+        found = await ask("vmaf_score", **raw_arguments(folder, backend=backend))
         assert found["backend_used"] == used
     assert [option for option in runs_of(binary)[-1] if option.startswith("--no_")] == disabled
 
@@ -93,7 +79,7 @@ async def test_backends_are_chosen_by_switching_off_the_others(
 async def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
     async with playing(folder, binary=binary) as ask:
-        assert (await ask("vmaf_score", **arguments(folder, backend="cuda")))["error"] == (
+        assert (await ask("vmaf_score", **raw_arguments(folder, backend="cuda")))["error"] == (
             "backend 'cuda' requested but the local vmaf binary does not advertise it (available: ['cpu']); "
             "refusing to fall back silently. Pass backend='auto' to let vmaf pick, "
             "or rebuild with the requested backend enabled."
@@ -104,16 +90,16 @@ async def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
 async def test_a_stock_binary_has_no_precision(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
     async with playing(folder, binary=binary) as ask:
-        assert "version" in await ask("vmaf_score", **arguments(folder))
-        refused = await ask("vmaf_score", **arguments(folder, precision="max"))
+        assert "version" in await ask("vmaf_score", **raw_arguments(folder))
+        refused = await ask("vmaf_score", **raw_arguments(folder, precision="max"))
         assert refused["error"].startswith(
             f"the vmaf binary {binary} has no --precision: leave out precision"
         )
-        assert "has no --scale" in (await ask("vmaf_score", **arguments(folder, scale="force")))["error"]
+        assert "has no --scale" in (await ask("vmaf_score", **raw_arguments(folder, scale="force")))["error"]
         for own in ({"viewing": "tv"}, {"metrics": ["psnr"]}):
             assert (
                 f"has no --{next(iter(own))}"
-                in (await ask("vmaf_score", **arguments(folder, **own)))["error"]
+                in (await ask("vmaf_score", **raw_arguments(folder, **own)))["error"]
             )
     assert "--precision" not in runs_of(binary)[-1]
 
@@ -121,12 +107,12 @@ async def test_a_stock_binary_has_no_precision(folder: Path) -> None:
 async def test_failures(folder: Path) -> None:
     binary = folder.parent / "vmaf"
     async with playing(folder, binary=binary) as ask:
-        gone = await ask("vmaf_score", **arguments(folder))
+        gone = await ask("vmaf_score", **raw_arguments(folder))
         assert gone["error"].startswith(f"vmaf binary not found at {binary}. ")
         fake_vmaf(binary, scoring='print("problem loading model", file=sys.stderr); sys.exit(255)')
-        failed = await ask("vmaf_score", **arguments(folder))
+        failed = await ask("vmaf_score", **raw_arguments(folder))
         assert failed == {"error": "vmaf exited 255: problem loading model"}
-        outside = await ask("vmaf_score", **arguments(folder, ref="/etc/passwd"))
+        outside = await ask("vmaf_score", **raw_arguments(folder, ref="/etc/passwd"))
         assert "not under an allowlisted root" in outside["error"]
     assert len(runs_of(binary)) == 2  # the question, and one score
 
@@ -135,7 +121,8 @@ async def test_the_model_may_be_chosen_by_size(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
     async with playing(folder, binary=binary) as ask:
         assert (
-            "(sd)" in (await ask("vmaf_score", **arguments(folder, model="auto")))["mismatched_model_warning"]
+            "(sd)"
+            in (await ask("vmaf_score", **raw_arguments(folder, model="auto")))["mismatched_model_warning"]
         )
     argv = runs_of(binary)[-1]
     assert argv[argv.index("-m") + 1] == "version=vmaf_v0.6.1"

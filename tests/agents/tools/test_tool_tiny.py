@@ -15,8 +15,8 @@ import acuity
 from acuity.agents.tools import models
 from info_server import Asked
 from product_server import environment, stdio
-from scoring_clips import FORK_HELP, GEOMETRY, container, fake_vmaf, raw, runs_of
-from scoring_room import ThreadJobs, ask_once, playing
+from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
+from scoring_room import ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 
@@ -24,25 +24,10 @@ ALONE = {"no_reference": True}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("clips")
-    raw(made / "ref.yuv")
-    raw(made / "dis.yuv", worse=True)
-    container(made / "ref.mkv")
-    container(made / "dis.mp4", worse=True, codec="libx264")
-    full_reference(made / "fr.onnx")
-    no_reference(made / "nr.onnx")
-    return made
-
-
-def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
-    return {**given, **more}
+def folder(clips: Path) -> Path:
+    full_reference(clips / "fr.onnx")
+    no_reference(clips / "nr.onnx")
+    return clips
 
 
 async def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from acuity.agents.tools import videos
-from acuity.agents.tools import videos as video_list
 from image_files import images
 from info_server import Asked
 from path_ground import make_ground
@@ -167,15 +166,15 @@ def test_folders_for_videos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(video_list, "_MOST_FOLDERS", 1)
+    monkeypatch.setattr(videos, "_MOST_FOLDERS", 1)
     found = listed(folder)
     assert set(by_name(found)) == {"a.mp4", "b.y4m"}
     assert "name a folder" in found["truncated"]
-    monkeypatch.setattr(video_list, "_MOST_FOLDERS", 100)
-    monkeypatch.setattr(video_list, "_MOST_VIDEOS", 2)
+    monkeypatch.setattr(videos, "_MOST_FOLDERS", 100)
+    monkeypatch.setattr(videos, "_MOST_VIDEOS", 2)
     assert (listed(folder)["count"], "truncated" in listed(folder)) == (2, True)
-    monkeypatch.setattr(video_list, "_MOST_VIDEOS", 100)
-    monkeypatch.setattr(video_list, "_DEPTH", 0)
+    monkeypatch.setattr(videos, "_MOST_VIDEOS", 100)
+    monkeypatch.setattr(videos, "_DEPTH", 0)
     assert "truncated" in listed(folder)
 
 
@@ -220,7 +219,7 @@ for line in sys.stdin:
 
 
 def bad_probe(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    monkeypatch.setattr(video_list, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
+    monkeypatch.setattr(videos, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
 
 
 async def test_a_file_that_crashes_its_decoder_costs_itself(
@@ -241,7 +240,7 @@ def test_a_file_that_hangs_its_decoder_is_given_up(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
-    monkeypatch.setattr(video_list, "_EACH", 2.0)
+    monkeypatch.setattr(videos, "_EACH", 2.0)
     (folder / "hang.mp4").write_bytes(b"x")
     found = by_name(listed(folder))
     assert found["hang.mp4"]["problem"] == "it takes too long to look at"
@@ -250,16 +249,16 @@ def test_a_file_that_hangs_its_decoder_is_given_up(
 
 def test_looking_ends_in_time(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
-    monkeypatch.setattr(video_list, "_TOGETHER", 0.0)
+    monkeypatch.setattr(videos, "_TOGETHER", 0.0)
     found = listed(folder)
     assert {video["problem"] for video in found["videos"]} == {
         "it was not looked at: the files before it took too long"
     }
-    monkeypatch.setattr(video_list, "_TOGETHER", 60.0)
+    monkeypatch.setattr(videos, "_TOGETHER", 60.0)
     for number in range(6):
         (folder / f"0_crash{number}.mp4").write_bytes(b"x")
     problems = [video.get("problem", "") for video in listed(folder)["videos"]]
-    assert sum("crashed" in problem for problem in problems) == video_list._STARTS
+    assert sum("crashed" in problem for problem in problems) == videos._STARTS
 
 
 async def test_a_file_that_changed_is_looked_at_again(folder: Path) -> None:

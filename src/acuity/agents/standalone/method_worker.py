@@ -1,6 +1,6 @@
 """Acuity's own catalog as a worker: `python -m acuity.agents.standalone.method_worker --socket PATH`.
 
-The runtime starts it (see worker_settings.py). Jobs live here; the workers of one runtime share their store
+The runtime starts it (see settings.py). Jobs live here; the workers of one runtime share their store
 and take turns.
 """
 

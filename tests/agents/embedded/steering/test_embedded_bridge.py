@@ -6,14 +6,13 @@ import asyncio
 import threading
 from typing import Any
 
-import numpy as np
 import pytest
 
 from acuity.agents.embedded.steering import commands
 from acuity.errors import CommandQueueFull, EmbeddedError
 from acuity.measure.feed import feed
-from bridge_room import PATIENCE, Counting, Room, measuring
-from moving_pictures import measure, pair
+from bridge_room import PATIENCE, Counting, Room
+from moving_pictures import pair
 
 
 async def test_a_command_is_carried_out_at_the_next_boundary_and_not_before() -> None:
@@ -230,29 +229,6 @@ async def test_when_the_measurement_is_over_whoever_waits_is_told(end: str) -> N
     room.close()
 
 
-async def test_a_caller_that_leaves_takes_its_command_back() -> None:
-    room = Room()
-    gone = await room.send("set_subsample", {"n": 5})
-    gone.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await gone
-    stays = await room.send("stop_after", {"frame": 9})
-    await room.feed()
-    assert (await stays)["stop_after"] == 9
-    assert room.measurement.subsample == 1
-    assert (room.native.outstanding, room.handoff.attachments) == (0, {})
-    room.close()
-
-
-async def test_a_stopped_server_tells_whoever_waits() -> None:
-    room = Room()
-    answer = await room.send("pause")
-    room.steer.detach()
-    with pytest.raises(EmbeddedError, match="the server is stopping"):
-        await answer
-    room.close()
-
-
 async def test_a_bridge_that_closes_at_a_boundary_disturbs_nobody() -> None:
     room = Room()
     room.steer.detach()
@@ -260,16 +236,4 @@ async def test_a_bridge_that_closes_at_a_boundary_disturbs_nobody() -> None:
     await room.feed(3)
     assert not room.measurement.boundary
     room.measurement.flush()
-    room.close()
-
-
-async def test_unsteered_runs_have_the_same_figures_with_and_without_the_bridge() -> None:
-    room = Room(measuring(("vmaf_v0.6.1",)))
-    await asyncio.to_thread(feed, room.measurement, map(pair, range(12)))
-    alone = measure(12, "vmaf_v0.6.1", threads=1)
-    found = room.measurement.results()
-    assert list(found.columns) == list(alone.columns)
-    for key, column in alone.columns.items():
-        assert np.array_equal(found.columns[key], column, equal_nan=True)
-    assert not found.steered
     room.close()
