@@ -103,6 +103,16 @@ def stdio(folder: Path, era: str, *arguments: str) -> Client:
 
 
 @asynccontextmanager
+async def product_client(
+    folder: Path, make: Callable[[Any], Client] = Client, **settings: Any
+) -> AsyncIterator[Client]:
+    """A client of the server in this process, which has one worker and may read the folder."""
+    known = {"data": folder / "data", "allow": (str(folder),), "workers": 1, "grace": 0.0, **settings}
+    async with standalone_server(AcuitySettings(**known)) as made, make(made.server) as client:
+        yield client
+
+
+@asynccontextmanager
 async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
     """The same server in this process, at the address that is given."""
     settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)

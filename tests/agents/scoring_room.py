@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,14 @@ from acuity.agents.tools.scoring import tools
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
-from longwire.product.catalog import Catalog
+from longwire.product.catalog import Catalog, Tool
 from scoring_clips import GEOMETRY
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
+Family = Callable[[Services], Sequence[Tool]]
 
 
 class ThreadJobs:
@@ -66,8 +67,9 @@ def settings_for(folder: Path, binary: Path | None = None) -> AcuitySettings:
     return AcuitySettings(data=data, allow=allow, allow_write=allow, binary=name)
 
 
-def serve(services: Services) -> Server[Any]:
-    return build_server(Catalog(tools=tools(services)), name="acuity", version="1")
+def serve(services: Services, family: Family = tools) -> Server[Any]:
+    """A server with a family of tools, by default those that score."""
+    return build_server(Catalog(tools=family(services)), name="acuity", version="1")
 
 
 def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
@@ -91,20 +93,33 @@ async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, 
 
 @asynccontextmanager
 async def playing(
-    folder: Path, *, binary: Path | None = None, jobs: Any = None, era: str = "2026-07-28"
+    folder: Path,
+    *,
+    binary: Path | None = None,
+    jobs: Any = None,
+    era: str = "2026-07-28",
+    family: Family = tools,
 ) -> AsyncIterator[Ask]:
     """A way to ask a server that may read the folder."""
-    async with Client(serve(services_for(folder, jobs or ThreadJobs(), binary)), mode=era) as client:
+    services = services_for(folder, jobs or ThreadJobs(), binary)
+    async with Client(serve(services, family), mode=era) as client:
         yield partial(ask_with, client)
 
 
 def ask_once(
-    folder: Path, name: str, /, *, binary: Path | None = None, jobs: Any = None, **arguments: Any
+    folder: Path,
+    name: str,
+    /,
+    *,
+    binary: Path | None = None,
+    jobs: Any = None,
+    family: Family = tools,
+    **arguments: Any,
 ) -> dict[str, Any]:
     """The answer to one question."""
 
     async def main() -> dict[str, Any]:
-        async with playing(folder, binary=binary, jobs=jobs) as ask:
+        async with playing(folder, binary=binary, jobs=jobs, family=family) as ask:
             return await ask(name, **arguments)
 
     return anyio.run(main)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +11,9 @@ import pytest
 from mcp import Client
 
 from acuity.agents.apps import app_page
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.main import standalone_server
 from app_host import AppHost, app_host, apps_client, as_sent
 from devtools import BROWSER, Chromium
-from product_server import raw_pair
+from product_server import product_client, raw_pair
 
 pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="neither chromium nor google-chrome is installed here"
@@ -40,14 +36,6 @@ INK = f"""(() => {{
 GROUND = "window.getComputedStyle(document.body).backgroundColor"
 
 
-@asynccontextmanager
-async def scoring_server(folder: Path) -> AsyncIterator[Client]:
-    """The standalone server with one worker, and a client that has the extension."""
-    settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-    async with standalone_server(settings) as made, apps_client(made.server) as client:
-        yield client
-
-
 async def page_of(client: Client, tool: str) -> str:
     """The HTML that the list of tools names."""
     listed = {found.name: found for found in (await client.list_tools()).tools}
@@ -61,7 +49,7 @@ async def page_of(client: Client, tool: str) -> str:
 
 
 async def test_a_score_is_shown_with_its_curve_in_the_hosts_theme(chromium: Chromium, tmp_path: Path) -> None:
-    async with scoring_server(tmp_path) as client:
+    async with product_client(tmp_path, apps_client) as client:
         pair = raw_pair(tmp_path, 200)
         result = await client.call_tool("vmaf_score", pair)
         report: dict[str, Any] = result.structured_content or {}
@@ -113,7 +101,7 @@ async def test_a_comparison_is_shown_with_ranking_and_curves(chromium: Chromium,
     named = [{"path": pair["dis"], "name": EVIL}, str(other), str(torn)]
     geometry = {name: pair[name] for name in ("width", "height", "pixfmt", "bitdepth")}
     given = {"reference": pair["ref"], "encodes": named, "remember": False, **geometry}
-    async with scoring_server(tmp_path) as client:
+    async with product_client(tmp_path, apps_client) as client:
         result = await client.call_tool("compare_encodes", given)
         found: dict[str, Any] = result.structured_content or {}
         assert [entry["place"] for entry in found["pairs"]] == [1, 2, None]
@@ -134,7 +122,7 @@ async def test_a_comparison_is_shown_with_ranking_and_curves(chromium: Chromium,
 
 
 async def test_a_job_is_followed_until_its_score_is_there(chromium: Chromium, tmp_path: Path) -> None:
-    async with scoring_server(tmp_path) as client:
+    async with product_client(tmp_path, apps_client) as client:
         arguments = {"tool": "vmaf_score", "arguments": raw_pair(tmp_path, 60)}
         job = (await client.call_tool("submit_job", arguments)).structured_content or {}
         queued = {**job, "status": "queued", "queue_position": 1, "progress": None, "result": None}
@@ -208,7 +196,7 @@ async def test_hostile_and_broken_results_stay_text(chromium: Chromium) -> None:
 async def test_a_host_that_allows_nothing_gets_what_the_answer_has(
     chromium: Chromium, tmp_path: Path
 ) -> None:
-    async with scoring_server(tmp_path) as client:
+    async with product_client(tmp_path, apps_client) as client:
         result = await client.call_tool("vmaf_score", raw_pair(tmp_path, 200))
         report: dict[str, Any] = result.structured_content or {}
         async with app_host(client, chromium) as host:

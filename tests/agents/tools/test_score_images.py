@@ -5,26 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from mcp import Client
 
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.main import standalone_server
 from acuity.agents.tool_answers import PLOT, WORST, with_images
-from product_server import clip, raw_pair
+from product_server import clip, product_client, raw_pair
 
 MOST = 1 << 20  # bytes of a message that the official client takes
-
-
-@asynccontextmanager
-async def asking(folder: Path) -> AsyncIterator[Client]:
-    settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-    async with standalone_server(settings) as made, Client(made.server) as client:
-        yield client
 
 
 def pictures(result: Any) -> list[bytes]:
@@ -39,7 +28,7 @@ def size(png: bytes) -> str:
 
 
 async def test_the_plot_and_the_worst_frames_come_when_they_are_asked_for(tmp_path: Path) -> None:
-    async with asking(tmp_path) as client:
+    async with product_client(tmp_path) as client:
         pair = raw_pair(tmp_path, 40)
         plain = await client.call_tool("vmaf_score", pair)
         assert pictures(plain) == []
@@ -77,7 +66,7 @@ async def looks_at_the_job(client: Client, scored: dict[str, Any], found: list[b
 
 
 async def test_pictures_that_cannot_be_had_are_said_and_the_score_is_there(tmp_path: Path) -> None:
-    async with asking(tmp_path) as client:
+    async with product_client(tmp_path) as client:
         pair = raw_pair(tmp_path, 5)
         same = {**pair, "dis": clip(tmp_path, "same.yuv", 5), "images": [WORST]}
         result = await client.call_tool("vmaf_score", same)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
 from longwire.product.results import to_ordered_text
 from scoring_clips import container, raw, y4m
-from scoring_room import ThreadJobs, ask_with, services_for
+from scoring_room import ThreadJobs, ask_once, services_for
 from tool_results import sentence_of
 
 FRAMES = 12
@@ -46,29 +45,13 @@ def own_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_CACHE", str(folder / "cache"))
 
 
-def with_client(folder: Path, question: Callable[[Client], Awaitable[Any]], jobs: Any = None) -> Any:
-    async def main() -> Any:
-        services = services_for(folder, jobs or ThreadJobs())
-        server = build_server(Catalog(tools=tools(services)), name="acuity", version="1")
-        async with Client(server) as client:
-            return await question(client)
-
-    return anyio.run(main)
-
-
 def ask(folder: Path, *encodes: Any, jobs: Any = None, **arguments: Any) -> dict[str, Any]:
     given = {"reference": str(folder / "ref.y4m"), "encodes": list(encodes), **arguments}
-    found: dict[str, Any] = with_client(
-        folder, lambda client: partial(ask_with, client)("compare_encodes", **given), jobs
-    )
-    return found
+    return ask_once(folder, "compare_encodes", jobs=jobs, family=tools, **given)
 
 
 def refused(folder: Path, **arguments: Any) -> str:
-    async def question(client: Client) -> str:
-        return sentence_of(await client.call_tool("compare_encodes", arguments))
-
-    return str(with_client(folder, question))
+    return str(ask_once(folder, "compare_encodes", family=tools, **arguments)["error"])
 
 
 def test_the_ranking_has_the_digits_of_scores(folder: Path) -> None:

@@ -7,20 +7,16 @@ import io
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from mcp import Client
 
 import acuity
 from acuity.agents.tools.tuning import tools
 from acuity.errors import TuneError
-from longwire.product.app import build_server
-from longwire.product.catalog import Arguments, Catalog
-from scoring_room import ThreadJobs, ask_with, services_for
+from longwire.product.catalog import Arguments
+from scoring_room import ThreadJobs, ask_once, services_for
 from tune_clips import write_y4m
 
 FRAMES = 30
@@ -41,17 +37,7 @@ def own_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(folder: Path, name: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of one call."""
-    found: dict[str, Any] = {}
-
-    async def main() -> None:
-        services = services_for(folder, ThreadJobs())
-        server = build_server(Catalog(tools=tools(services)), name="acuity", version="1")
-        async with Client(server) as client:
-            found.update(await partial(ask_with, client)(name, **arguments))
-
-    anyio.run(main)
-    return found
+    return ask_once(folder, name, family=tools, **arguments)
 
 
 def test_a_search_and_its_file(folder: Path) -> None:
