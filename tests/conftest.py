@@ -9,6 +9,7 @@ from collections.abc import Generator
 import pytest
 
 import prepared_programs
+from acuity.agents.standalone.acuity_product import declare_acuity
 
 pytest_plugins = ["shared_fixtures"]
 
@@ -50,6 +51,17 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
     """Nor does a test to the next one."""
     _leave_real_time()
     yield
+
+
+def pytest_collectstart() -> None:
+    """Acuity is the product here, also where the runtime's own tests run in this process."""
+    declare_acuity()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _acuity() -> None:
+    """And the one that they serve."""
+    declare_acuity()
 
 
 def instruction_sets() -> list[str]:

@@ -173,6 +173,15 @@ def test_a_file_that_may_not_be_read(ground: Ground, monkeypatch: pytest.MonkeyP
         ground.paths.check("allowed/clip.yuv")
 
 
+def test_without_proc_nothing_is_read(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: object) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "readlink", missing)
+    with pytest.raises(PathError, match="can't read /proc"):
+        ground.paths.check(str(ground.root / "clip.yuv"))
+
+
 def test_a_current_folder_that_is_gone(tmp_path: Path, ground: Ground) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

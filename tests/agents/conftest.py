@@ -1,4 +1,4 @@
-"""Acuity is the product that these tests serve, in the processes of tests too; tests may be coroutines."""
+"""Tests may be coroutines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from functools import partial
 import anyio
 import pytest
 
-from acuity.agents.standalone.acuity_product import declare_acuity
-
 _LONGEST = 240.0  # seconds
-
-declare_acuity()
 
 
 @pytest.hookimpl(tryfirst=True)

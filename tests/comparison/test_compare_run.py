@@ -8,7 +8,7 @@ import pytest
 
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, CompareRequest
-from acuity.comparison.run import Interruptible, compare_videos
+from acuity.comparison.run import Comparison, compare_videos
 from acuity.scoring.request import Request
 from moving_pictures import HEIGHT, WIDTH
 from scoring_clips import container, raw, y4m
@@ -106,7 +106,7 @@ def test_an_interrupted_comparison_keeps_finished_pairs(tmp_path):
     ref, dis = container(tmp_path / "ref.mkv", 5), container(tmp_path / "dis.mkv", 5, worse=True)
     other = container(tmp_path / "other.mkv", 5)
     pairs = [ComparePair(str(ref), str(dis)), ComparePair(str(other), str(dis))]
-    running: list[Interruptible] = []
+    running: list[Comparison] = []
 
     def progress(done: int, total: int | None, _: float | None) -> None:
         if done >= 5:

@@ -1,13 +1,131 @@
-"""Late motion figures: derived in order as frames come, equal to a look at the whole clip at once."""
+"""Motion: libvmaf's figures in single precision, and late figures as frames come."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.features.motion import Motion
+import float_figures
+from acuity.errors import FeatureError
+from acuity.features.extractor import Geometry
+from acuity.features.motion import FloatMotion, Motion
 from acuity.features.options import OptionValue
+from drawn_pictures import made_pairs
+from float_figures import close, run
+
+FIGURES, OPTIONS = float_figures.FIGURES["float_motion"].values()  # motion of four frames; every figure
+
+
+@pytest.mark.parametrize(("case", "motion"), FIGURES, ids=str)
+def test_figures_are_libvmafs(
+    case: tuple[str, int, int, int, str], motion: list[float], instruction_set: str
+) -> None:
+    pairs = made_pairs(*case, 4)
+    found = run("float_motion", pairs, instruction_set)
+    assert list(found) == ["motion2", "motion", "motion3"]
+    close(found["motion"], motion)
+    close(found["motion2"], [0.0, *map(min, motion[1:], motion[2:]), motion[-1]])
+    close(found["motion3"], [motion[1], *found["motion2"][1:]])
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_do_what_libvmafs_do(options: str) -> None:
+    found = run(f"float_motion={options}", made_pairs("detail", frames=4))
+    assert list(found) == list(OPTIONS[options])
+    for key, figures in OPTIONS[options].items():
+        close(found[key], figures)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chroma_and_half_the_size_of_odd_pictures(threads: int, instruction_set: str) -> None:
+    """4:4:4 only: libvmaf takes rows of smaller chroma planes for closer than they are, and reads between."""
+    both = run(
+        "float_motion=motion_add_uv=true:motion_add_scale1=true",
+        made_pairs("detail", 61, 47, 10, "444", 3),
+        instruction_set,
+        threads,
+    )
+    close(both["motion_mdc_mau"], (0.0, 21.59152079, 21.31929827))
+    half = run(
+        "float_motion=motion_add_scale1=true",
+        made_pairs("noise", 61, 47, 12, "444", 3),
+        instruction_set,
+        threads,
+    )
+    close(half["motion_mdc"], (0.0, 46.64958191, 48.46739197))
+
+
+def test_smaller_chroma_planes_at_half_the_size_have_a_sensible_answer() -> None:
+    luma = run("float_motion=motion_add_scale1=true", made_pairs("detail", subsampling="400"))["motion_mdc"][
+        1
+    ]
+    found = {}
+    for subsampling in ("420", "422", "444"):
+        pairs = made_pairs("detail", subsampling=subsampling)
+        found[subsampling] = run("float_motion=motion_add_uv=true:motion_add_scale1=true", pairs)[
+            "motion_mdc_mau"
+        ][1]
+    # All planes move alike here.
+    assert found["420"] == pytest.approx(3 * luma, rel=0.1)
+    assert found["422"] == pytest.approx(found["444"], rel=0.1)
+
+
+def test_zeros_come_at_once_and_in_libvmafs_order() -> None:
+    found = run("float_motion=motion_force_zero=true", made_pairs("noise"))
+    assert list(found) == ["motion2_force_0", "motion3_force_0", "motion_force_0"]
+    assert all(figure == 0.0 for column in found.values() for figure in column)
+    assert FloatMotion({"motion_force_zero": True}).lookback == 0
+
+
+def test_motion_itself_can_be_left_out() -> None:
+    assert list(run("float_motion=debug=false", made_pairs("noise"))) == ["motion2", "motion3"]
+    merged = FloatMotion({"debug": False}).merge(FloatMotion())
+    assert merged.flag("debug")
+
+
+def test_motion2_stands_among_the_frames_own_figures() -> None:
+    """libvmaf knows it of the first frame at once, but motion3 only later."""
+    found = run(["float_motion", "float_vif"], made_pairs("detail"))
+    assert list(found) == ["motion2", "motion", *(f"vif_scale{scale}" for scale in range(4)), "motion3"]
+
+
+def test_one_frame_does_not_move() -> None:
+    assert run("float_motion", made_pairs("noise", frames=1)) == {
+        "motion2": [0.0],
+        "motion": [0.0],
+        "motion3": [0.0],
+    }
+
+
+def test_settings_share_a_pass() -> None:
+    options: list[dict[str, Any]] = [{}, {"motion_fps_weight": 2.0}, {"motion_max_val": 3.0}]
+    assert len({FloatMotion(given).sharing for given in options}) == 1
+    # Sizes that libvmaf has no blur of its own for are the default one.
+    assert FloatMotion({"motion_filter_size": 7}).sharing == FloatMotion().sharing
+    apart = [{"motion_filter_size": 3}, {"motion_add_uv": True}, {"motion_add_scale1": True}]
+    assert all(FloatMotion(given).sharing != FloatMotion().sharing for given in apart)
+
+
+def test_frames_that_subsampling_leaves_out_count() -> None:
+    pairs = made_pairs("detail", frames=4)
+    every, second = run("float_motion", pairs), run("float_motion", pairs, subsample=2)
+    assert {key: column[::2] for key, column in every.items()} == second
+
+
+def test_chroma_is_wanted_only_where_it_counts() -> None:
+    luma = Geometry(64, 48, 8)
+    FloatMotion().check_size(luma)
+    assert not FloatMotion().uses_chroma
+    colour = FloatMotion({"motion_add_uv": True})
+    assert colour.uses_chroma
+    with pytest.raises(FeatureError, match=r"motion_add_uv needs chroma, and these pictures are luma alone"):
+        colour.check_size(luma)
+    with pytest.raises(FeatureError, match=r"chroma planes of at least 3x3 samples, because .* are 2x2"):
+        colour.check_size(Geometry(4, 4, 8, (2, 2)))
+
 
 Figures = dict[str, dict[int, float]]
 

@@ -310,28 +310,6 @@ def test_a_narrator_that_fails_costs_its_sentence_alone(videos: tuple[Path, Path
 
 @pytest.mark.parametrize(
     ("changes", "says"),
-    [
-        *(({"n": n}, "ask for 1 to 32 frames") for n in (0, 33, -1, 2.5, True, "5")),
-        *(
-            ({"apart": apart}, "seconds between two of the frames")
-            for apart in (-1, float("nan"), float("inf"), 1e6, "1", True)
-        ),
-        ({"output": ""}, "has no name"),
-        ({"start": 5.0, "end": 2.0}, "end=2 can't be: it has to be after 5 s"),
-    ],
-)
-def test_what_a_request_refuses(changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        WorstRequest(**{"scoring": Request("a.mkv", "b.mkv"), "output": "out", **changes})
-
-
-def test_a_request_is_a_document(videos: tuple[Path, Path], out: Path) -> None:
-    request = WorstRequest(Request(*map(str, videos), subsample=2), str(out), 7, 0.5, True, 5.0)
-    assert WorstRequest.from_document(json.loads(json.dumps(request.to_document()))) == request
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
     [({"predict": False}, "leave out predict=False"), ({"metrics": ("psnr",)}, "metrics='vmaf'")],
 )
 def test_no_score(videos: tuple[Path, Path], out: Path, changes: dict[str, Any], says: str) -> None:

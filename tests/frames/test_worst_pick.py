@@ -1,15 +1,20 @@
-"""The lowest frames, spread out."""
+"""The lowest frames, spread out; requests for them."""
 
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acuity.errors import InputError
 from acuity.frames.pick import FRAMES_A_SECOND, pick, spread
+from acuity.frames.request import WorstRequest
+from acuity.scoring.request import Request
 
 SCORES = st.lists(
     st.one_of(
@@ -70,3 +75,25 @@ def test_spread_frames_are_in_the_clip(count: int, most: int) -> None:
     assert found == sorted(set(found))
     assert len(found) == min(count, most)
     assert 0 <= found[0] <= found[-1] < count
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        *(({"n": n}, "ask for 1 to 32 frames") for n in (0, 33, -1, 2.5, True, "5")),
+        *(
+            ({"apart": apart}, "seconds between two of the frames")
+            for apart in (-1, float("nan"), float("inf"), 1e6, "1", True)
+        ),
+        ({"output": ""}, "has no name"),
+        ({"start": 5.0, "end": 2.0}, "end=2 can't be: it has to be after 5 s"),
+    ],
+)
+def test_what_a_request_refuses(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        WorstRequest(**{"scoring": Request("a.mkv", "b.mkv"), "output": "out", **changes})
+
+
+def test_a_request_is_a_document() -> None:
+    request = WorstRequest(Request("a.mkv", "b.mkv", subsample=2), "out", 7, 0.5, True, 5.0)
+    assert WorstRequest.from_document(json.loads(json.dumps(request.to_document()))) == request

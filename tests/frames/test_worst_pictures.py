@@ -292,11 +292,3 @@ def test_tiny_pictures_are_enlarged_by_whole_pixels() -> None:
     found = layout(1, 16, 16).picture
     assert found == (400, 400)
     np.testing.assert_array_equal(np.asarray(resized(image, *found))[::25, ::25], image)
-
-
-def test_to_frame_is_the_picture() -> None:
-    """by_ffmpeg() converts what the picture is."""
-    picture = smooth(16, 8, PixelFormat("420", 8))
-    frame = to_frame(picture)
-    assert isinstance(frame, av.VideoFrame)
-    np.testing.assert_array_equal(frame.to_ndarray()[:8], picture.luma)

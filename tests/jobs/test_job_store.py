@@ -21,9 +21,9 @@ import pytest
 
 from acuity.errors import JobCancelled, JobError, StoreError
 from acuity.jobs import store as documents
-from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
+from acuity.jobs.shared_turns import Instance
 from acuity.jobs.store import Database, Store
 from job_helpers import PATIENCE, Running, config, on_loop, spec
 

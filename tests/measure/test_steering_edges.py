@@ -1,15 +1,20 @@
-"""Steering at its edges: what is refused, what is said of frames without figures, what it must not cost."""
+"""Steering at its edges: what is refused, what it must not cost; and schedules made by chance."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acuity.errors import ClosedError, FeatureError, InputError, ModelError, NotReady
 from acuity.features.vif import Vif
 from acuity.measure import Measurement
 from acuity.measure.agenda import Agenda
+from acuity.measure.gate import Pause
 from acuity.models import load_model
-from steered import model, pictures, unsteered
+from steered import MODELS, check, model, pictures, steer, unsteered
 
 
 def test_models_are_those_in_force() -> None:
@@ -113,3 +118,78 @@ def test_many_swaps_cost_no_memory() -> None:
         assert len(measurement._collector._columns) < 40
         assert len(measurement.features) < 40
         measurement.flush()
+
+
+Command = Callable[[Measurement], object]
+
+
+def usable(slots: int) -> list[str]:
+    # Beside others it has other figures also when nobody steers.
+    return [name for name in MODELS if slots == 1 or name != "no aim"]
+
+
+@st.composite
+def swaps(draw: st.DrawFn, slots: int) -> Command:
+    slot = draw(st.sampled_from(["vmaf", "vmaf2"][:slots]))
+    chosen = model(draw(st.sampled_from(usable(slots))))
+    again = draw(st.booleans())
+    return lambda measurement: measurement.swap_model(slot, chosen, repredict=again)
+
+
+@st.composite
+def subsamples(draw: st.DrawFn) -> Command:
+    step = draw(st.integers(1, 4))
+    return lambda measurement: measurement.set_subsample(step)
+
+
+@st.composite
+def pauses(draw: st.DrawFn) -> Command:
+    """A client's pause, on a clock that moves only while somebody waits."""
+    lease, owner = draw(st.integers(1, 5)), draw(st.sampled_from("ab"))
+
+    def pause(measurement: Measurement) -> None:
+        gate = measurement.gate
+        now, fed = [0.0], measurement.frames
+
+        def wait() -> None:
+            assert measurement.frames == fed
+            now[0] += 1.0
+            assert now[0] <= 20.0, "it waits for ever"
+
+        gate.clock = lambda: now[0]
+        measurement.boundary.on_pause(wait)
+        gate.hold(owner, Pause(owner, "uds", float(lease)))
+
+    return pause
+
+
+@st.composite
+def stops(draw: st.DrawFn) -> Command:
+    ahead = draw(st.integers(0, 3))
+
+    def stop(measurement: Measurement) -> None:
+        if measurement.frames and not measurement.finished:
+            measurement.stop_after(measurement.frames - 1 + ahead) if ahead else measurement.stop()
+
+    return stop
+
+
+@given(st.data(), st.integers(1, 12), st.sampled_from([1, 3]), st.integers(1, 2))
+def test_any_schedule(data: st.DataObject, frames: int, threads: int, slots: int) -> None:
+    commands = st.one_of(swaps(slots), swaps(slots), subsamples(), pauses(), stops())
+    schedule = data.draw(
+        st.dictionaries(st.integers(0, frames), st.lists(commands, min_size=1, max_size=3), max_size=5)
+    )
+    names = data.draw(st.lists(st.sampled_from(usable(slots)), min_size=slots, max_size=slots))
+
+    def take(several: list[Command]) -> Command:
+        def run(measurement: Measurement) -> None:
+            for command in several:
+                command(measurement)
+
+        return run
+
+    results = steer(frames, {n: take(several) for n, several in schedule.items()}, *names, threads=threads)
+    assert results.frames
+    stopped = results.stopped_after
+    check(results, frames if stopped is None else stopped + 1)

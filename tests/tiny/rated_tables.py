@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
-from onnx import TensorProto, helper
+from onnx import helper
+
+from tiny_graphs import constant, graph, save, value
 
 SIX = ("adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2")
 
@@ -59,18 +59,10 @@ def linear(
 ) -> Path:
     """A model that is a weighted sum, for each output the same."""
     matrix = np.repeat(np.array(weights, np.float32)[:, None], outputs, axis=1)
-    graph = helper.make_graph(
+    model = graph(
         [helper.make_node("Gemm", [input_name, "w", "b"], ["score"])],
-        "linear",
-        [helper.make_tensor_value_info(input_name, TensorProto.FLOAT, ["n", len(weights)])],
-        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n", outputs])],
-        [
-            onnx.numpy_helper.from_array(matrix, "w"),
-            onnx.numpy_helper.from_array(np.full(outputs, bias, np.float32), "b"),
-        ],
+        [value(input_name, ["n", len(weights)])],
+        [value("score", ["n", outputs])],
+        [constant("w", matrix), constant("b", np.full(outputs, bias))],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, path)
-    if sidecar is not None:
-        path.with_suffix(".json").write_text(json.dumps(sidecar))
-    return path
+    return save(model, path, sidecar)

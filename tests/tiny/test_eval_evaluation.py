@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 from scipy import stats
 
 from acuity.errors import EvaluationError, ModelError
 from acuity.tiny.evaluate.evaluation import compare, evaluate
 from rated_tables import SIX, columns, linear, some_keys, write
+from tiny_graphs import ConvNet, constant, graph, save, value
 
 SUM = (100 / 6,) * 6  # weights that predict what columns() rates
 
@@ -177,28 +176,16 @@ def test_pooling_by_clip_needs_keys(tmp_path: Path) -> None:
         evaluate(model, features, pooling="mean")
 
 
-def codec_aware(path: Path, size: int, sidecar: dict[str, Any] | None = None) -> Path:
-    """A model that adds the codec block, weighted by place, to the first feature."""
-    weights = np.arange(1, size + 1, dtype=np.float32)[:, None]
-    graph = helper.make_graph(
-        [
-            helper.make_node("MatMul", ["codec", "w"], ["a"]),
-            helper.make_node("ReduceSum", ["features", "axes"], ["b"], keepdims=1),
-            helper.make_node("Add", ["a", "b"], ["score"]),
-        ],
-        "codec",
-        [
-            helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", 6]),
-            helper.make_tensor_value_info("codec", TensorProto.FLOAT, ["n", size]),
-        ],
-        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n", 1])],
-        [
-            onnx.numpy_helper.from_array(weights, "w"),
-            onnx.numpy_helper.from_array(np.array([1], np.int64), "axes"),
-        ],
-    )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
+def codec_aware(path: Path, size: int) -> Path:
+    """A model that adds the codec block, weighted by place, to the sum of the features."""
+    nodes = [
+        helper.make_node("MatMul", ["codec", "w"], ["a"]),
+        helper.make_node("ReduceSum", ["features", "axes"], ["b"], keepdims=1),
+        helper.make_node("Add", ["a", "b"], ["score"]),
+    ]
+    constants = [constant("w", np.arange(1, size + 1)[:, None]), constant("axes", [1], "int64")]
+    inputs = [value("features", ["n", 6]), value("codec", ["n", size])]
+    return save(graph(nodes, inputs, [value("score", ["n", 1])], constants), path)
 
 
 def test_a_codec_aware_model_reads_the_codec_of_each_row(tmp_path: Path, table: dict[str, Any]) -> None:
@@ -324,14 +311,7 @@ def test_no_models(tmp_path: Path, models: Any) -> None:
 
 def test_models_that_cannot_read_tables(tmp_path: Path, table: dict[str, Any]) -> None:
     features = write(tmp_path / "t.parquet", table)
-    graph = helper.make_graph(
-        [helper.make_node("GlobalAveragePool", ["x"], ["y"])],
-        "picture",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 8, 8])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 1, 1])],
-    )
-    path = tmp_path / "picture.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    path = save(ConvNet().model(), tmp_path / "picture.onnx")
     with pytest.raises(ModelError, match=r"reads pictures .*: 'acuity evaluate' scores tables that name"):
         evaluate(path, features)
     lacking = linear(tmp_path / "m.onnx", (1.0,), sidecar={"features": ["no_such_feature"]})
@@ -348,22 +328,12 @@ def test_models_that_cannot_read_tables(tmp_path: Path, table: dict[str, Any]) -
 def test_a_large_table_streams(tmp_path: Path) -> None:
     """300,000 rows with 40 columns, of which 7 are read: 96 MB as doubles, of which a tenth is a batch."""
     rows, clips_ = 300_000, 300
-    path = tmp_path / "large.parquet"
     random = np.random.default_rng(3)
-    keys = np.array([f"clip{number}" for number in range(clips_)])
-    schema = None
-    writer = None
-    for first in range(0, rows, 30_000):
-        made = {name: random.uniform(0, 1, 30_000).astype(np.float32) for name in SIX}
-        made["mos"] = np.repeat(np.arange(first // 1000, first // 1000 + 30, dtype=np.float64), 1000)
-        made |= {f"more{number}": made["adm2"] for number in range(33)}
-        block = pa.table({**made, "key": np.repeat(keys[first // 1000 : first // 1000 + 30], 1000)})
-        if writer is None:
-            schema = block.schema
-            writer = pq.ParquetWriter(path, schema, compression="none")
-        writer.write_table(block)
-    assert writer is not None
-    writer.close()
+    table = {name: random.uniform(0, 1, rows).astype(np.float32) for name in SIX}
+    table |= {f"more{number}": table["adm2"] for number in range(33)}
+    table["mos"] = np.repeat(np.arange(clips_, dtype=np.float64), 1000)
+    table["key"] = np.repeat([f"clip{number}" for number in range(clips_)], 1000)
+    path = write(tmp_path / "large.parquet", table, row_group_size=30_000, compression="none")
     model = linear(tmp_path / "m.onnx", SUM)
     evaluate(model, path, "val")  # what is imported and cached once doesn't count
     before = pa.default_memory_pool().bytes_allocated()

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, shape_inference
-from onnx.external_data_helper import convert_model_to_external_data
 
 from acuity.errors import AcuityError, ModelError
-from acuity.tiny.files import take_in
 from acuity.tiny.graph_checks import MAX_DEPTH, MAX_TRIPS, check_graph
 from acuity.tiny.load import load_tiny_model
 from tiny_graphs import ConvNet, Regressor, constant, graph, save, value
@@ -281,100 +279,6 @@ def test_sparse_weights() -> None:
     refused(model, "has sparse weights")
 
 
-# ---- weights in other files
-
-
-def external(tmp_path: Path) -> tuple[Path, ModelProto]:
-    net = Regressor(hidden=400)
-    model = net.model()
-    convert_model_to_external_data(model, location="net.onnx.data", size_threshold=0, convert_attribute=False)
-    from onnx import save_model
-
-    path = tmp_path / "net.onnx"
-    save_model(model, str(path))
-    return path, model
-
-
-def test_weights_in_a_file_beside_the_model(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
-    model = load_tiny_model(path)
-    rows = np.random.default_rng(0).uniform(size=(5, 6))
-    np.testing.assert_allclose(model.outputs(rows)["net"], Regressor(hidden=400).numpy(rows), rtol=1e-5)
-    (entry,) = model.describe()["external_data"].items()
-    assert entry[0] == "net.onnx.data"
-    assert len(entry[1]) == 64
-
-
-def moved(path: Path, location: str, **others: str) -> None:
-    model = ModelProto()
-    model.ParseFromString(path.read_bytes())
-    for tensor in model.graph.initializer:
-        for entry in tensor.external_data:
-            if entry.key == "location":
-                entry.value = location
-            elif entry.key in others:
-                entry.value = others[entry.key]
-    path.write_bytes(model.SerializeToString())
-
-
-@pytest.mark.parametrize("location", ["/etc/passwd", "../net.onnx.data", "sub/../../x", "a/b", "", "."])
-def test_weights_elsewhere(tmp_path: Path, location: str) -> None:
-    folder = tmp_path / "models"
-    folder.mkdir()
-    path, _ = external(folder)
-    (tmp_path / "net.onnx.data").write_bytes((folder / "net.onnx.data").read_bytes())
-    moved(path, location)
-    with pytest.raises(ModelError, match=r"may only lie in its own folder|could not be read"):
-        load_tiny_model(path)
-
-
-def test_weights_behind_a_link_that_leads_out(tmp_path: Path) -> None:
-    folder = tmp_path / "models"
-    folder.mkdir()
-    path, _ = external(folder)
-    (folder / "net.onnx.data").rename(tmp_path / "outside.data")
-    (folder / "net.onnx.data").symlink_to(tmp_path / "outside.data")
-    with pytest.raises(
-        ModelError, match=r"has weights in 'net.onnx.data', and they may only lie in its own folder"
-    ):
-        load_tiny_model(path)
-
-
-def test_weights_that_are_missing_short_or_odd(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
-    data = (tmp_path / "net.onnx.data").read_bytes()
-    (tmp_path / "net.onnx.data").write_bytes(data[:100])
-    with pytest.raises(ModelError, match="and that file has 100: it is truncated or of another model"):
-        load_tiny_model(path)
-    (tmp_path / "net.onnx.data").unlink()
-    with pytest.raises(ModelError, match=r"'net.onnx.data', which could not be read: No such file"):
-        load_tiny_model(path)
-    moved(path, "net.onnx.data", offset="-5")
-    with pytest.raises(ModelError, match="has weights with the offset '-5'"):
-        load_tiny_model(path)
-
-
-def test_weights_of_more_than_50_mb(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
-    with open(tmp_path / "net.onnx.data", "r+b") as stream:
-        stream.truncate(50_000_000)
-    with pytest.raises(ModelError, match="has more than 50 MB with its weights"):
-        load_tiny_model(path)
-
-
-def test_one_file_used_many_times_counts_many_times(tmp_path: Path) -> None:
-    (tmp_path / "w.data").write_bytes(bytes(1_000_000))
-    tensors = []
-    for index in range(60):
-        tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[250_000])
-        tensor.data_location = TensorProto.EXTERNAL
-        entry = tensor.external_data.add()
-        entry.key, entry.value = "location", "w.data"
-        tensors.append(tensor)
-    with pytest.raises(ModelError, match="has more than 50 MB"):
-        take_in(tmp_path / "m.onnx", 1000, tensors)
-
-
 # ---- damaged files: always one AcuityError, or a model that loads
 
 
@@ -383,17 +287,7 @@ def damaged(data: bytes, seed: int) -> bytes:
     found = bytearray(data)
     for _ in range(rng.randint(1, 6)):
         place = rng.randrange(len(found))
-        match rng.randrange(4):
-            case 0:
-                found[place] = rng.randrange(256)
-            case 1:
-                found[place] ^= 1 << rng.randrange(8)
-            case 2:
-                del found[place : place + rng.randint(1, 9)]
-            case _:
-                found[place:place] = rng.randbytes(rng.randint(1, 9))
-        if not found:
-            return b"\x00"
+        found[place : place + rng.randint(0, 9)] = rng.randbytes(rng.randint(0, 9))
     return bytes(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -352,44 +351,6 @@ def test_names_that_columns_cannot_have(tmp_path: Path) -> None:
         measurement.add_model(load_tiny_model(path))
 
 
-def test_registries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashlib import sha256
-
-    from acuity.tiny.files import find_tiny_model, shipped_models
-
-    path = save(ConvNet().model(), tmp_path / "net.onnx")
-    entry = {"id": "mine", "kind": "nr", "onnx": "net.onnx", "opset": 17, "license": "MIT"}
-    entry["sha256"] = sha256(path.read_bytes()).hexdigest()
-    registry = tmp_path / "registry.json"
-
-    def write(**changes: Any) -> None:
-        registry.write_text(json.dumps({"schema_version": 1, "models": [{**entry, **changes}]}))
-
-    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    write()
-    assert find_tiny_model("mine") == path
-    mine = next(file for file in shipped_models() if file.name == "mine")
-    assert (mine.kind, mine.size, mine.license, mine.opset) == ("nr", path.stat().st_size, "MIT", 17)
-    model = load_tiny_model("mine")
-    assert (model.name, model.label, model.path) == ("net", "mine", path)
-    write(sha256="1" * 64)
-    assert "registry.json' says 1111" in refusal(path)
-    for changes, words in (
-        ({"sha256": "abc"}, r"bad key 'models\[0\].sha256': 'abc' is no SHA-256"),
-        ({"onnx": "../net.onnx"}, "is no name of an .onnx file beside the registry"),
-        ({"id": 3}, "it must be a string, not a number"),
-    ):
-        write(**changes)
-        with pytest.raises(ModelError, match=words):
-            shipped_models()
-    registry.write_text('{"schema_version": 2, "models": []}')
-    with pytest.raises(ModelError, match="2 is not known here, only 1"):
-        shipped_models()
-    registry.unlink()
-    with pytest.raises(ModelError, match="there is no tiny model named 'mine'"):
-        find_tiny_model("mine")
-
-
 @pytest.mark.parametrize("package", ["onnxruntime", "onnx"])
 def test_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     path = save(ConvNet().model(), tmp_path / "m.onnx")
@@ -406,30 +367,3 @@ def test_words_of_onnx_runtime_come_without_its_codes(tmp_path: Path) -> None:
     assert "ONNXRuntimeError" not in text
     assert "onnxruntime_src" not in text
     assert text.startswith(f"ONNX Runtime cannot run '{tmp_path / 'm.onnx'}': Node () Op (MatMul) [Shape")
-
-
-def test_a_quantised_model_has_the_sidecar_of_the_other(tmp_path: Path) -> None:
-    from hashlib import sha256
-
-    path = save(Regressor(features=2).model(), tmp_path / "net.int8.onnx")
-    sidecar = {"id": "net", "features": ["psnr_y", "adm2"], "sha256": "0" * 64}
-    sidecar["int8_sha256"] = sha256(path.read_bytes()).hexdigest()
-    (tmp_path / "net.json").write_text(json.dumps(sidecar))
-    assert load_tiny_model(path).feature_keys() == ["psnr_y", "integer_adm2"]
-    (tmp_path / "net.json").write_text(json.dumps({**sidecar, "int8_sha256": "0" * 64}))
-    assert "it was changed or replaced" in refusal(path)
-
-
-def test_sidecars_and_registries_are_no_models_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from acuity.models.files import list_model_files
-    from acuity.models.sources import model_files
-
-    save(ConvNet().model(), tmp_path / "net.onnx", {"id": "net"})
-    (tmp_path / "registry.json").write_text('{"schema_version": 1, "models": []}')
-    (tmp_path / "mine.json").write_text("{}")
-    monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    assert {"net", "registry", "mine"} & set(model_files()) == {"mine"}
-    inside = {file.path.name for file in list_model_files().files if file.path.parent == tmp_path}
-    assert inside == {"net.onnx", "mine.json"}

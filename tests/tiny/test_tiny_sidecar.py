@@ -361,6 +361,6 @@ def test_a_model_of_a_fixed_size(tmp_path: Path, filter: str) -> None:
     geometry = Geometry(64, 36, 10)
     extractor.check_size(geometry)
     runner = extractor.runner([extractor], geometry, CpuContext(None, ""))  # type: ignore[arg-type]
-    (found,) = runner.run(Frame(0, picture, picture)).values()
+    (found,) = runner(Frame(0, picture, picture)).values()
     planes = resize((luma[np.newaxis] / 1023).astype(np.float32), 20, 30, filter)
     assert found == pytest.approx(net.numpy((planes - 0.5) / 0.25), rel=1e-5)

@@ -16,6 +16,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.cli.bench import progress_line
 from acuity.cli.exits import FAILED, OK
 from acuity.cli.style import Style
 from acuity.errors import AcuityError, EvaluationError
@@ -72,36 +73,21 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         "split": arguments.split,
         "input_name": arguments.input_name,
         "pooling": arguments.pooling,
-        "progress": _Progress(),
         "score": score_video,
     }
+    with progress_line() as tell:
+        table["progress"] = lambda done, total: tell(f"{done:,} of {total:,} rows")
+        if len(arguments.models) == 1:
+            found = evaluate(arguments.models[0], **table)
+        else:
+            comparison = compare(arguments.models, **table)
     if len(arguments.models) == 1:
-        found = evaluate(arguments.models[0], **table)
-        table["progress"].done()
         _print({"schema": ONE, **found.to_document()} if arguments.json else _one(found))
         return OK
-    comparison = compare(arguments.models, **table)
-    table["progress"].done()
     _print({"schema": SEVERAL, **comparison.to_document()} if arguments.json else _several(comparison))
     for _, error in comparison.errors:
         _complain(error)
     return FAILED if comparison.errors else OK
-
-
-class _Progress:
-    """Redraws one line on a terminal."""
-
-    def __init__(self) -> None:
-        self._style = Style(sys.stderr)
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._style.terminal:
-            sys.stderr.write(f"\r{done:,} of {total:,} rows\033[K")
-            sys.stderr.flush()
-
-    def done(self) -> None:
-        if self._style.terminal:
-            sys.stderr.write("\r\033[K")
 
 
 def _print(what: dict[str, Any] | list[str]) -> None:

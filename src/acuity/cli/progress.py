@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final, Protocol, TextIO
+from typing import Final, TextIO
 
 from acuity.cli.style import Style, clock
 
@@ -13,25 +13,11 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _SPINNER: Final = "|/-\\"
 
 
-class ProgressDisplay(Protocol):
-    """Shows progress; `frame` is called after each frame, `done` once at the end, also after a failure."""
+class ProgressDisplay:
+    """Shows progress, at most every `every` seconds; the last state is always shown."""
 
-    wants_mean: bool  # whether to compute the mean score of the frames so far
-    known: int  # frames that are read, but were computed by an earlier run
-
-    def frame(self, frames: int, total: int | None, mean: float | None) -> None: ...
-
-    def paused(self, reason: str | None) -> None:
-        """Called some times a second with the reason of a pause, and with None when it is over."""
-
-    def done(self) -> None: ...
-
-
-class _Timed:
-    """Redraws at most every `every` seconds; the last state is always shown."""
-
-    wants_mean = True
-    known = 0
+    wants_mean = True  # whether to compute the mean score of the frames so far
+    known = 0  # frames that are read, but were computed by an earlier run
 
     def __init__(self, stream: TextIO, every: float, now: Callable[[], float]) -> None:
         self._stream = stream
@@ -45,6 +31,7 @@ class _Timed:
         self._since = self._start  # when that began
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None:
+        """Called after each frame."""
         self._state = (frames, total, mean)
         self._shown = False
         if frames <= self.known:
@@ -53,6 +40,7 @@ class _Timed:
             self._show()
 
     def paused(self, reason: str | None) -> None:
+        """Called some times a second with the reason of a pause, and with None when it is over."""
         now = self._now()
         begins = self._reason is None
         if reason is None:
@@ -78,10 +66,11 @@ class _Timed:
         raise NotImplementedError
 
     def done(self) -> None:
+        """Called once at the end, also after a failure."""
         self._show()
 
 
-class ProgressBar(_Timed):
+class ProgressBar(ProgressDisplay):
     """One line that is redrawn in place: frames, percent, fps, time left, running mean."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
@@ -110,7 +99,7 @@ class ProgressBar(_Timed):
             self._stream.flush()
 
 
-class ProgressLines(_Timed):
+class ProgressLines(ProgressDisplay):
     """A line every few seconds, for logs; a short run prints none."""
 
     def __init__(self, stream: TextIO, every: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:

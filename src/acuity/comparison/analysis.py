@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -171,9 +171,9 @@ def analyse(rows: Sequence[CompareRow], *, lower_is_better: bool, against: str |
     found: list[Difference] = []
     points: dict[str, CurvePoint] = {}
     for ranking in rankings:
-        some = _Differences(ranking, lower_is_better)
-        standings += _places(ranking.rows, some)
-        found += some.listed()
+        between = _differences(ranking, lower_is_better)
+        standings += _places(ranking.rows, between)
+        found += _listed(len(ranking.rows), between, lower_is_better)
         for row, mean in zip(ranking.rows, ranking.means, strict=True):
             # The bits of a file that lacks frames are those of other content.
             if row.encoder is not None and row.kbps is not None and ranking.complete(row):
@@ -186,46 +186,35 @@ def analyse(rows: Sequence[CompareRow], *, lower_is_better: bool, against: str |
     return Analysis(standings, found, rates, rankings)
 
 
-class _Differences:
-    """The differences of the ranked rows of a reference, each computed once."""
-
-    def __init__(self, ranking: Ranked, lower_is_better: bool) -> None:
-        self._rows = [scored for row in ranking.rows if (scored := scored_row(row)) is not None]
-        self._frames: Frames = ranking.frames
-        self._lower = lower_is_better
-        self._known: dict[tuple[int, int], Difference | None] = {}
-
-    def between(self, a: int, b: int) -> Difference | None:
-        if (a, b) not in self._known:
-            self._known[a, b] = difference(
-                self._rows[a], self._rows[b], self._frames, lower_is_better=self._lower
-            )
-        return self._known[a, b]
-
-    def listed(self) -> Iterator[Difference]:
-        count = len(self._rows)
-        pairs = list(combinations(range(count), 2))
-        if count > _ALL_PAIRS:
-            pairs = [(a, b) for a, b in pairs if a == 0 or b == a + 1]
-        for a, b in pairs:
-            if (found := self.between(a, b)) is not None:
-                worse = found.mean > 0 if self._lower else found.mean < 0  # by rounding only
-                yield found.turned() if worse else found
+Between = Callable[[int, int], Difference | None]  # of two ranked rows, by their places
 
 
-def scored_row(row: CompareRow) -> Scored | None:
-    """The figures that rows are ranked by."""
-    if row.report is None or (column := row.column) is None:
-        return None
-    return Scored(row.name, row.report, column)
+def _differences(ranking: Ranked, lower_is_better: bool) -> Between:
+    """The difference of two ranked rows of a reference, each computed once."""
+    rows = [Scored(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column]
+
+    @cache
+    def between(a: int, b: int) -> Difference | None:
+        return difference(rows[a], rows[b], ranking.frames, lower_is_better=lower_is_better)
+
+    return between
 
 
-def _places(rows: Sequence[CompareRow], differences: _Differences) -> list[Standing]:
+def _listed(count: int, between: Between, lower_is_better: bool) -> Iterator[Difference]:
+    for a, b in combinations(range(count), 2):
+        if count > _ALL_PAIRS and a != 0 and b != a + 1:
+            continue
+        if (found := between(a, b)) is not None:
+            worse = found.mean > 0 if lower_is_better else found.mean < 0  # by rounding only
+            yield found.turned() if worse else found
+
+
+def _places(rows: Sequence[CompareRow], between: Between) -> list[Standing]:
     """Places from 1 on; a row that ties with the first of a place shares it."""
     places: list[int] = []
     leader = 0
     for index in range(len(rows)):
-        found = differences.between(leader, index) if index else None
+        found = between(leader, index) if index else None
         if found is None or not found.tie:
             leader = index
         places.append(leader + 1)
@@ -234,7 +223,7 @@ def _places(rows: Sequence[CompareRow], differences: _Differences) -> list[Stand
             row,
             place,
             places.count(place) > 1,
-            None if not index or (found := differences.between(0, index)) is None else found.turned(),
+            None if not index or (found := between(0, index)) is None else found.turned(),
         )
         for index, (row, place) in enumerate(zip(rows, places, strict=True))
     ]

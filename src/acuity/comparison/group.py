@@ -131,31 +131,25 @@ def most_pairs(request: CompareRequest, reference: str, wanted: int) -> int:
     return max(_LEAST_PAIRS, min(MOST_PAIRS, wanted, _MOST_BYTES // (_PICTURES * size)))
 
 
+@dataclass(eq=False)
 class Group:
     """Scores pairs that have one reference; `finished` is called for each in the thread that scored it."""
 
-    def __init__(
-        self,
-        request: CompareRequest,
-        runs: Sequence[PairRun],
-        stop: threading.Event,
-        finished: Callable[[PairRun], None],
-    ) -> None:
-        self._request = request
-        self._runs = runs
-        self._stop = stop
-        self._finished = finished
-        self._error: BaseException | None = None  # that is nobody's fault but Acuity's
+    request: CompareRequest
+    runs: Sequence[PairRun]
+    stop: threading.Event
+    finished: Callable[[PairRun], None]
+    _error: BaseException | None = None  # that is nobody's fault but Acuity's
 
     def run(self, wait: Callable[[], None]) -> None:
         """Score all; calls `wait`, which returns after a moment, until every pair has ended."""
-        with Crew(self._request.scoring.threads) as crew:
-            shared = SharedReference(len(self._runs), crew.threads)
+        with Crew(self.request.scoring.threads) as crew:
+            shared = SharedReference(len(self.runs), crew.threads)
             threads = [
                 threading.Thread(
                     target=self._work, args=(run, place, crew), name=f"acuity-pair-{run.index}", daemon=True
                 )
-                for run, place in zip(self._runs, shared.places, strict=True)
+                for run, place in zip(self.runs, shared.places, strict=True)
             ]
             try:
                 for thread in threads:
@@ -163,13 +157,13 @@ class Group:
                 since: float | None = None
                 while any(thread.is_alive() for thread in threads):
                     wait()
-                    if not self._stop.is_set():
+                    if not self.stop.is_set():
                         continue
                     since = since or time.monotonic()
                     if self._error is not None or time.monotonic() - since > _GRACE:
                         crew.close()  # drops the frames that are queued, and waits for one of each thread
             except BaseException:
-                self._stop.set()
+                self.stop.set()
                 crew.close()
                 raise
             finally:
@@ -183,7 +177,7 @@ class Group:
         def watch(measurement: Measurement) -> None:
             def end(_: object = None) -> None:
                 # With frames it ends with a report on them, and without any at once.
-                if self._stop.is_set() and not (measurement.interrupt() or measurement.finished):
+                if self.stop.is_set() and not (measurement.interrupt() or measurement.finished):
                     raise Interrupted
 
             measurement.boundary.on_frame(end)
@@ -193,7 +187,7 @@ class Group:
             run.done, run.total = done, total
 
         # A decoder with many threads is a decoder with many pictures; of damaged frames they may differ.
-        few = 0 if self._request.scoring.allow_damaged else max(1, crew.threads // len(self._runs))
+        few = 0 if self.request.scoring.allow_damaged else max(1, crew.threads // len(self.runs))
 
         def open_distorted(
             path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions
@@ -201,27 +195,27 @@ class Group:
             return open_as(path, said, replace(options, threads=few))
 
         try:
-            if self._stop.is_set():
+            if self.stop.is_set():
                 raise Interrupted
             run.report = run_request(
-                self._request.of(run.pair),
+                self.request.of(run.pair),
                 progress=progress,
                 running_mean=False,
                 every=_EVERY,
                 watch=watch,
-                beside=Beside(crew, (open_as if reads_twice(self._request) else place.open, open_distorted)),
-                share=len(self._runs),
+                beside=Beside(crew, (open_as if reads_twice(self.request) else place.open, open_distorted)),
+                share=len(self.runs),
             )
             run.finished = True
         except Interrupted:
             pass
         except (AcuityError, OSError) as error:
-            if not (self._stop.is_set() and isinstance(error, ClosedError)):
+            if not (self.stop.is_set() and isinstance(error, ClosedError)):
                 run.failure = _bare(error)
                 run.finished = True
         except BaseException as error:
             self._error = self._error or error
-            self._stop.set()
+            self.stop.set()
         finally:
             place.leave()
         if run.finished:
@@ -229,10 +223,10 @@ class Group:
 
     def _finish(self, run: PairRun) -> None:
         try:
-            self._finished(run)
+            self.finished(run)
         except BaseException as error:
             self._error = self._error or error
-            self._stop.set()
+            self.stop.set()
 
 
 def _bare(error: Exception) -> Exception:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
 
+# A frame in which two encodes differ, of which the first is better on the whole.
+Contrast = tuple[CompareRow, CompareRow, int]
 Spell = Callable[[Remedy], str]
 
 _FIGURES: Final = (
@@ -225,14 +227,6 @@ NONE_SCORED: Final = "there are no pictures: no encode was scored"
 INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
 
 
-class _Contrast(NamedTuple):
-    """A frame in which two encodes differ: `a` is the one that is better on the whole."""
-
-    a: CompareRow
-    b: CompareRow
-    frame: int
-
-
 def compare_pictures(
     report: ComparedRows, scoring: Request, count: int, progress: Listener | None = None
 ) -> tuple[list[Picture], str | None]:
@@ -252,9 +246,9 @@ def compare_pictures(
     contrasts = list(_contrasts(report, count))
     lowest = count - 2 * len(contrasts)
     wanted: dict[str, list[int]] = {worst.name: []}
-    for found in contrasts:
-        for row in (found.a, found.b):
-            wanted.setdefault(row.name, []).append(found.frame)
+    for a, b, frame in contrasts:
+        for row in (a, b):
+            wanted.setdefault(row.name, []).append(frame)
     drawn: dict[str, list[Picture]] = {}
     reasons: list[str] = []
     for row in [row for row in report.ranking if row.name in wanted]:
@@ -277,7 +271,7 @@ def compare_pictures(
     return shown, None if shown else next(iter(reasons), None)
 
 
-def _contrasts(report: ComparedRows, count: int) -> Iterator[_Contrast]:
+def _contrasts(report: ComparedRows, count: int) -> Iterator[Contrast]:
     """The frames with the greatest differences of two encodes, each frame of a reference once."""
     by_name = {row.name: row for row in report.rows}
     found = [
@@ -291,21 +285,19 @@ def _contrasts(report: ComparedRows, count: int) -> Iterator[_Contrast]:
             return
         if (a.reference, frame) not in seen:
             seen.add((a.reference, frame))
-            yield _Contrast(a, b, frame)
+            yield a, b, frame
 
 
 def _in_contrast(
-    report: ComparedRows, contrasts: list[_Contrast], drawn: dict[str, list[Picture]]
+    report: ComparedRows, contrasts: list[Contrast], drawn: dict[str, list[Picture]]
 ) -> Iterator[Picture]:
     """The frames that differ, each of the better encode first."""
     figure = score_figure(report)
-    for found in contrasts:
-        a, b = (
-            next((one for one in drawn.get(row.name, []) if one.frame == found.frame), None)
-            for row in (found.a, found.b)
-        )
-        for one, other, name in ((a, b, found.b.name), (b, a, found.a.name)):
+    pictures = {(name, one.frame): one for name, shown in drawn.items() for one in shown}
+    for a, b, frame in contrasts:
+        for row, against in ((a, b), (b, a)):
+            one, other = pictures.get((row.name, frame)), pictures.get((against.name, frame))
             if one is None:
                 continue
             there = "" if other is None else f", which has {figure.title} {other.score:.{figure.decimals}f}"
-            yield one._replace(description=f"Differs most from {name}{there}. {one.description}")
+            yield one._replace(description=f"Differs most from {against.name}{there}. {one.description}")

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol, TypedDict
+from typing import TYPE_CHECKING, Final
 
 from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
 from acuity.comparison.memory import Memory, PairKey
@@ -22,28 +22,6 @@ if TYPE_CHECKING:
     from acuity.comparison.request import CompareRequest
     from acuity.measure.feed import ProgressCallback
     from acuity.scoring.request import Request
-
-
-class FileFacts(TypedDict):
-    """What a row says of its file; None: not known."""
-
-    size: int | None
-    kbps: float | None
-    seconds: float | None
-
-
-def file_facts(path: str, scoring: Request) -> FileFacts:
-    """The facts about a file; of one that can't be read, which scoring reports, its size at most."""
-    size = None
-    try:
-        size = local_size(path)
-        found = None if size is None else _of_packets(path, scoring)
-    except (AcuityError, OSError):
-        found = None
-    if found is None:
-        return {"size": size, "kbps": None, "seconds": None}
-    count, seconds = found
-    return {"size": size, "kbps": count * 8 / seconds / 1000, "seconds": seconds}
 
 
 def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
@@ -67,15 +45,7 @@ def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
 _MOMENT: Final = 0.1  # seconds between two reports of progress
 
 
-class Interruptible(Protocol):
-    """What a signal handler can end, so that what is finished is kept."""
-
-    def interrupt(self) -> bool:
-        """Ask it to end; returns whether there is a result to keep."""
-        ...
-
-
-WatchCallback = Callable[[Interruptible], None]
+WatchCallback = Callable[["Comparison"], None]
 
 
 def compare_videos(
@@ -165,8 +135,15 @@ class Comparison:
 
     def _row(self, run: PairRun) -> CompareRow:
         pair = run.pair
-        facts = file_facts(pair.distorted, self._request.scoring)
-        return CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy, **facts)
+        row = CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy)
+        try:
+            row = replace(row, size=local_size(row.distorted))
+            if row.size is not None and (found := _of_packets(row.distorted, self._request.scoring)):
+                count, seconds = found
+                row = replace(row, kbps=count * 8 / seconds / 1000, seconds=seconds)
+        except (AcuityError, OSError):  # scoring reports what can't be read
+            pass
+        return row
 
     def _notes(self) -> Iterator[str]:
         yield from self._memory.notes if self._memory is not None else ()

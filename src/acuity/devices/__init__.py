@@ -17,29 +17,11 @@ from acuity.errors import BackendError, to_omit, to_set
 from acuity.text import quoted
 
 __all__ = [
-    "AUTO",
-    "BACKENDS",
-    "DECODERS",
-    "WORKER_VARIABLE",
-    "Backend",
-    "Decoding",
-    "Device",
-    "Opened",
-    "Signs",
-    "are_spent",
-    "available_threads",
-    "chosen_card",
-    "describe_backend",
-    "describe_engine",
-    "device_for",
-    "list_backends",
-    "look_for",
-    "open_backend",
-    "open_decoder",
-    "open_devices",
-    "start_backend",
+    "AUTO", "BACKENDS", "DECODERS", "WORKER_VARIABLE", "Backend", "Decoding", "Device", "Opened", "Signs",
+    "are_spent", "available_threads", "chosen_card", "describe_backend", "describe_engine", "device_for",
+    "list_backends", "look_for", "open_backend", "open_decoder", "open_devices", "start_backend",
     "usable_instruction_sets",
-]
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from acuity.video.readers.reader import BaseReader

@@ -95,17 +95,6 @@ def _provider(long_name: str) -> tuple[type[Extractor], Feature]:
 
 
 __all__ = [
-    "EXTRACTORS",
-    "RESERVED_NAMES",
-    "Extractor",
-    "Feature",
-    "Frame",
-    "Geometry",
-    "Option",
-    "OptionValue",
-    "extractor_for_feature",
-    "feature_key",
-    "get_extractor",
-    "make_extractor",
-    "parse_feature",
-]
+    "EXTRACTORS", "RESERVED_NAMES", "Extractor", "Feature", "Frame", "Geometry", "Option", "OptionValue",
+    "extractor_for_feature", "feature_key", "get_extractor", "make_extractor", "parse_feature",
+]  # fmt: skip

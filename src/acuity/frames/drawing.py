@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from acuity.frames.artefacts.cells import WHOLE, Box
@@ -39,13 +39,6 @@ _MEMORY: Final = 600 << 20  # bytes that frames under way may take together, unl
 _BYTES: Final = 18  # that a pixel of a frame under way takes, about
 
 
-class Described(NamedTuple):
-    """What is wrong with a frame, as a sentence and as figures."""
-
-    description: str
-    artefacts: list[dict[str, Any]]
-
-
 class Where(NamedTuple):
     """Where the loss of a frame is, and how much."""
 
@@ -54,10 +47,12 @@ class Where(NamedTuple):
     region_loss: float
 
 
+_UNKNOWN: Final = PairColours("bt709", False)  # until the pair is open
 # Gets a frame that was picked, its pictures, and the colours they are in.
 Take: TypeAlias = Callable[[Pick, Drawn, PairColours], None]
 
 
+@dataclass(eq=False)
 class Drawing:
     """Reads both videos once more, draws the picked frames, and finds out what is wrong with them.
 
@@ -65,52 +60,41 @@ class Drawing:
     others of a clip are only read. With `crop` the worst region alone is drawn.
     """
 
-    def __init__(
-        self,
-        request: Request,
-        report: ScoreReport,
-        picks: list[Pick],
-        take: Take,
-        tell: Listener,
-        *,
-        crop: bool = False,
-    ) -> None:
-        self._request = request
-        self._report = report
-        self._picks = picks
-        self._take = take
-        self._tell = tell
-        self._crop = crop
-        results = report.results
+    request: Request
+    report: ScoreReport
+    picks: list[Pick]
+    take: Take
+    tell: Listener
+    crop: bool = False
+    where: dict[int, Where] = field(default_factory=dict)  # by the numbers of frames that were drawn
+    colours: PairColours = _UNKNOWN
+    notes: list[Note] = field(default_factory=list)
+    _examined: dict[int, Examination] = field(default_factory=dict)  # by the numbers of frames
+
+    def __post_init__(self) -> None:
+        report, results = self.report, self.report.results
         pixels = results.width * results.height
         most = next(count for largest, count in _SAMPLED if pixels <= largest)
-        sampled = spread(len(results.frames), most)
-        self._typical = [int(results.frames[number]) for number in sampled]
-        scores = results.columns[results.models[0]] if report.on_vmaf_scale else ()
-        self._scores = {
-            int(frame): float(score) for frame, score in zip(results.frames, scores, strict=False)
-        }
-        self._examined: dict[int, Examination] = {}  # by the numbers of frames
-        self.where: dict[int, Where] = {}  # by the numbers of frames that were drawn
-        self.colours = PairColours("bt709", False)
-        self.notes: list[Note] = []
+        self._typical = [int(results.frames[number]) for number in spread(len(results.frames), most)]
+        scores = results.columns[results.models[0]].tolist() if report.on_vmaf_scale else ()
+        self._scores = dict(zip(results.frames, scores, strict=False))
 
     def run(self) -> None:
         """Read up to the last frame that is wanted; a frame is drawn as it passes."""
-        if not self._picks:
+        if not self.picks:
             return
-        picks = {found.frame: found for found in self._picks}
+        picks = {found.frame: found for found in self.picks}
         wanted = picks.keys() | set(self._typical)
-        total = self._report.pairs
-        with reopen(self._request, self._report) as pairing:
+        total = self.report.pairs
+        with reopen(self.request, self.report) as pairing:
             self.colours = colours_of(pairing)
             self.notes += self.colours.notes
-            self._tell(WorstProgress("drawing", 0, total))
+            self.tell(WorstProgress("drawing", 0, total))
 
             def passed(index: int) -> None:
-                self._tell(WorstProgress("drawing", index + 1, total))
+                self.tell(WorstProgress("drawing", index + 1, total))
 
-            at_once = _at_once(self._request.threads, pairing.width * pairing.height)
+            at_once = _at_once(self.request.threads, pairing.width * pairing.height)
             with (
                 ThreadPoolExecutor(at_once, "acuity-draw") as threads,
                 # Closed here, not when it is collected, where an interruption couldn't be raised.
@@ -128,7 +112,7 @@ class Drawing:
                 except BaseException:
                     threads.shutdown(wait=False, cancel_futures=True)
                     raise
-            self._tell(WorstProgress("drawing", total, total))
+            self.tell(WorstProgress("drawing", total, total))
 
     def _work(self, pair: ExaminedFrame, found: Pick | None) -> None:
         """Examine a frame, and draw it if it was picked; runs in several threads at once."""
@@ -138,17 +122,17 @@ class Drawing:
         self._examined[pair.index] = examined if score is None else examined.in_keeping(score)
         if found is None:
             return
-        drawn = draw(pair.ref, pair.dis, self.colours, crop=self._crop)
+        drawn = draw(pair.ref, pair.dis, self.colours, crop=self.crop)
         self.where[pair.index] = Where(drawn.region, drawn.loss, drawn.region_loss)
-        self._take(found, drawn, self.colours)
+        self.take(found, drawn, self.colours)
 
-    def described(self, frame: int) -> Described:
-        """What is wrong with a frame that was drawn, and where, if nothing else says where."""
+    def described(self, frame: int) -> tuple[str, list[dict[str, Any]]]:
+        """What is wrong with a frame that was drawn, as a sentence and as figures."""
         sampled = [self._examined[number] for number in self._typical if number in self._examined]
         typical = Typical.of(sampled if len(sampled) >= _FEW else ())
         found = self._examined[frame]
         named = artefacts(found, typical)
-        return Described(f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named)
+        return f"{describe(found, typical)}{self._unnamed(self.where[frame], named)}", named
 
     def _unnamed(self, where: Where, artefacts: list[dict[str, Any]]) -> str:
         """A sentence that says where the loss is greatest, if no artefact that is named is there."""
@@ -160,7 +144,7 @@ class Drawing:
         )
         if named or where.region_loss < _SHOWN:
             return ""
-        results = self._report.results
+        results = self.report.results
         return f" Greatest loss: {where.region.words(results.width, results.height)}."
 
 

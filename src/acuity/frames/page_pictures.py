@@ -103,7 +103,7 @@ def _drawn(
         page_picture(
             found,
             files[found.frame],
-            drawing.described(found.frame).description,
+            drawing.described(found.frame)[0],
             shares(drawing.where[found.frame].region, width, height),
         )
         for found in picks

@@ -16,7 +16,7 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.video import notes
 from acuity.video.notes import Note
-from acuity.video.picture import Picture, Samples
+from acuity.video.picture import Picture
 
 # What a second counts for where no frame rate is known, as in raw video.
 FRAMES_A_SECOND: Final = 25
@@ -83,7 +83,6 @@ def spread(count: int, most: int) -> list[int]:
 
 # Identical pictures may score less than the highest where nothing moves, but no less than this.
 _MAY_BE_IDENTICAL: Final = 90.0
-_ROWS: Final = 256  # of a plane at once
 
 
 def differences(
@@ -100,18 +99,12 @@ def differences(
 
 def difference(ref: Picture, dis: Picture) -> float:
     """The mean squared difference of all samples, chroma too, in steps of 8-bit video."""
-    total = sum(_squares(x, y) for x, y in zip(ref.planes, dis.planes, strict=True))
+    total = 0.0
+    for x, y in zip(ref.planes, dis.planes, strict=True):
+        off = x.astype(np.float32) - y.astype(np.float32)
+        total += float(np.einsum("ij,ij", off, off))  # not with dot, which may start a thread for every core
     samples = sum(plane.size for plane in ref.planes)
     return total / samples / float(1 << (ref.format.depth - 8)) ** 2
-
-
-def _squares(x: Samples, y: Samples) -> float:
-    total = 0.0
-    for start in range(0, len(x), _ROWS):
-        rows = slice(start, start + _ROWS)
-        off = x[rows].astype(np.float32) - y[rows].astype(np.float32)
-        total += float(np.einsum("ij,ij", off, off))  # not with dot, which may start a thread for every core
-    return total
 
 
 _EQUAL: Final = (

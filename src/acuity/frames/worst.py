@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -101,35 +101,34 @@ class PictureFolder:
 SHEET: Final = "contact_sheet.png"
 
 
+@dataclass(eq=False)
 class PictureFiles:
     """Writes the pictures of frames to a folder as they are drawn."""
 
-    def __init__(
-        self, request: WorstRequest, report: ScoreReport, picks: list[Pick], folder: PictureFolder
-    ) -> None:
-        self._request = request
-        self._report = report
-        self._picks = picks
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._sheet: ContactSheet | None = None  # made when the first picture says how large they are
+    request: WorstRequest
+    report: ScoreReport
+    picks: list[Pick]
+    folder: PictureFolder
+    _sheet: ContactSheet | None = None  # made when the first picture says how large they are
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, found: Pick, drawn: Drawn, colours: PairColours) -> None:
         """Write the pictures of a frame; runs in several threads at once."""
         for kind, name in _names(found.frame).items():
-            self._folder.write(name, rgb_png(getattr(drawn, kind), colours.aspect))
+            self.folder.write(name, rgb_png(getattr(drawn, kind), colours.aspect))
         with self._lock:
             self._sheet = self._sheet or self._new_sheet(drawn)
-            self._sheet.place(self._picks.index(found), drawn, None if self._request.region else drawn.region)
+            self._sheet.place(self.picks.index(found), drawn, None if self.request.region else drawn.region)
 
     def frames(self, drawing: Drawing) -> list[WorstFrame]:
         """The frames with their descriptions, the worst first; writes the contact sheet."""
         if self._sheet is None:
             return []
         found = []
-        for rank, picked in enumerate(self._picks):
-            what, where = drawing.described(picked.frame), drawing.where[picked.frame]
-            files = {kind: self._folder.final(name) for kind, name in _names(picked.frame).items()}
+        for rank, picked in enumerate(self.picks):
+            description, artefacts = drawing.described(picked.frame)
+            where = drawing.where[picked.frame]
+            files = {kind: self.folder.final(name) for kind, name in _names(picked.frame).items()}
             frame = WorstFrame(
                 index=picked.frame,
                 time=picked.time,
@@ -139,20 +138,20 @@ class PictureFiles:
                 heat=files["heat"],
                 region=where.region,
                 loss=where.loss,
-                description=what.description,
-                artefacts=what.artefacts,
+                description=description,
+                artefacts=artefacts,
             )
-            self._sheet.caption(rank, _line(frame, self._request), frame.description)
+            self._sheet.caption(rank, _line(frame, self.request), frame.description)
             found.append(frame)
-        self._folder.write(SHEET, rgb_png(self._sheet.image))
+        self.folder.write(SHEET, rgb_png(self._sheet.image))
         return found
 
     def _new_sheet(self, drawn: Drawn) -> ContactSheet:
         height, width, _ = drawn.reference.shape
-        report, count = self._report, len(self._picks)
+        report, count = self.report, len(self.picks)
         ref, dis = (os.path.basename(report.input[side]["path"]) for side in ("reference", "distorted"))
         size = f"{report.results.width}x{report.results.height}"
-        shown = f"{width}x{height} of {size}, where the loss is greatest" if self._request.region else size
+        shown = f"{width}x{height} of {size}, where the loss is greatest" if self.request.region else size
         return ContactSheet(
             count,
             width,

@@ -3,7 +3,7 @@
     place-0, place-1, … place-short   one for each job that may run at once; taken: locked by the process that
                                       runs it, and holds the client
     line/…                            an empty file for each job that waits, named as its ticket
-    processes/                        a locked file for each process (acuity.jobs.instances)
+    processes/                        a locked file for each process (Instance)
     lock                              locked while somebody looks at the line or changes it
 
 The system releases the locks of a process that ends, for whatever reason: its places are free at once, and
@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import secrets
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,13 +23,65 @@ from pathlib import Path
 from typing import Final
 
 from acuity.errors import JobError
-from acuity.jobs.instances import Instance
 from acuity.jobs.turns import Item, Ticket, Turns
 
 logger: Final = logging.getLogger(__name__)
 
 _POLL: Final = 0.05  # seconds
 _NAME: Final = 64  # bytes of a client's digest at most
+
+
+_SUFFIX: Final = ".lock"
+
+
+class Instance:
+    """This server's lock file. The system releases the lock when the process ends, for whatever reason."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError."""
+        self.id = secrets.token_hex(8)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._path = folder / f"{self.id}{_SUFFIX}"
+        unnamed = folder / f"{self.id}.new"
+        self._fd = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unnamed.rename(self._path)  # so that other servers never see it unlocked
+        except BaseException:
+            os.close(self._fd)
+            unnamed.unlink(missing_ok=True)
+            raise
+
+    def alive(self, other: str) -> bool:
+        """Whether that server is running."""
+        return other == self.id or _locked(self._path.with_name(f"{other}{_SUFFIX}"))
+
+    def tidy(self) -> None:
+        """Remove the lock files of servers that have ended."""
+        for path in self._path.parent.glob(f"*{_SUFFIX}"):
+            if path != self._path and not _locked(path):
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _locked(path: Path) -> bool:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 class SharedTurns(Turns[Item]):

@@ -24,8 +24,8 @@ from typing import Any, Final, TypeVar, cast
 from acuity.access.path_roots import OUTPUTS
 from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.instances import Instance
 from acuity.jobs.job import Job, Progress, Status
+from acuity.jobs.shared_turns import Instance
 from acuity.sqlite_file import open_database, shrink, transaction
 
 logger: Final = logging.getLogger(__name__)

@@ -11,14 +11,12 @@ from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
 from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
-from acuity.video.file_digest import Memory as Memory
-from acuity.video.file_digest import file_digest
+from acuity.video.file_digest import Memory, file_digest
 from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
-_CHUNK: Final = 1 << 20
 _RATE_DIGITS: Final = 10_000  # of the denominator of an average rate: encoders take no longer ones
 
 
@@ -71,11 +69,9 @@ class Clip:
         """One part of the source, of which the figures are to be those it has within the whole."""
         return replace(self.of(part), led=True)
 
-    def reader(self, *, luma_only: bool = False, threads: int = 0) -> ClipReader:
+    def reader(self, *, luma_only: bool = False) -> ClipReader:
         """The frames meant, in order, as one stream at an even rate."""
-        options = OpenOptions(
-            fps=self.fps, guess=True, threads=threads, luma_only=luma_only, stream=self.stream
-        )
+        options = OpenOptions(fps=self.fps, guess=True, luma_only=luma_only, stream=self.stream)
         return ClipReader(open_as(self.path, self.geometry, options), self)
 
     def digest(self, memory: Memory | None = None) -> str:

@@ -9,30 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.twins.speed import SpeedChromaTwin, SpeedTemporalTwin
+from acuity.devices.cuda.twins.speed import SpeedTemporalTwin
 from acuity.errors import UnfitPictureError
-from acuity.features.extractor import Frame
 from acuity.video.picture import Picture
 from emulated_card import needs_compiler
-from twin_bench import extractors, on_card, on_cpu, random_frames
+from twin_bench import extractors, on_card, random_frames, same
 
-TWINS = {"speed_chroma": SpeedChromaTwin, "speed_temporal": SpeedTemporalTwin}
+NAMES = "speed_chroma", "speed_temporal"
 pytestmark = needs_compiler
-
-
-def same(
-    name: str, frames: Sequence[Frame], *settings: Mapping[str, Any], most: int = 3
-) -> list[dict[str, float]]:
-    """The figures, after the card's are found to be the CPU's."""
-    members = extractors(name, *settings)
-    found = on_cpu(members, frames)
-    assert on_card(TWINS[name], members, frames, most) == found
-    return found
 
 
 @pytest.mark.parametrize("extreme", [False, True])
 @pytest.mark.parametrize("depth", [8, 10, 12, 16])
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_digits(name: str, depth: int, extreme: bool) -> None:
     layout = "444" if name == "speed_chroma" else "400"
     frames = random_frames(2, 251, 209, depth, layout=layout, extreme=extreme)
@@ -46,7 +35,7 @@ def test_the_same_digits(name: str, depth: int, extreme: bool) -> None:
 )
 def test_sizes(width: int, height: int, layout: str) -> None:
     frames = random_frames(2, width, height, 8, layout=layout)
-    for name in TWINS:
+    for name in NAMES:
         same(name, frames)
 
 
@@ -58,7 +47,7 @@ def test_planes_larger_than_a_tile(size: tuple[int, int]) -> None:
 
 def test_batches_that_are_not_full() -> None:
     frames = random_frames(4, 230, 210, 8, layout="444")
-    for name in TWINS:
+    for name in NAMES:
         same(name, frames, most=3)
 
 
@@ -74,7 +63,7 @@ def test_batches_that_are_not_full() -> None:
         {"speed_prescale": 0.6, "speed_prescale_method": "lanczos4"},
     ],
 )
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", NAMES)
 def test_reductions(name: str, settings: Mapping[str, Any]) -> None:
     same(name, random_frames(2, 330, 301, 8, layout="444"), settings)
 
@@ -116,7 +105,6 @@ def test_changes_that_cannot_be_described(flattened: Sequence[str]) -> None:
 
 def test_pictures_too_small_for_a_change() -> None:
     frames = random_frames(2, 60, 60, 8)
-    members = extractors("speed_temporal", {})
-    assert on_card(SpeedTemporalTwin, members, frames[:1]) == on_cpu(members, frames[:1])
+    same("speed_temporal", frames[:1])
     with pytest.raises(UnfitPictureError):
-        on_card(SpeedTemporalTwin, members, frames)
+        on_card(SpeedTemporalTwin, extractors("speed_temporal"), frames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Workspace
 from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
+from acuity.devices.cuda.table import TWINS
 from acuity.features import get_extractor
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Pair
 from acuity.video.picture import ColourTags, Picture, PixelFormat
@@ -72,7 +73,7 @@ def on_cpu(
 
 
 def on_card(
-    twin: type[Any],
+    twin: Callable[..., Any],
     members: Sequence[Extractor],
     frames: Sequence[Frame],
     most: int = 3,
@@ -86,6 +87,22 @@ def on_card(
     found = []
     for start in range(0, len(frames), most):
         found += _one_batch(card, made, frames[start : start + most], packed)
+    return found
+
+
+def same(
+    name: str,
+    frames: Sequence[Frame],
+    *settings: Mapping[str, Any],
+    most: int = 3,
+    packed: bool = False,
+    colour: ColourTags = NO_TAGS,
+) -> list[dict[str, float]]:
+    """The figures of an extractor with these settings, after the card's are found to be the CPU's."""
+    members = extractors(name, *settings)
+    found = on_cpu(members, frames, colour)
+    on_it = on_card(TWINS[type(members[0])].twin(), members, frames, most, packed=packed, colour=colour)
+    assert repr(on_it) == repr(found)  # as text, because extreme pictures give NaN, which equals nothing
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -27,13 +28,15 @@ from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader
-from acuity.tune.encoders.hdr10 import of_frame
+from acuity.tune.encoders.hdr10 import Hdr10, of_frame, read_hdr10
 from acuity.tune.encoders.output import encode_file
 from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
+from acuity.video.readers import damage_log
 from acuity.video.readers.open import RawGeometry
 from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
+from video_clips import encode as encode_clip
 
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
 
@@ -295,3 +298,33 @@ def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> N
 def test_the_target_keeps_the_shape_of_samples(clip: Clip) -> None:
     assert PictureForm.of(clip, fast("libx264", size=(80, 48))).aspect == 1
     assert PictureForm.of(clip, fast("libx264", size=(80, 96))).aspect == 2
+
+
+MASTERING = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"
+
+
+@pytest.fixture(scope="module")
+def hdr_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = f"log-level=none:pools=1:master-display={MASTERING}:max-cll=1000,400"
+    path = tmp_path_factory.mktemp("hdr") / "clip.mkv"
+    return encode_clip(
+        path, codec="libx265", pix_fmt="yuv420p10le", frames=4, options={"x265-params": settings}
+    )
+
+
+def test_what_a_file_says(hdr_file: Path) -> None:
+    found = read_hdr10(str(hdr_file), None)
+    assert found != Hdr10()
+    assert found.light == (1000, 400)
+
+
+def test_a_file_that_says_nothing(tmp_path: Path) -> None:
+    assert read_hdr10(str(encode_clip(tmp_path / "clip.mp4", frames=2)), None) == Hdr10()
+
+
+def test_damage_that_a_decoder_logs_meanwhile_is_no_concern(
+    hdr_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged = itertools.count()
+    monkeypatch.setattr(damage_log, "count", lambda: next(logged))
+    assert read_hdr10(str(hdr_file), None) != Hdr10()

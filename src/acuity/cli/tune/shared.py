@@ -23,8 +23,8 @@ from acuity.report.document import plain
 from acuity.report.write import write_document
 from acuity.scoring.setting import Setting
 from acuity.text import one_line
+from acuity.tune.common_request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, TuneRequest
 from acuity.tune.progress import Listener, Progress
-from acuity.tune.request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, TuneRequest
 from acuity.tune.values import check_new
 
 Document: TypeAlias = dict[str, Any]

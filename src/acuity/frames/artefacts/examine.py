@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -23,26 +23,17 @@ from acuity.frames.artefacts.other_pictures import (
 )
 from acuity.frames.artefacts.steps import Banding, Blocking
 
-
-class Explanation(NamedTuple):
-    """A cause takes a share of an effect away, where its figure is large enough, and less elsewhere."""
-
-    cause: str
-    effect: str
-    enough: float
-    share: float
-
-
+# A cause takes a share of an effect away, where its figure is large enough, and less elsewhere.
 EXPLANATIONS: Final = (
     *(
-        Explanation("combing", effect, Combing.anchors.just_visible, 1.0)  # rows of another moment
+        ("combing", effect, Combing.anchors.just_visible, 1.0)  # rows of another moment
         for effect in ("blocking", "blur", "ringing", "banding", "noise", "colour shift", "brightness shift")
     ),
-    Explanation("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
-    Explanation("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
-    Explanation("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside
-    Explanation("banding", "blur", Banding.anchors.visible, 0.8),  # and so are bands
-    Explanation("noise", "ringing", Noise.anchors.visible, 0.6),  # noise beside edges
+    ("blocking", "banding", Blocking.anchors.visible, 1.0),  # steps between blocks of a gradient
+    ("blocking", "noise", Blocking.anchors.visible, 0.7),  # small blocks have borders everywhere
+    ("blocking", "blur", Blocking.anchors.severe, 0.35),  # blocks are flat inside
+    ("banding", "blur", Banding.anchors.visible, 0.8),  # and so are bands
+    ("noise", "ringing", Noise.anchors.visible, 0.6),  # noise beside edges
 )
 
 
@@ -88,11 +79,12 @@ def examine(frame: ExaminedFrame) -> Examination:
             return Examination(findings)
     frozen = find_freeze(frame, grid)
     if frozen is not None:
-        note = _repeats(frame) if frozen.measured.figure > 0 else ""
-        findings[FREEZE] = _finding(FREEZE, FREEZE_ANCHORS, frozen.measured, grid, note)
-        if frozen.measured.figure > 0:
+        measured, repeats_last = frozen
+        note = _repeats(frame) if measured.figure > 0 else ""
+        findings[FREEZE] = _finding(FREEZE, FREEZE_ANCHORS, measured, grid, note)
+        if measured.figure > 0:
             # The reference shows another moment: the picture is compared with the one that it repeats.
-            if not frozen.repeats_last or frame.before is None:
+            if not repeats_last or frame.before is None:
                 return Examination(findings)
             frame = replace(frame, ref=frame.before.ref, before=None, neighbours={})
     misaligned = find_misaligned(frame)

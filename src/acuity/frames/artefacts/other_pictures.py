@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,15 +94,11 @@ _STILL: Final = 0.12  # share of the reference's motion that a frozen picture ma
 _SAME: Final = 0.5  # of the distance to the reference: a picture nearer than this is the one that is repeated
 
 
-class Freeze(NamedTuple):
-    """How badly a picture is frozen, and whether it repeats what the reference showed just before."""
+def find_freeze(frame: ExaminedFrame, grid: Grid) -> tuple[Measured, bool] | None:
+    """How badly a picture is frozen, and whether it repeats what the reference showed just before.
 
-    measured: Measured
-    repeats_last: bool
-
-
-def find_freeze(frame: ExaminedFrame, grid: Grid) -> Freeze | None:
-    """The freeze of a frame, with a figure of 0 if there is none; None if that can't be known."""
+    The figure is 0 if it isn't frozen; None if that can't be known.
+    """
     before = frame.before
     if before is None or grid.small:
         return None
@@ -114,10 +110,10 @@ def find_freeze(frame: ExaminedFrame, grid: Grid) -> Freeze | None:
         changed, _distances(halved(ref - last_ref), grid, 2 * _SHRINK), _distances(dis - ref, grid)
     )
     if moving.mean() < _LEAST_MOVING or stayed[moving].sum() > _STILL * changed[moving].sum():
-        return Freeze(Measured(0.0, np.zeros_like(changed)), False)
+        return Measured(0.0, np.zeros_like(changed)), False
     cells = np.where(moving, np.maximum(changed - stayed, 0), np.float32(0))
     repeats_last = float(np.abs(dis - last_ref).mean()) <= _SAME * float(np.abs(dis - ref).mean())
-    return Freeze(Measured(float(cells[moving].mean()), cells), repeats_last)
+    return Measured(float(cells[moving].mean()), cells), repeats_last
 
 
 def _moving(changed: Plane, coarse: Plane, off: Plane) -> NDArray[np.bool_]:

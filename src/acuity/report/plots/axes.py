@@ -92,8 +92,7 @@ def value_axis(low: float, high: float, most: int) -> Axis:
         if last - first + 1 <= most:
             break
         step = _step(step * 1.01)
-    decimals = max(0, -math.floor(math.log10(step) + _SLACK))
-    ticks = [Tick(number * step, _plain(number * step, decimals)) for number in range(first, last + 1)]
+    ticks = _ticks(step, first, last)
     return Axis(ticks[0].value, ticks[-1].value, ticks)
 
 
@@ -111,10 +110,7 @@ def time_axis(seconds: float, most: int) -> Axis:
     wanted = seconds / max(most, 1)
     if seconds < 60:
         step = _step(wanted)
-        decimals = max(0, -math.floor(math.log10(step) + _SLACK))
-        count = math.floor(seconds / step + _SLACK)
-        ticks = [Tick(number * step, _plain(number * step, decimals)) for number in range(count + 1)]
-        return Axis(0.0, seconds, ticks, "time (s)")
+        return Axis(0.0, seconds, _ticks(step, 0, math.floor(seconds / step + _SLACK)), "time (s)")
     whole = next((step for step in _SECONDS if step >= wanted), _step(wanted / 3600) * 3600)
     ticks = [Tick(n * whole, clock(n * whole)) for n in range(math.floor(seconds / whole + _SLACK) + 1)]
     return Axis(0.0, seconds, ticks, "time (h:mm:ss)" if seconds >= 3600 else "time (min:s)")
@@ -126,7 +122,9 @@ def _step(least: float) -> float:
     return next((step * power for step in _STEPS if step * power >= least * (1 - _SLACK)), 10 * power)
 
 
-def _plain(value: float, decimals: int) -> str:
-    if abs(value) >= 1e7 or decimals > 6:
-        return f"{value:.6g}"
-    return f"{value + 0.0:.{decimals}f}".replace("-0", "0") if value == 0 else f"{value:.{decimals}f}"
+def _ticks(step: float, first: int, last: int) -> list[Tick]:
+    """Ticks at multiples of a step, with as many decimals as it has."""
+    decimals = max(0, -math.floor(math.log10(step) + _SLACK))
+    values = [number * step for number in range(first, last + 1)]
+    short = decimals > 6 or max(map(abs, values)) >= 1e7
+    return [Tick(value, f"{value:.6g}" if short else f"{value:z.{decimals}f}") for value in values]

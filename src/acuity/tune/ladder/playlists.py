@@ -169,15 +169,16 @@ def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
     real = [variant.timeline for variant in variants if variant.timeline is not None]
     seconds = max(variant.seconds for variant in variants)
     longest = max((timeline.target_seconds for timeline in real), default=None)
-    head: dict[str, object] = {
-        "xmlns": "urn:mpeg:dash:schema:mpd:2011",
-        "profiles": _SEGMENTS if real else _ON_DEMAND,
-        "type": "static",
-        "mediaPresentationDuration": _duration(seconds),
-        "maxSegmentDuration": None if longest is None else f"PT{longest}S",
-        "minBufferTime": f"PT{longest or 2}S",
-    }
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _open("MPD", head), '  <Period id="0" start="PT0S">']
+    head = _open(
+        "MPD",
+        xmlns="urn:mpeg:dash:schema:mpd:2011",
+        profiles=_SEGMENTS if real else _ON_DEMAND,
+        type="static",
+        mediaPresentationDuration=_duration(seconds),
+        maxSegmentDuration=None if longest is None else f"PT{longest}S",
+        minBufferTime=f"PT{longest or 2}S",
+    )
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', head, '  <Period id="0" start="PT0S">']
     lines += _video_set(variants)
     if audio is not None:
         lines += _audio_set(audio)
@@ -186,58 +187,31 @@ def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
 
 def _video_set(variants: Sequence[Variant]) -> list[str]:
     first = variants[0]
-    attributes: dict[str, object] = {
-        "id": 0,
-        "contentType": "video",
-        "mimeType": "video/mp4",
-        "segmentAlignment": "true",
-        "startWithSAP": 1,
-        "maxWidth": max(variant.width for variant in variants),
-        "maxHeight": max(variant.height for variant in variants),
-        "frameRate": _ratio(first.rate, "/"),
-    }
-    lines = ["    " + _open("AdaptationSet", attributes), *_colour(first)]
-    for variant in variants:
-        representation: dict[str, object] = {
-            "id": variant.name,
-            "codecs": variant.codecs,
-            "width": variant.width,
-            "height": variant.height,
-            "sar": f"{variant.aspect.numerator}:{variant.aspect.denominator}",
-            "bandwidth": variant.peak_bps,
-        }
-        lines.append("      " + _open("Representation", representation))
-        if variant.timeline is None:
-            lines.append(f"        <BaseURL>{variant.name}.mp4</BaseURL>")
+    width, height = (max(sizes) for sizes in zip(*((v.width, v.height) for v in variants), strict=True))
+    aligned = {"segmentAlignment": "true", "startWithSAP": 1, "maxWidth": width, "maxHeight": height}
+    rate = _ratio(first.rate, "/")
+    whole = _open("AdaptationSet", id=0, contentType="video", mimeType="video/mp4", **aligned, frameRate=rate)
+    lines = [f"    {whole}", *_colour(first)]
+    for one in variants:
+        shape = {"width": one.width, "height": one.height, "sar": _ratio(one.aspect, ":", whole=False)}
+        opened = _open("Representation", id=one.name, codecs=one.codecs, **shape, bandwidth=one.peak_bps)
+        lines.append(f"      {opened}")
+        if one.timeline is None:
+            lines.append(f"        <BaseURL>{one.name}.mp4</BaseURL>")
         else:
-            lines += _template(variant.timeline)
+            lines += _template(one.timeline)
         lines.append("      </Representation>")
     return [*lines, "    </AdaptationSet>"]
 
 
 def _audio_set(audio: AudioTrack) -> list[str]:
-    attributes: dict[str, object] = {
-        "id": 1,
-        "contentType": "audio",
-        "mimeType": "audio/mp4",
-        "lang": audio.language,
-        "segmentAlignment": "true",
-        "startWithSAP": 1,
-    }
-    representation: dict[str, object] = {
-        "id": audio.name,
-        "codecs": audio.codecs,
-        "audioSamplingRate": audio.sample_rate,
-        "bandwidth": audio.timeline.peak_bps,
-    }
-    channels: dict[str, object] = {
-        "schemeIdUri": "urn:mpeg:dash:23003:3:audio_channel_configuration:2011",
-        "value": audio.channels,
-    }
+    kind = {"contentType": "audio", "mimeType": "audio/mp4", "lang": audio.language}
+    sound = {"audioSamplingRate": audio.sample_rate, "bandwidth": audio.timeline.peak_bps}
+    channels = "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"
     return [
-        "    " + _open("AdaptationSet", attributes),
-        "      " + _open("Representation", representation),
-        "        " + _open("AudioChannelConfiguration", channels, closed=True),
+        "    " + _open("AdaptationSet", id=1, **kind, segmentAlignment="true", startWithSAP=1),
+        "      " + _open("Representation", id=audio.name, codecs=audio.codecs, **sound),
+        "        " + _closed("AudioChannelConfiguration", schemeIdUri=channels, value=audio.channels),
         *_template(audio.timeline),
         "      </Representation>",
         "    </AdaptationSet>",
@@ -246,22 +220,14 @@ def _audio_set(audio: AudioTrack) -> list[str]:
 
 def _template(timeline: Timeline) -> list[str]:
     """Where the segments are, and how long each is; equal ones that follow each other are one line."""
-    attributes: dict[str, object] = {
-        "timescale": timeline.timescale,
-        "initialization": f"$RepresentationID$/{INIT}",
-        "media": "$RepresentationID$/$Number%05d$.m4s",
-        "startNumber": 1,
-    }
-    lines = ["        " + _open("SegmentTemplate", attributes), "          <SegmentTimeline>"]
+    names = {"initialization": f"$RepresentationID$/{INIT}", "media": "$RepresentationID$/$Number%05d$.m4s"}
+    head = _open("SegmentTemplate", timescale=timeline.timescale, **names, startNumber=1)
+    lines = [f"        {head}", "          <SegmentTimeline>"]
     start = 0
     for ticks, equal in groupby(segment.ticks for segment in timeline.segments):
         count = len(list(equal))
-        run: dict[str, object] = {
-            "t": start if start == 0 else None,
-            "d": ticks,
-            "r": count - 1 if count > 1 else None,
-        }
-        lines.append("            " + _open("S", run, closed=True))
+        run = _closed("S", t=None if start else 0, d=ticks, r=count - 1 if count > 1 else None)
+        lines.append(f"            {run}")
         start += ticks * count
     return [*lines, "          </SegmentTimeline>", "        </SegmentTemplate>"]
 
@@ -273,22 +239,27 @@ def _colour(variant: Variant) -> list[str]:
         return []
     names = ("ColourPrimaries", "TransferCharacteristics", "MatrixCoefficients")
     return [
-        "      " + _open(kind, {"schemeIdUri": f"{_SCHEME}:{name}", "value": number}, closed=True)
+        "      " + _closed(kind, schemeIdUri=f"{_SCHEME}:{name}", value=number)
         for name, number in zip(names, variant.colour, strict=True)
     ]
 
 
-def _open(tag: str, attributes: dict[str, object], *, closed: bool = False) -> str:
+def _open(tag: str, **attributes: object) -> str:
     """A tag with those of its attributes that have a value."""
-    text = "".join(
-        f" {name}={quoteattr(str(value))}" for name, value in attributes.items() if value is not None
-    )
-    return f"<{tag}{text}{'/' if closed else ''}>"
+    said = (f" {name}={quoteattr(str(value))}" for name, value in attributes.items() if value is not None)
+    return f"<{tag}{''.join(said)}>"
+
+
+def _closed(tag: str, **attributes: object) -> str:
+    """A tag without content."""
+    return f"{_open(tag, **attributes)[:-1]}/>"
 
 
 def _duration(seconds: Fraction) -> str:
     return f"PT{float(seconds):.6f}".rstrip("0").rstrip(".") + "S"
 
 
-def _ratio(value: Fraction, sign: str) -> str:
-    return str(value.numerator) if value.denominator == 1 else f"{value.numerator}{sign}{value.denominator}"
+def _ratio(value: Fraction, sign: str, whole: bool = True) -> str:
+    """A ratio as text; a whole number alone, if that may be."""
+    alone = whole and value.denominator == 1
+    return str(value.numerator) if alone else f"{value.numerator}{sign}{value.denominator}"

@@ -131,7 +131,9 @@ class SegmentMuxer:
         # Decoding times before 0 are for the muxer to turn into offsets; else the first frame would be
         # shown late.
         options = {"movflags": "+".join(_FLAGS), "avoid_negative_ts": "disabled"}
-        if fragment is not None:
+        if fragment is None:
+            options["use_editlist"] = "0"  # which FFmpeg 9 prefers to negative offsets
+        else:
             # Headers of AC-3 and the like are known with the first packet only.
             options["movflags"] += "+delay_moov"
             options["frag_duration"] = str(round(fragment * 1_000_000))

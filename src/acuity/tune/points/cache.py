@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
-from acuity.cache_file import FOLDER_VARIABLE as FOLDER_VARIABLE
-from acuity.cache_file import LARGEST as LARGEST
 from acuity.cache_file import CacheFile, cache_path
 from acuity.tune.points.point import Point
+
+# What JSON can hold of a point as it is.
+_PLAIN: Final = ("quality", "bytes", "model", "encoder_version", "encode_seconds", "wall_seconds")
 
 
 def default_path() -> str:
@@ -42,14 +44,9 @@ class Cache(CacheFile):
 def _packed(point: Point) -> tuple[str, bytes]:
     """A point as JSON and the bytes of its arrays, which keep every bit."""
     head = {
-        "quality": point.quality,
-        "bytes": point.bytes,
+        **{name: getattr(point, name) for name in _PLAIN},
         "rate": str(point.rate),
-        "model": point.model,
-        "encoder_version": point.encoder_version,
-        "encode_seconds": point.encode_seconds,
-        "wall_seconds": point.wall_seconds,
-        "notes": list(point.notes),
+        "notes": point.notes,
         "sizes": len(point.sizes),
         "columns": [[name, len(column)] for name, column in point.scores.items()],
     }
@@ -71,16 +68,12 @@ def _unpacked(head: str, arrays: bytes) -> Point:
     sizes, *columns = (
         np.frombuffer(part, "<f8" if index else "<i8").copy() for index, part in enumerate(parts)
     )
+    names = [name for name, _ in values["columns"]]
     return Point(
-        quality=values["quality"],
-        bytes=values["bytes"],
+        **{name: values[name] for name in _PLAIN},
         sizes=sizes.astype(np.int64),
         rate=Fraction(values["rate"]),
-        scores={name: column for (name, _), column in zip(values["columns"], columns, strict=True)},
-        model=values["model"],
-        encoder_version=values["encoder_version"],
-        encode_seconds=values["encode_seconds"],
-        wall_seconds=values["wall_seconds"],
+        scores=dict(zip(names, columns, strict=True)),
         notes=tuple(values["notes"]),
         cached=True,
     )

@@ -42,6 +42,10 @@ class Wanted(NamedTuple):
     settings: EncoderSettings
     quality: float
 
+    def key(self, scoring: Scoring) -> str:
+        """The key of the point in the cache."""
+        return point_keys(self.clip, self.settings, [self.quality], scoring)[0]
+
     @property
     def title(self) -> str:
         encoder = self.settings.encoder
@@ -142,7 +146,7 @@ class Workbench:
         wanted = Wanted(clip, settings, quality)
         with self._stoppable() as stop:
             point = self._encode(wanted, stop, sink)
-        self._keep(wanted, point_key(*wanted, self.scoring), point)
+        self._keep(wanted, wanted.key(self.scoring), point)
         return point
 
     def known(
@@ -203,7 +207,7 @@ class Workbench:
 
     def _point(self, wanted: Wanted, stop: threading.Event) -> Point:
         wanted.clip.digest(self.cache)  # is known from here on
-        key = point_key(*wanted, self.scoring)
+        key = wanted.key(self.scoring)
         while True:
             with self._lock:
                 others = self._making.get(key)
@@ -277,28 +281,21 @@ def _with_threads(settings: EncoderSettings, threads: int) -> EncoderSettings:
 # The key of a point in the cache: a digest of all that decides its bytes and its scores.
 
 
-def point_key(clip: Clip, settings: EncoderSettings, quality: float, scoring: Scoring) -> str:
-    """The key of one encode of a clip and its scores, whatever the file's name and the number of threads."""
-    return _digest({**_common(clip, settings, scoring), "quality": quality})
-
-
-def point_keys(clip: Clip, settings: EncoderSettings, qualities: list[float], scoring: Scoring) -> list[str]:
-    """The keys of several qualities: what they have in common is looked up once."""
-    common = _common(clip, settings, scoring)
+def point_keys(
+    clip: Clip, settings: EncoderSettings, qualities: Iterable[float], scoring: Scoring
+) -> list[str]:
+    """The keys of encodes of a clip and their scores, whatever the file's name and the number of threads."""
+    common = {
+        **_source(clip, scoring),
+        "encoder": encoder_version(settings.encoder),
+        "settings": settings.document(),
+    }
     return [_digest({**common, "quality": quality}) for quality in qualities]
 
 
 def source_key(clip: Clip, scoring: Scoring) -> str:
     """The key of what is encoded and how it is scored, whatever encodes it."""
     return _digest(_source(clip, scoring))
-
-
-def _common(clip: Clip, settings: EncoderSettings, scoring: Scoring) -> dict[str, Any]:
-    return {
-        **_source(clip, scoring),
-        "encoder": encoder_version(settings.encoder),
-        "settings": settings.document(),
-    }
 
 
 def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:

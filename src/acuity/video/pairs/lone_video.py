@@ -6,20 +6,19 @@ reference, and only what reads the distorted picture alone may be measured.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, NoFramesError, to_set
-from acuity.video.notes import Note, info, warning
+from acuity.video.notes import info, warning
 from acuity.video.pairs.clock import Timeline
 from acuity.video.pairs.content import find_bars
 from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
-from acuity.video.pairs.producer import Producer
+from acuity.video.pairs.producer import PictureSource, Producer
 from acuity.video.pairs.samples import match_samples
 from acuity.video.pairs.shape import crop, upright
-from acuity.video.picture import Picture, PixelFormat
+from acuity.video.picture import Picture
 from acuity.video.readers.prefetch import Ahead
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, VideoReader
 
@@ -27,35 +26,20 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-class LoneVideo:
+class LoneVideo(PictureSource):
     """Iterates (picture, the same picture) once, in order, reading ahead in a thread."""
 
     info_ref: Final = None  # there is none
 
     def __init__(self, reader: VideoReader, options: PairOptions) -> None:
         """Takes over the reader: closing this closes it, and so does an error here."""
-        self.options = options
-        self.info_dis: VideoInfo = reader.info
-        self._reader = reader
-        self._prefetch: list[Ahead] = []
-        self._closer = weakref.finalize(self, _close, self._prefetch, reader)
         try:
-            self._plan = _plan(reader, options)
+            plan = _plan(reader, options)
         except BaseException:
-            self.close()
+            reader.close()
             raise
-        side = self._plan.dis
-        self.width: int = side.width
-        self.height: int = side.height
-        self.aspect: float = side.aspect
-        self.display: str = self._plan.display
-        self.format: PixelFormat = side.format
-        self.matrix: str | None = side.matrix
-        self.full_range: bool = side.full_range
-        self.notes: list[Note] = list(dict.fromkeys(self._plan.notes))
-        self._gather_notes()
-        self._started = False
-        self.pairs = 0  # pictures yielded so far
+        super().__init__((reader,), plan, options, list(dict.fromkeys(plan.notes)))
+        self.info_dis: VideoInfo = reader.info
         self.length: int | None = self._length()
         self.length_exact: bool = reader.info.frames_exact
         skipped = options.skip_dis / self.rate if self.rate else None
@@ -69,8 +53,6 @@ class LoneVideo:
     @property
     def description(self) -> dict[str, Any]:
         """The description of the input for reports, besides the notes, as plain values for JSON."""
-        side = self._plan.dis
-        said = side.info.full_range is not None or side.full_range
         return {
             "reference": None,
             "distorted": self.info_dis.to_dict(),
@@ -78,7 +60,7 @@ class LoneVideo:
             "height": self.height,
             "pixel_format": self.format.layout,
             "bitdepth": self.format.depth,
-            "range": ("full" if side.full_range else "limited") if said else None,
+            "range": self._range(),
             "display": self.display,
             "filter": self.options.filter,
             "crop": list(self._plan.crop) if self._plan.crop else None,
@@ -92,7 +74,7 @@ class LoneVideo:
             raise InputError("a video can be iterated only once: open it again")
         self._started = True
         try:
-            while not self.options.frames or self.pairs < self.options.frames:
+            while not self._enough():
                 picture = self._reading().take()
                 if picture is None:
                     break
@@ -108,26 +90,14 @@ class LoneVideo:
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether the next picture or the end has come."""
-        if self.options.frames and self.pairs >= self.options.frames:
-            return True
-        return self._reading().ready(seconds)
-
-    def close(self) -> None:
-        """Stop reading and close the video. May be called again."""
-        self._closer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        return self._enough() or self._reading().ready(seconds)
 
     def _reading(self) -> Ahead:
         """The thread that reads ahead; started at the first call."""
-        if not self._prefetch:
-            producer = Producer(self._reader, self._plan.dis, self.options.skip_dis)
-            self._prefetch.append(producer.start(self.options.ahead, "dis"))
-        return self._prefetch[0]
+        if not self._prefetches:
+            producer = Producer(self._readers[0], self._plan.dis, self.options.skip_dis)
+            self._prefetches.append(producer.start(self.options.ahead, "dis"))
+        return self._prefetches[0]
 
     def _length(self) -> int | None:
         """The number of pictures that will come, if known; notes what the caller left out."""
@@ -145,11 +115,6 @@ class LoneVideo:
             whole = "" if length is None else f" of {length}"
             self.notes.append(info("frame-limit", f"the first {limit}{whole} frames are scored"))
         return min((n for n in (length, limit or None) if n is not None), default=None)
-
-    def _gather_notes(self) -> None:
-        for note in getattr(self._reader, "notes", ()):
-            if note not in self.notes:
-                self.notes.append(note)
 
     def _nothing(self) -> str:
         skip = self.options.skip_dis
@@ -182,11 +147,3 @@ def _plan(reader: VideoReader, options: PairOptions) -> PairPlan:
     if isinstance(reader, BaseReader):
         reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
     return plan
-
-
-def _close(prefetch: list[Ahead], reader: VideoReader) -> None:
-    for thread in prefetch:
-        thread.stop()
-    reader.close()  # makes a read that waits for a slow pipe fail
-    for thread in prefetch:
-        thread.join()

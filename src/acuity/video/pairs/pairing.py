@@ -6,9 +6,8 @@ import itertools
 import os
 import stat
 import time
-import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
@@ -19,9 +18,9 @@ from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
-from acuity.video.pairs.producer import Producer
+from acuity.video.pairs.producer import PictureSource, Producer
 from acuity.video.pairs.survey import Survey
-from acuity.video.picture import Picture, PixelFormat
+from acuity.video.picture import Picture
 from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
@@ -76,35 +75,19 @@ def _gives_each_its_own(path: str) -> bool:
     return stat.S_ISCHR(mode)
 
 
-class Pairing:
+class Pairing(PictureSource):
     """Iterates (reference, distorted) pictures once, in order, reading both videos ahead in threads."""
 
     def __init__(self, ref: VideoReader, dis: VideoReader, plan: PairPlan, options: PairOptions) -> None:
-        self.options = options
+        super().__init__((ref, dis), plan, options, plan.notes)
         self.info_ref: VideoInfo = ref.info
         self.info_dis: VideoInfo = dis.info
-        self.width: int = plan.ref.width
-        self.height: int = plan.ref.height
-        self.aspect: float = plan.ref.aspect  # of one sample, width to height
-        self.display: str = plan.display  # that both videos are scaled to, or 'native'
-        self.format: PixelFormat = plan.ref.format
-        # Of both, after their conversions: what one of them doesn't say is taken from the other.
-        self.matrix: str | None = plan.ref.matrix or plan.dis.matrix
-        self.full_range: bool = plan.ref.full_range
-        self.notes: list[Note] = plan.notes
-        self._plan = plan
-        self._readers = (ref, dis)
-        self._gather_notes()
         self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.skip_ref, options.skip_dis)
-        self._started = False
-        self.pairs = 0  # yielded so far
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of it
         self._survey_notes: list[Note] = []
-        self._prefetches: list[Ahead] = []
-        self._closer = weakref.finalize(self, _close, self._prefetches, self._readers)
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
         self._note_lengths(lengths)
         self._note_choice(lengths)
@@ -167,7 +150,7 @@ class Pairing:
         try:
             left, right = self._reading()
             decisions = list(reversed(self.decisions))
-            while not self.options.frames or self.pairs < self.options.frames:
+            while not self._enough():
                 while decisions and decisions[-1].pair == self.pairs:
                     decision = decisions.pop()
                     _leave_out(left, decision.leave_out_ref)
@@ -214,7 +197,7 @@ class Pairing:
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether the next pair or the end has come."""
-        if self.options.frames and self.pairs >= self.options.frames:
+        if self._enough():
             return True
         if len(self._prefetches) == 2 and self._prefetches[0].ready(0.0) and self._prefetches[1].ready(0.0):
             return True  # mostly, without a look at the time
@@ -223,16 +206,6 @@ class Pairing:
         if survey is not None and not survey.ready(seconds):
             return False
         return all(prefetch.ready(max(end - time.monotonic(), 0.0)) for prefetch in self._reading())
-
-    def close(self) -> None:
-        """Stop reading and close both videos. May be called again."""
-        self._closer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _reading(self) -> list[Ahead]:
         """The threads that read ahead; started at the first call."""
@@ -277,12 +250,6 @@ class Pairing:
             started.append(producer.start(self.options.ahead, name))
         return started
 
-    def _range(self) -> str | None:
-        """The range in which the pictures are compared; None where the reference doesn't say it."""
-        side = self._plan.ref
-        said = side.info.full_range is not None or side.full_range
-        return ("full" if side.full_range else "limited") if said else None
-
     def _note_lengths(self, lengths: list[int | None]) -> None:
         ref, dis = lengths
         if 0 in lengths:
@@ -326,12 +293,6 @@ class Pairing:
             if count > 1:
                 text += "; if a frame is missing on the way, those after it don't match"
             self.notes.append(warning("frame-count", text))
-
-    def _gather_notes(self) -> None:
-        for reader in self._readers:
-            for note in getattr(reader, "notes", ()):
-                if note not in self.notes:
-                    self.notes.append(note)
 
     def _nothing(self) -> str:
         said = f"'{self.info_ref.path}' and '{self.info_dis.path}' have no frame in common"
@@ -381,12 +342,3 @@ def _pairs(side: Side, skip: int) -> int | None:
     if left <= 0:
         return 0 if side.info.frames_exact else None
     return -(-left // side.stride)
-
-
-def _close(prefetches: list[Ahead], readers: tuple[VideoReader, ...]) -> None:
-    for prefetch in prefetches:
-        prefetch.stop()
-    for reader in readers:  # makes a read that waits for a slow pipe fail
-        reader.close()
-    for prefetch in prefetches:
-        prefetch.join()

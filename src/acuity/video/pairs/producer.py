@@ -1,15 +1,19 @@
-"""Reading one video of a pair: from its start or later, every frame or some, converted and signed."""
+"""Reading videos for a comparison: from the start or later, every frame or some, converted and signed."""
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
+from typing import Self
 
 from acuity.errors import NoFramesError
 from acuity.video.alignment.signature import cells_of, sign
+from acuity.video.notes import Note
 from acuity.video.pairs.content import EVERY, Look
-from acuity.video.pairs.pair_plan import Side
-from acuity.video.picture import Picture
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pair_plan import PairPlan, Side
+from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.file_reads import FileReads, Wanted
 from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
 from acuity.video.readers.reader import BaseReader, VideoReader
@@ -148,3 +152,65 @@ class Producer:
             if next(pictures, None) is None:
                 break
         return pictures
+
+
+class PictureSource:
+    """The base of what hands out the pictures of one video or of two, read ahead: its notes, and its end."""
+
+    def __init__(
+        self, readers: tuple[VideoReader, ...], plan: PairPlan, options: PairOptions, notes: list[Note]
+    ) -> None:
+        """Takes over the readers: closing this closes them."""
+        side = plan.ref
+        self.options = options
+        self.width: int = side.width
+        self.height: int = side.height
+        self.aspect: float = side.aspect  # of one sample, width to height
+        self.display: str = plan.display  # that the videos are scaled to, or 'native'
+        self.format: PixelFormat = side.format
+        # Of both, after their conversions: what one of them doesn't say is taken from the other.
+        self.matrix: str | None = side.matrix or plan.dis.matrix
+        self.full_range: bool = side.full_range
+        self.notes = notes
+        self.pairs = 0  # yielded so far
+        self._plan = plan
+        self._readers = readers
+        self._started = False
+        self._prefetches: list[Ahead] = []
+        self._closer = weakref.finalize(self, _close, self._prefetches, readers)
+        self._gather_notes()
+
+    def close(self) -> None:
+        """Stop reading and close the videos. May be called again."""
+        self._closer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _enough(self) -> bool:
+        """Whether there were as many pairs as are wanted."""
+        return 0 < self.options.frames <= self.pairs
+
+    def _gather_notes(self) -> None:
+        for reader in self._readers:
+            for note in getattr(reader, "notes", ()):
+                if note not in self.notes:
+                    self.notes.append(note)
+
+    def _range(self) -> str | None:
+        """The range in which the pictures are compared; None where the reference doesn't say it."""
+        side = self._plan.ref
+        said = side.info.full_range is not None or side.full_range
+        return ("full" if side.full_range else "limited") if said else None
+
+
+def _close(prefetches: list[Ahead], readers: tuple[VideoReader, ...]) -> None:
+    for prefetch in prefetches:
+        prefetch.stop()
+    for reader in readers:  # makes a read that waits for a slow pipe fail
+        reader.close()
+    for prefetch in prefetches:
+        prefetch.join()
