@@ -103,13 +103,6 @@ def test_the_binary_gets_raw_pictures_through_pipes(folder: Path) -> None:
     assert set(os.listdir("/dev/fd")) <= before
 
 
-def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf")
-    error = asked(folder, pair(folder, backend="cuda"), binary)["error"]
-    assert "the local vmaf binary does not advertise it (available: ['cpu'])" in error
-    assert runs_of(binary) == [["--help"]]
-
-
 async def test_progress_counts_frames(folder: Path, own_command: Path) -> None:
     from mcp import Client
 
@@ -154,11 +147,3 @@ def test_pairs_that_are_refused_are_refused_in_the_same_words(folder: Path, own_
         own, other = asked(folder, arguments, None), asked(folder, arguments, own_command)
         assert list(own) == ["error"]
         assert other == own
-
-
-def test_pictures_that_binaries_do_not_agree_on(folder: Path, own_command: Path) -> None:
-    odd = b"YUV4MPEG2 W69 H51 F25:1 Ip C420jpeg\nFRAME\n" + bytes(69 * 51 + 2 * 35 * 26)
-    (folder / "odd.y4m").write_bytes(odd)
-    error = asked(folder, pair(folder, "odd.y4m", "odd.y4m"), own_command)["error"]
-    assert "69x51 in 420" in error
-    assert "unset VMAF_BIN" in error

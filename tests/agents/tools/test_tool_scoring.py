@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcp import Client
 
 import acuity
 from acuity.agents.tools.scoring import tools
 from acuity.report.precision import parse_precision
-from golden_figures import GOLDEN, load_cases, needs_golden
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
-from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments, serve, services_for
+from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments, services_for
 
 
 async def test_pictures_are_cut_and_fill_a_display(clips: Path) -> None:
@@ -74,47 +72,6 @@ async def test_an_encoded_pair(clips: Path, era: str) -> None:
         assert compared["distorted"]["codec"] == "h264"
         assert (compared["pairs"], compared["pair_by"]) == (4, "index")
         assert found["report"].startswith("acuity://reports/")
-
-
-@needs_golden
-async def test_a_golden_clip_has_libvmafs_figure() -> None:
-    assert GOLDEN is not None
-    case = load_cases()["q160x90_48f"]
-    run = case.runs["model_vmaf_v0.6.1"]
-    async with playing(GOLDEN) as ask:
-        found = await ask(
-            "vmaf_score",
-            ref=str(case.reference),
-            dis=str(case.distorted),
-            width=case.width,
-            height=case.height,
-            pixfmt=case.pixel_format,
-            bitdepth=case.bitdepth,
-            precision="max",
-            include_frames=True,
-        )
-        assert found["pooled_metrics"]["vmaf"] == pytest.approx(run.pooled["vmaf"], rel=0, abs=1e-11)
-        for frame, adm, score in zip(
-            found["frames"], run.metrics["integer_adm2"], run.metrics["vmaf"], strict=True
-        ):
-            assert frame["metrics"]["integer_adm2"] == adm
-            assert frame["metrics"]["vmaf"] == pytest.approx(score, rel=0, abs=1e-11)
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_progress_reaches_a_client_that_asked_for_it(clips: Path, era: str) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
-
-    async def listen(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
-
-    async with Client(serve(services_for(clips, ThreadJobs())), mode=era) as client:
-        await client.call_tool("vmaf_score", raw_arguments(clips), progress_callback=listen)
-    assert told[0][:2] == (0, FRAMES)
-    assert told[-1][:2] == (FRAMES, FRAMES)
-    assert told[-1][2] is not None
-    assert told[-1][2].startswith(f"{FRAMES} of {FRAMES} frames, ")
-    assert " fps, 0 s left, mean " in told[-1][2]
 
 
 async def test_options_become_the_engines(clips: Path) -> None:
