@@ -17,7 +17,7 @@ from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.steering import bridge
 from acuity.errors import EmbeddedError
 from bridge_room import PATIENCE, Room, measuring
-from embedded_client import connected
+from embedded_client import connected, hosted
 from live_ground import MODEL, SECONDS, playing
 from moving_pictures import pair
 from tool_results import wire_sentence
@@ -116,8 +116,7 @@ async def test_a_stop_needs_no_boundary_and_comes_once() -> None:
 
 
 def test_what_was_cancelled_while_it_waited_is_not_carried_out(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, _):
         with connected(tmp_path / "s") as client:
             number = client.send("tools/call", name="vmaf.set_subsample", arguments={"n": 7})
             while not client.call("vmaf.status")["queue"]["waiting"]:
@@ -136,8 +135,7 @@ def test_what_was_cancelled_while_it_waited_is_not_carried_out(tmp_path: Path) -
 
 
 def test_the_command_of_a_client_that_left_is_not_carried_out(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, _):
         with connected(tmp_path / "s") as watches:
             with connected(tmp_path / "s") as leaves:
                 leaves.send("tools/call", name="vmaf.pause", arguments={})
