@@ -11,8 +11,8 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-from acuity.agents.prompts import PROMPTS
 from acuity.agents.prompts.completions import completer
+from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
 from acuity.agents.standalone.main import publish_changes
 from acuity.agents.tools import frames

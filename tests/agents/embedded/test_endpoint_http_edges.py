@@ -11,7 +11,6 @@ import pytest
 
 from endpoint_bench import Measured, call, opening, request
 from endpoint_http import PATH, at_sse, http_client, post, stream_at
-from longwire.settings import WireLimits
 
 BODY = json.dumps(call(1, "vmaf.status")).encode()
 
@@ -45,17 +44,10 @@ class Wire:
         self.body, self._buffer = self._buffer[:length], self._buffer[length:]
         return int(head.split()[1])
 
-    async def closed(self) -> bool:
-        try:
-            while True:
-                await self.stream.receive()
-        except (anyio.EndOfStream, anyio.BrokenResourceError):
-            return True
-
 
 @asynccontextmanager
-async def wired(limits: WireLimits | None = None) -> AsyncIterator[tuple[Measured, Wire]]:
-    async with at_sse(limits) as (bench, _, url):
+async def wired() -> AsyncIterator[tuple[Measured, Wire]]:
+    async with at_sse() as (bench, _, url):
         port = int(url.split(":")[2].split("/")[0])
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             yield bench, Wire(stream)

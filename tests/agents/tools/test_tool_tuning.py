@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from tune_clips import write_y4m
 
 FRAMES = 30
 FAST = {"preset": "ultrafast"}
-Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")

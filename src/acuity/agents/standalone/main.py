@@ -22,8 +22,8 @@ from acuity import __version__
 from acuity.access.paths import AllowedPaths
 from acuity.agents.apps import CAPABILITIES, AppResources, with_apps
 from acuity.agents.job_documents import REPORTS, JobTasks, has_report, report_uri
-from acuity.agents.prompts import PROMPTS
 from acuity.agents.prompts.completions import completer
+from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
 from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
