@@ -209,7 +209,7 @@ async def test_missing_things(clips: Path) -> None:
             f"no such file under the allowed folders: {clips / 'none.yuv'}; list_videos shows what is there"
         )
         root = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips)))
-        assert root["error"].startswith(f"path {clips} is an allowed clips, not a file: name a file in it")
+        assert root["error"].startswith(f"path {clips} is an allowed folder, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
         assert incomplete["error"] == (
             "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
