@@ -1,4 +1,4 @@
-"""Documents about jobs for clients, and the stored report of a finished score or comparison."""
+"""Jobs as clients see them: documents, stored reports of finished scores and comparisons, and tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acuity's own settings and keys of a server, beside those of the runtime."""
+"""Acuity's own settings and keys of a server, beside those of the runtime; what its own workers are sent."""
 
 from __future__ import annotations
 

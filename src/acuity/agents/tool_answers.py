@@ -3,6 +3,10 @@
 The pictures of an answer are small copies that a job has left as files, because a message has little room
 (the official client stops at 1 MiB). The text lists them in their order. Where the large ones can be read is
 in the text, not in links of the protocol, which clients of its older versions don't know.
+
+A score has pictures where they were asked for: the plot, and the worst frames as they are. Together they stay
+within what a message has room for. The entry `images` says in order what each shows; what was asked for and
+isn't there is said in `images_missing`.
 """
 
 from __future__ import annotations

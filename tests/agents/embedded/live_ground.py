@@ -23,8 +23,7 @@ from acuity.agents.embedded.live.scores import Scores
 from acuity.agents.embedded.live.state import MAX_AGE, LiveState
 from acuity.agents.embedded.presence import EndSignals
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
-from acuity.agents.embedded.steering.clients import Leases
-from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.agents.embedded.steering.commands import Handoff, Leases, ModelLoader
 from acuity.agents.embedded.tools.computing import Compute
 from acuity.measure import Measurement
 from longwire.product.app import build_server

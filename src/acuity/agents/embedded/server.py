@@ -53,7 +53,7 @@ from longwire.wire.framing import FRAMINGS, FramingName
 from longwire.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
-    from acuity.agents.embedded.endpoints import Endpoints
+    from acuity.agents.embedded.assembly import Endpoints
     from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)

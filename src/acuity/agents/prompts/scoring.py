@@ -1,4 +1,4 @@
-"""The part of a prompt that asks for scores: which tool, with which arguments, and how to wait."""
+"""What the prompts share: their making, how to ask for scores and wait for them, and what figures mean."""
 
 from __future__ import annotations
 

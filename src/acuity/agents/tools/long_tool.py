@@ -1,4 +1,7 @@
-"""Creates tools whose work is a job. A call waits for its job; cancelling the call cancels the job."""
+"""Creates tools whose work is a job. A call waits for its job; cancelling the call cancels the job.
+
+Progress is sent at a limited rate, always increasing, and always the last one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools list_models and describe_model."""
+"""The tools list_models and describe_model, and the list, read again when a file or folder has changed."""
 
 from __future__ import annotations
 

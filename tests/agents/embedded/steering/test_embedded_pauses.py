@@ -20,7 +20,7 @@ from mcp import Client
 from mcp_types import Implementation
 
 from acuity import EmbeddedConfig, EmbeddedServer
-from acuity.agents.embedded.steering.clients import Client as Owner
+from acuity.agents.embedded.steering.commands import Client as Owner
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring

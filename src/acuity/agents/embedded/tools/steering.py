@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.embedded.steering.clients import Client, Leases, calling_client
-from acuity.agents.embedded.steering.commands import LARGEST, LEASE
+from acuity.agents.embedded.steering.commands import LARGEST, LEASE, Client, Leases, calling_client
 from acuity.agents.schemas import flag, named, number, outline, record, whole
 from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
