@@ -15,10 +15,10 @@ from tool_results import sentence_of
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
 MOST_TOKENS = 11100
 CHARACTERS_A_TOKEN = 4
-# Tools that change something: whether they only read, and whether they destroy.
+# Tools that change something: whether they only read, destroy, and may be called again.
 CHANGING = {
-    **dict.fromkeys(("submit_job", "run_search", "run_tune_per_shot"), (False, False)),
-    "cancel_job": (False, True),
+    **dict.fromkeys(("submit_job", "run_search", "run_tune_per_shot"), (False, False, False)),
+    "cancel_job": (False, True, True),
 }
 
 
@@ -45,9 +45,10 @@ async def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Pat
         assert tool.title
         assert len(tool.description) > 60  # it teaches
         assert tool.input_schema["additionalProperties"] is False
-        changes = CHANGING.get(tool.name, (True, False))
-        assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == changes, tool.name
-        assert tool.annotations.open_world_hint is False
+        told = tool.annotations
+        hints = told.read_only_hint, told.destructive_hint, told.idempotent_hint
+        assert hints == CHANGING.get(tool.name, (True, False, None)), tool.name
+        assert told.open_world_hint is False
         for name, argument in tool.input_schema["properties"].items():
             assert argument.get("description"), (tool.name, name)
             assert argument.get("type") != "array" or argument.get("maxItems", 99) <= 64, (tool.name, name)

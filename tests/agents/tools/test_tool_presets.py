@@ -102,12 +102,6 @@ async def test_the_depth_of_the_later_presets(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("value", ["v8.0", "proposed", 7])
-async def test_a_version_that_is_none(folder: Path, value: Any) -> None:
-    async with playing(folder) as ask:
-        assert "invalid aom_ctc" in (await ask("vmaf_score", **raw_pair(folder, aom_ctc=value)))["error"]
-
-
 async def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP + " --aom_ctc: conditions\n")
     async with playing(folder, binary=binary) as ask:

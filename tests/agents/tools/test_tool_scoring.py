@@ -186,6 +186,7 @@ async def test_a_backend_that_is_not_there_is_refused(clips: Path, tool: str, ba
         ({"feature": ["vif"] * 65}, "should have at most 64 entries"),
         ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
         ({"height": 51}, "not a whole number of frames"),
+        *(({"aom_ctc": version}, "invalid aom_ctc") for version in ("v8.0", "proposed", 7)),
         ({"model": "version=none"}, "call list_models for a list"),
         ({"model": "version=vmaf_v0.6.1:cambi.enc_width=640"}, "does not use the extractor 'cambi'"),
         *(
