@@ -102,6 +102,14 @@ def stdio(folder: Path, era: str, *arguments: str) -> Client:
     )
 
 
+async def asked(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The document of a tool's good answer."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
 @asynccontextmanager
 async def product_client(
     folder: Path, make: Callable[[Any], Client] = Client, **settings: Any

@@ -9,11 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 
 import acuity
 from moving_pictures import HEIGHT, WIDTH
-from product_server import ProductServer, clip, product_server
+from product_server import ProductServer, asked, clip, product_server
 from tool_results import conforming
 
 FRAMES = 200
@@ -37,13 +36,6 @@ def encodes(folder: Path, frames: int, *, count: int = 2) -> dict[str, Any]:
     worse = clip(folder, f"dis_{frames}.yuv", frames, worse=True)
     named = [{"path": worse, "name": f"worse {number}"} for number in range(count - 1)]
     return {"reference": reference, "encodes": [str(near), *named], "remember": False, **GEOMETRY}
-
-
-async def _ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
 
 
 async def test_a_call_with_progress_and_its_report(server: ProductServer) -> None:
@@ -73,7 +65,7 @@ async def test_a_call_with_progress_and_its_report(server: ProductServer) -> Non
             assert json.loads(content.text)["ranking"] == found["ranking"]  # type: ignore[union-attr]
         (page,) = (await client.read_resource(f"{found['report']}/report.html")).contents
         assert page.mime_type == "text/html"
-        job = await _ask(client, "get_job", {"job_id": found["job_id"]})
+        job = await asked(client, "get_job", {"job_id": found["job_id"]})
         assert job["result"]["pairs"] == found["pairs"]
     assert told
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -83,14 +75,14 @@ async def test_a_comparison_is_cancelled(server: ProductServer) -> None:
     given = encodes(server.folder, 8000, count=8)
     async with server.client("http", "2026-07-28") as client:
         work = {"tool": "compare_encodes", "arguments": given}
-        job = (await _ask(client, "submit_job", work))["job_id"]
+        job = (await asked(client, "submit_job", work))["job_id"]
         with anyio.fail_after(30):
-            seen = await _ask(client, "get_job", {"job_id": job})
+            seen = await asked(client, "get_job", {"job_id": job})
             while not (seen["progress"] or {}).get("done"):
                 await anyio.sleep(0.1)  # as clients poll
-                seen = await _ask(client, "get_job", {"job_id": job})
+                seen = await asked(client, "get_job", {"job_id": job})
         assert seen["status"] == "running"
         assert "frames" in seen["progress"]["message"]
-        assert (await _ask(client, "cancel_job", {"job_id": job}))["status"] == "cancelled"
-        again = await _ask(client, "compare_encodes", encodes(server.folder, 4))
+        assert (await asked(client, "cancel_job", {"job_id": job}))["status"] == "cancelled"
+        again = await asked(client, "compare_encodes", encodes(server.folder, 4))
         assert len(again["ranking"]) == 2  # the worker is free

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from product_server import LONG, ProductServer, product_server, raw_pair
+from product_server import LONG, ProductServer, asked, product_server, raw_pair
 
 _CALLS = 8  # at once: so many that both workers have some
 
@@ -24,19 +24,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductServer]:
         yield running
 
 
-async def _ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
 async def _at_once(client: Client, tool: str, *many: dict[str, Any]) -> list[dict[str, Any]]:
     """The answers to calls that are in flight together, in the order of the calls."""
     answers: dict[int, dict[str, Any]] = {}
 
     async def one(number: int, arguments: dict[str, Any]) -> None:
-        answers[number] = await _ask(client, tool, arguments)
+        answers[number] = await asked(client, tool, arguments)
 
     async with anyio.create_task_group() as tasks:
         for number, arguments in enumerate(many):
@@ -67,10 +60,10 @@ async def test_every_worker_knows_every_job(server: ProductServer) -> None:
 async def test_a_report_is_read_from_every_worker(server: ProductServer) -> None:
     pair = raw_pair(server.folder, 4)
     async with server.client("http", "legacy") as client:
-        score = await _ask(client, "vmaf_score", pair)
+        score = await asked(client, "vmaf_score", pair)
         uri = score["report"]
-        asked = {"job_id": score["job_id"]}
-        for found in await _at_once(client, "get_job", *[asked] * _CALLS):
+        job = {"job_id": score["job_id"]}
+        for found in await _at_once(client, "get_job", *[job] * _CALLS):
             assert found["result"]["score"] == score["score"]
         texts: list[str] = []
 
