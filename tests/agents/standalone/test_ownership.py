@@ -1,4 +1,4 @@
-"""Whose jobs and reports a client sees: with tokens its own, without them everybody's."""
+"""Whose jobs and reports a client sees, and what long work of one leaves for others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import mcp_types as types
 import pytest
@@ -106,3 +107,19 @@ async def test_without_tokens_jobs_are_everybodys(tmp_path: Path, era: str) -> N
         assert await listed(other) == [done]
         running = (await document(one, "submit_job", tool="vmaf_score", arguments=long))["job_id"]
         assert (await document(other, "cancel_job", job_id=running))["status"] == "cancelled"
+
+
+async def test_a_short_score_ends_while_another_clients_long_jobs_run(tmp_path: Path) -> None:
+    short, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
+    async with (
+        product_on_http(tmp_path, TOKENS) as url,
+        client(url, "legacy", ALICE) as alice,
+        client(url, "legacy", BOB) as bob,
+    ):
+        for _ in range(3):
+            await document(bob, "submit_job", tool="vmaf_score", arguments=long)
+        with anyio.fail_after(60):
+            await finished(alice, short)
+            assert "score" in await document(alice, "vmaf_score", **short)
+        jobs = (await document(bob, "list_jobs"))["jobs"]
+        assert sorted(job["status"] for job in jobs) == ["queued", "queued", "running"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -157,3 +158,17 @@ async def test_metrics_count_what_was_done(server: ProductServer, folder: Path) 
     assert counted['acuity_mcp_calls_total{outcome="error",tool="vmaf_score"}'] >= 1
     assert counted['acuity_jobs_finished_total{status="completed"}'] >= 1
     assert counted["acuity_jobs_workers"] >= 1
+
+
+LATER = ["av", "jsonschema", "onnxruntime", "pandas", "scipy", "redis", "sigstore"]
+PROGRAM = f"""
+import sys
+import acuity.cli.serve
+import acuity.agents.standalone.main
+print(*(name for name in {LATER} if name in sys.modules))
+"""
+
+
+def test_a_server_listens_before_it_loads_what_some_calls_need() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
