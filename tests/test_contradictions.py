@@ -17,7 +17,7 @@ from acuity.errors import AcuityError, to_set
 from acuity.scoring.fronts import ACUITY, ENCODED, VMAF, Front
 from misaligned_clips import HEIGHT, WIDTH, Luma, encode_luma, frames_of
 from scoring_clips import GEOMETRY, raw
-from scoring_room import Ask, play
+from scoring_room import ask_once
 
 Capture = pytest.CaptureFixture[str]
 COUNT = 40
@@ -187,14 +187,11 @@ def test_python(name: str, folder: Path) -> None:
 
 
 def test_the_tool_for_encoded_files(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
-        for name, (ref, dis, settings, *_) in CASES.items():
-            paths = {"reference_encoded": str(folder / ref), "distorted_encoded": str(folder / dis)}
-            given = {ENCODED.name(setting): value for setting, value in settings.items()}
-            found = await ask("vmaf_score_encoded", **paths, **given)
-            check(found["error"], name, ENCODED.spell)
-
-    play(scenario, folder)
+    for name, (ref, dis, settings, *_) in CASES.items():
+        paths = {"reference_encoded": str(folder / ref), "distorted_encoded": str(folder / dis)}
+        given = {ENCODED.name(setting): value for setting, value in settings.items()}
+        found = ask_once(folder, "vmaf_score_encoded", **paths, **given)
+        check(found["error"], name, ENCODED.spell)
 
 
 def test_raw_video_of_one_frame(folder: Path, capsys: Capture) -> None:
@@ -204,12 +201,8 @@ def test_raw_video_of_one_frame(folder: Path, capsys: Capture) -> None:
         acuity_command(["score", path, path, "--size", size, "-p", "420", "-b", "8", "--align", "auto"]) == 1
     )
     assert f"{says}--align off" in capsys.readouterr().err
-
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score", ref=path, dis=path, **GEOMETRY, align="auto")
-        assert found["error"].endswith(f"{says}align=off")
-
-    play(scenario, folder)
+    found = ask_once(folder, "vmaf_score", ref=path, dis=path, **GEOMETRY, align="auto")
+    assert found["error"].endswith(f"{says}align=off")
 
 
 # What `acuity score` prints, writes or reads, asked for in two ways.

@@ -11,14 +11,14 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-from acuity.agents.prompts import PROMPTS
 from acuity.agents.prompts.completions import completer
+from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
-from acuity.agents.tasks.changes import publish_changes
+from acuity.agents.standalone.main import publish_changes
 from acuity.agents.tools import frames
 from acuity.agents.tools.jobs import tools
 from acuity.agents.tools.kept_pictures import KeptPictures
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.jobs.job import Job, JobSpec, Progress, Status
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool

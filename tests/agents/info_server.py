@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
-import jsonschema
 import mcp_types as types
 from mcp import Client
 
@@ -66,19 +66,14 @@ class Asked:
     binary: str | None = None
     bench_output: str | None = None
 
-    def play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
-        """Every good answer is held to the output schema; errors are told as {"error": …}."""
-        anyio.run(self._play, scenario)
-
     def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """One question."""
-        found: list[dict[str, Any]] = []
 
-        async def scenario(ask: Ask) -> None:
-            found.append(await ask(name, **arguments))
+        async def main() -> dict[str, Any]:
+            async with self.playing() as ask:
+                return await ask(name, **arguments)
 
-        self.play(scenario)
-        return found[0]
+        return anyio.run(main)
 
     def listed(self) -> list[types.Tool]:
         found: list[types.Tool] = []
@@ -98,7 +93,9 @@ class Asked:
         )
         return build_server(Catalog(tools=self.family(services)), name="acuity", version="1")
 
-    async def _play(self, scenario: Callable[[Ask], Awaitable[None]]) -> None:
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[Ask]:
+        """Every good answer is held to the output schema; errors are told as {"error": …}."""
         async with Client(self._server()) as client:
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
@@ -107,21 +104,4 @@ class Asked:
                 result = await client.call_tool(name, arguments, progress_callback=watch)
                 return conforming(result, listed[name])
 
-            await scenario(ask)
-
-
-def check_tools(tools: Sequence[types.Tool], names: Sequence[str]) -> None:
-    """What every tool of these families has in common."""
-    assert [tool.name for tool in tools] == list(names)
-    for tool in tools:
-        assert tool.title
-        assert tool.description
-        assert len(tool.description) > 200  # it teaches
-        assert tool.input_schema["additionalProperties"] is False
-        assert tool.output_schema is not None
-        for schema in (tool.input_schema, tool.output_schema):
-            jsonschema.Draft202012Validator.check_schema(schema)
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is True
-        assert tool.annotations.destructive_hint is False
-        assert tool.annotations.open_world_hint is False
+            yield ask

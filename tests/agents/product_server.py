@@ -102,6 +102,24 @@ def stdio(folder: Path, era: str, *arguments: str) -> Client:
     )
 
 
+async def asked(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The document of a tool's good answer."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+@asynccontextmanager
+async def product_client(
+    folder: Path, make: Callable[[Any], Client] = Client, **settings: Any
+) -> AsyncIterator[Client]:
+    """A client of the server in this process, which has one worker and may read the folder."""
+    known = {"data": folder / "data", "allow": (str(folder),), "workers": 1, "grace": 0.0, **settings}
+    async with standalone_server(AcuitySettings(**known)) as made, make(made.server) as client:
+        yield client
+
+
 @asynccontextmanager
 async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
     """The same server in this process, at the address that is given."""

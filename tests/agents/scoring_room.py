@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ from acuity.agents.tools.scoring import tools
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
-from longwire.product.catalog import Catalog
+from longwire.product.catalog import Catalog, Tool
+from scoring_clips import GEOMETRY
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
-Scenario = Callable[[Ask], Awaitable[None]]
+Family = Callable[[Services], Sequence[Tool]]
 
 
 class ThreadJobs:
@@ -65,8 +67,21 @@ def settings_for(folder: Path, binary: Path | None = None) -> AcuitySettings:
     return AcuitySettings(data=data, allow=allow, allow_write=allow, binary=name)
 
 
-def serve(services: Services) -> Server[Any]:
-    return build_server(Catalog(tools=tools(services)), name="acuity", version="1")
+def serve(services: Services, family: Family = tools) -> Server[Any]:
+    """A server with a family of tools, by default those that score."""
+    return build_server(Catalog(tools=family(services)), name="acuity", version="1")
+
+
+def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
+    """Arguments of vmaf_score for ref.yuv and dis.yuv; None leaves one out."""
+    given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
+    """Arguments of vmaf_score_encoded for ref.mkv and dis.mp4."""
+    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
+    return {**given, **more}
 
 
 async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
@@ -76,19 +91,35 @@ async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, 
     return conforming(result, tool)
 
 
-def play(
-    scenario: Scenario,
+@asynccontextmanager
+async def playing(
     folder: Path,
     *,
     binary: Path | None = None,
     jobs: Any = None,
     era: str = "2026-07-28",
-) -> None:
-    """Let a scenario ask a server that may read the folder."""
+    family: Family = tools,
+) -> AsyncIterator[Ask]:
+    """A way to ask a server that may read the folder."""
+    services = services_for(folder, jobs or ThreadJobs(), binary)
+    async with Client(serve(services, family), mode=era) as client:
+        yield partial(ask_with, client)
 
-    async def main() -> None:
-        services = services_for(folder, jobs or ThreadJobs(), binary)
-        async with Client(serve(services), mode=era) as client:
-            await scenario(partial(ask_with, client))
 
-    anyio.run(main)
+def ask_once(
+    folder: Path,
+    name: str,
+    /,
+    *,
+    binary: Path | None = None,
+    jobs: Any = None,
+    family: Family = tools,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """The answer to one question."""
+
+    async def main() -> dict[str, Any]:
+        async with playing(folder, binary=binary, jobs=jobs, family=family) as ask:
+            return await ask(name, **arguments)
+
+    return anyio.run(main)

@@ -1,4 +1,4 @@
-"""Acuity uses the public names of the runtime alone: those that runtime/docs/products.md lists."""
+"""Acuity uses the public names of the runtime that runtime/docs/products.md lists, and few private ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from import_statements import import_statements
+from private_names import private_names
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "acuity"
@@ -35,3 +36,7 @@ def used() -> set[str]:
 
 def test_what_is_used_is_listed_and_the_other_way_round() -> None:
     assert used() == listed()
+
+
+def test_no_file_uses_one() -> None:
+    assert private_names(SOURCE) == set()

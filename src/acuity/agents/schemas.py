@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def record(
-    properties: Mapping[str, Mapping[str, Any]],
-    *,
-    optional: Sequence[str] = (),
-    description: str | None = None,
-) -> dict[str, Any]:
-    """An object with these properties and no others; all except the optional ones are required."""
-    schema: dict[str, Any] = {
+def record(properties: Mapping[str, Mapping[str, Any]], *required: str) -> dict[str, Any]:
+    """An object with these properties and no others; the named ones are required."""
+    return {
         "type": "object",
         "properties": {name: dict(schema) for name, schema in properties.items()},
-        "required": [name for name in properties if name not in optional],
+        "required": list(required),
         "additionalProperties": False,
     }
-    return schema if description is None else {**schema, "description": description}
 
 
 def outline(
@@ -39,18 +33,22 @@ def outline(
     }
 
 
-def array(items: Mapping[str, Any], most: int, description: str | None = None) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "array", "items": dict(items), "maxItems": most}
-    return schema if description is None else {**schema, "description": description}
+def array(items: Mapping[str, Any], most: int, description: str, **more: Any) -> dict[str, Any]:
+    return _typed("array", description, {"items": dict(items), "maxItems": most, **more})
+
+
+def choices(values: Iterable[Any], description: str, **more: Any) -> dict[str, Any]:
+    """One of some words."""
+    return text(description, enum=list(values), **more)
 
 
 def text(description: str | None = None, **more: Any) -> dict[str, Any]:
     return _typed("string", description, more)
 
 
-def named(description: str) -> dict[str, Any]:
+def named(description: str | None, most: int = 4096) -> dict[str, Any]:
     """A name, a model or a path."""
-    return text(description, minLength=1, maxLength=4096)
+    return text(description, minLength=1, maxLength=most)
 
 
 def number(description: str | None = None, **more: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from acuity.agents.schemas import flag
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from longwire.product.results import fits, to_ordered_text
 
@@ -47,10 +48,9 @@ ASKED: Final = "include_frames"  # the entry of a stored document with its calle
 IMAGES_ASKED: Final = "images_asked"  # the same for pictures
 _INSIDE: Final = (ASKED, IMAGES_ASKED, PREVIEWS, NO_PREVIEWS)  # entries that no client sees
 
-FRAMES_SCHEMA: Final[dict[str, Any]] = {
-    "type": "boolean",
-    "description": "Whether the answer has every frame. Left out: if it stays short. get_frames pages them.",
-}
+FRAMES_SCHEMA: Final = flag(
+    "Whether the answer has every frame. Left out: if it stays short. get_frames pages them."
+)
 
 
 def score_answer(document: Mapping[str, Any], include_frames: bool | None = None) -> dict[str, Any]:

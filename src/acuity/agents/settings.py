@@ -1,18 +1,23 @@
-"""Acuity's own settings and keys of a server, beside those of the runtime."""
+"""Acuity's own settings and keys of a server, beside those of the runtime; what its own workers are sent."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.jobs.config import default_memory
 from longwire.config import kinds
 from longwire.config.key import Key
 from longwire.config.keys import ACCESS, LIMITS, LISTEN, WORK
 from longwire.settings import Settings
+
+if TYPE_CHECKING:
+    from longwire.server.serve import ServeOptions
 
 DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
@@ -153,3 +158,32 @@ KEYS: Final[tuple[Key, ...]] = (
         variable="VMAF_MCP_VLM_TIMEOUT_S",
     ),
 )
+
+
+SETTINGS_VARIABLE: Final = "ACUITY_WORKER_SETTINGS"
+# The settings that matter to Acuity's own workers; all others are the runtime's.
+_SENT: Final = (
+    *AcuitySettings.__annotations__,
+    *("data", "grace", "calls", "body", "client_timeout", "capability_policy"),
+    *("cluster_redis", "cluster_node", "cluster_prefix"),
+)
+
+
+def worker_environment(options: ServeOptions, turns: Path) -> dict[str, str]:
+    """The variable that has everything Acuity's own workers need to know."""
+    told = {name: getattr(options.settings, name) for name in _SENT}
+    document = {
+        "settings": {name: str(value) if isinstance(value, Path) else value for name, value in told.items()},
+        "turns": str(turns),
+        "log_level": options.log_level,
+        "log_format": options.log_format,
+    }
+    return {SETTINGS_VARIABLE: json.dumps(document)}
+
+
+def settings_from(document: dict[str, Any]) -> AcuitySettings:
+    """The settings of a worker, from that variable."""
+    told = dict(document)
+    told["data"] = Path(told["data"])
+    told |= {name: tuple(told[name]) for name in ("allow", "allow_write")}
+    return replace(AcuitySettings(), **told)

@@ -3,20 +3,141 @@
 The pictures of an answer are small copies that a job has left as files, because a message has little room
 (the official client stops at 1 MiB). The text lists them in their order. Where the large ones can be read is
 in the text, not in links of the protocol, which clients of its older versions don't know.
+
+A score has pictures where they were asked for: the plot, and the worst frames as they are. Together they stay
+within what a message has room for. The entry `images` says in order what each shows; what was asked for and
+isn't there is said in `images_missing`.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final
 
 import mcp_types as types
 
 from acuity.agents.compare_answers import compare_answer, is_comparison
-from acuity.agents.score_answers import IMAGES_ASKED, is_report, score_answer
-from acuity.agents.score_images import kept_pictures, with_images
-from acuity.jobs.tasks.worst import PREVIEWS
-from longwire.product.results import ordered_answer
+from acuity.agents.schemas import array
+from acuity.agents.score_answers import IMAGES_ASKED, in_order, is_report, score_answer, score_columns
+from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
+from longwire.product.results import ordered_answer, to_ordered_text
+
+PLOT: Final = "plot"
+WORST: Final = "worst"
+KINDS: Final = (PLOT, WORST)
+_MOST: Final = 820_000  # characters of all pictures in base64: about 600 KB of PNG
+_MESSAGE: Final = 980_000  # characters of an answer: the official client stops at 1 MiB
+_WIDTH, _HEIGHT = 960, 400  # pixels of a plot
+
+IMAGES_SCHEMA: Final = array(
+    {"enum": list(KINDS)},
+    len(KINDS),
+    "Pictures in the reply. plot: the curve; worst: the worst frames and their originals.",
+)
+
+
+def as_before(tool: str) -> dict[str, Any]:
+    """The same argument of a later tool, which needs no explanation twice."""
+    return {**IMAGES_SCHEMA, "description": f"As in {tool}."}
+
+
+def with_images(
+    document: Mapping[str, Any], shown: dict[str, Any], kinds: Sequence[str]
+) -> tuple[dict[str, Any], list[types.ImageContent]]:
+    """The answer `shown` with what was asked for, and the pictures; they are made from the whole document."""
+    names: list[str] = []
+    pictures: list[types.ImageContent] = []
+    missing: list[str] = []
+    room = _MOST
+    for kind in dict.fromkeys(kinds):
+        made, why = _MAKERS[kind](document, room)
+        names += [name for name, _ in made]
+        pictures += [picture for _, picture in made]
+        room -= sum(len(picture.data) for _, picture in made)
+        missing += [f"{kind}: {why}"] if why else []
+    entries: dict[str, Any] = {"images": names}
+    if missing:
+        entries["images_missing"] = "; ".join(missing)
+    answer = in_order({**shown, **entries})
+    taken = sum(len(picture.data) for picture in pictures)
+    # The text is in the message twice: as structured content, and as a string.
+    if answer["frames"] and 2.3 * len(to_ordered_text(answer)) + taken > _MESSAGE:
+        answer = in_order({**score_answer(document, include_frames=False), **entries})
+    return answer, pictures
+
+
+def kept_pictures(
+    entries: Sequence[Mapping[str, Any]], room: int
+) -> tuple[list[str], list[types.ImageContent]]:
+    """What small copies show, and they themselves, as far as they are still kept and have room."""
+    names, pictures = [], []
+    for entry in entries:
+        try:
+            picture = as_image(Path(entry["file"]).read_bytes())
+        except OSError:  # they are kept for a while only
+            continue
+        if (room := room - len(picture.data)) < 0:
+            break
+        names.append(f"frame {entry['frame_index']}, {entry['picture']}, {entry['width']}x{entry['height']}")
+        pictures.append(picture)
+    return names, pictures
+
+
+def as_image(data: bytes) -> types.ImageContent:
+    """A PNG file as a block of an answer."""
+    return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type="image/png")
+
+
+_Made = tuple[list[tuple[str, types.ImageContent]], str | None]  # with names, and what is missing
+
+
+def _worst(document: Mapping[str, Any], room: int) -> _Made:
+    entries = document.get(PREVIEWS)
+    if entries is None:
+        why = document.get(NO_PREVIEWS, "the score was made without them")
+        return [], f"{why}; describe_worst_frames makes pictures of a pair"
+    names, pictures = kept_pictures(entries, room)
+    made = list(zip(names, pictures, strict=True))
+    if not made:
+        return [], "they are no longer kept; describe_worst_frames makes new ones"
+    return made, document.get(NO_PREVIEWS)
+
+
+def _plot(document: Mapping[str, Any], room: int) -> _Made:
+    import numpy as np  # a server should listen before it loads this
+
+    from acuity.report.plots.axes import PlotSeries
+    from acuity.report.plots.png_plot import png_plot
+
+    rows = document["frames"]
+    column = next(iter(score_columns(document)), None)
+    if not rows or column is None:
+        return [], "there are no figures to draw"
+    numbers = np.array([row["frameNum"] for row in rows], np.int64)
+    figures = [row["metrics"].get(column) for row in rows]
+    values = np.array([np.nan if figure is None else figure for figure in figures], np.float64)
+    series = PlotSeries(column, numbers, values)
+    label = "VMAF" if column == "vmaf" else column
+    seconds = _seconds(document, int(numbers[-1]) + 1)
+    picture = as_image(png_plot([series], width=_WIDTH, height=_HEIGHT, seconds=seconds, label=label))
+    if len(picture.data) > room:
+        return [], "there is no room for it in the message"
+    return [(f"plot of {column} over {len(rows)} frames, {_WIDTH}x{_HEIGHT}", picture)], None
+
+
+def _seconds(document: Mapping[str, Any], frames: int) -> float | None:
+    """How long the frames last, where their rate is known and constant."""
+    reference = document.get("acuity", {}).get("input", {}).get("reference") or {}
+    if not reference.get("frame_rate") or reference.get("variable_rate"):
+        return None
+    return float(frames / Fraction(reference["frame_rate"]))
+
+
+_MAKERS: Final = {PLOT: _plot, WORST: _worst}
+
 
 # What comes before the frames, because clients that truncate a long answer keep its beginning.
 _FIRST: Final = ("model_id", "score", "model", "images", "images_hint", "frames")
@@ -24,7 +145,6 @@ _HINT: Final = (
     "These are smaller copies, and details in full size. The `resources` of a frame are its pictures in full "
     "size; images=[distorted, reference, heat, detail] chooses others, and a smaller n makes them larger."
 )
-_MOST: Final = 820_000  # characters of all pictures in base64
 
 
 def tool_answer(document: Mapping[str, Any]) -> types.CallToolResult:

@@ -12,12 +12,10 @@ from mcp.client import advertise
 from mcp.server import apps as sdk
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.apps.app_resources import SCORE, app_page
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.main import standalone_server
+from acuity.agents.apps import SCORE, app_page
 from app_host import apps_client, as_sent
 from longwire.product.offered_tools import APP_PAGE, APPS
-from product_server import raw_pair
+from product_server import product_client, raw_pair
 
 ERAS = ["legacy", "2026-07-28"]
 STANDALONE = {"vmaf_score", "vmaf_score_encoded", "compare_encodes", "get_job"}
@@ -25,8 +23,7 @@ STANDALONE = {"vmaf_score", "vmaf_score_encoded", "compare_encodes", "get_job"}
 
 def ask(folder: Path, make: Any, question: Any) -> Any:
     async def main() -> Any:
-        settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-        async with standalone_server(settings) as made, make(made.server) as client:
+        async with product_client(folder, make) as client:
             return await question(client)
 
     return anyio.run(main)

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
+import wave
 from typing import Any, Final
 
 import mcp_types as types
+import numpy as np
 from mcp.server.subscriptions import PromptsListChanged, SubscriptionBus, ToolsListChanged
 
 from acuity.errors import AcuityError
+from acuity.png import rgb_png
 from fixture_making import arguments, require, text, tool
-from fixture_media import png, wav
 from longwire.product.catalog import Call, Tool
+
+
+def png() -> str:
+    """One red pixel, base64."""
+    return base64.b64encode(rgb_png(np.array([[[255, 0, 0]]], np.uint8))).decode()
+
+
+def wav() -> str:
+    """Eight silent samples, base64."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(bytes(16))
+    return base64.b64encode(file.getvalue()).decode()
+
 
 _PAUSE: Final = 0.05  # seconds between notifications, so that they are seen to come one by one
 

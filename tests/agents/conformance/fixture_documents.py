@@ -9,8 +9,7 @@ from typing import Final
 import mcp_types as types
 from mcp_types import PromptMessage, TextContent
 
-from fixture_content import embedded, picture
-from fixture_media import png
+from fixture_content import embedded, picture, png
 from longwire.product.catalog import Context, Method, Prompt
 
 _TEXT: Final = "test://static-text"

@@ -23,8 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
 from acuity.agents.settings import AcuitySettings
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
-from fixture_questions import question_tools
-from fixture_rounds import round_prompt, round_tools
+from fixture_rounds import question_tools, round_prompt, round_tools
 from fixture_tasks import task_backend, task_tools
 from longwire.endpoints import Http
 from longwire.product.app import build_server

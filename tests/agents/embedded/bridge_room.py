@@ -11,8 +11,7 @@ from typing import Any, cast
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
-from acuity.agents.embedded.steering.clients import Client
-from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.agents.embedded.steering.commands import Client, Handoff, ModelLoader
 from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
 

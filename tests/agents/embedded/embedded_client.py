@@ -16,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from acuity import EmbeddedServer
+from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
+from bridge_room import measuring
 from moving_pictures import pair
 from prepared_programs import Program
 
@@ -91,6 +92,16 @@ def connected(path: Path) -> Iterator[LineClient]:
         client.settimeout(PATIENCE)
         client.connect(str(path))
         yield LineClient(client.fileno(), client.fileno())
+
+
+@contextmanager
+def hosted(
+    folder: Path, *models: str, config: EmbeddedConfig | None = None, **options: Any
+) -> Iterator[tuple[Measurement, EmbeddedServer]]:
+    """A measurement, and a server beside it at the socket 's' of a folder."""
+    with measuring(models) as measurement, EmbeddedServer(measurement, config, **options) as server:
+        server.start_uds(folder / "s")
+        yield measurement, server
 
 
 @contextmanager

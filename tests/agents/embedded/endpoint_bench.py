@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from acuity.agents.embedded.endpoints import Endpoints, local_access
+from acuity.agents.embedded.assembly import Endpoints, local_access
 from longwire.endpoints import Open
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool

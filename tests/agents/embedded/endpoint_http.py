@@ -11,7 +11,6 @@ from urllib.parse import urljoin
 import httpx2
 
 from endpoint_bench import Measured, address_of, opening
-from longwire.settings import WireLimits
 
 PATH = "/mcp/sse"
 
@@ -93,13 +92,11 @@ async def stream_at(http: httpx2.AsyncClient, url: str, **headers: str) -> Async
 
 
 @asynccontextmanager
-async def at_sse(
-    limits: WireLimits | None = None, *, fast: bool = True
-) -> AsyncIterator[tuple[Measured, httpx2.AsyncClient, str]]:
+async def at_sse(*, fast: bool = True) -> AsyncIterator[tuple[Measured, httpx2.AsyncClient, str]]:
     """A server with event streams, and its address."""
     bench = Measured()
     async with (
-        opening(bench, limits, fast=fast) as endpoints,
+        opening(bench, fast=fast) as endpoints,
         endpoints.sse(0, PATH) as endpoint,
         http_client() as http,
     ):

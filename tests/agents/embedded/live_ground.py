@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,8 +23,7 @@ from acuity.agents.embedded.live.scores import Scores
 from acuity.agents.embedded.live.state import MAX_AGE, LiveState
 from acuity.agents.embedded.presence import EndSignals
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
-from acuity.agents.embedded.steering.clients import Leases
-from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.agents.embedded.steering.commands import Handoff, Leases, ModelLoader
 from acuity.agents.embedded.tools.computing import Compute
 from acuity.measure import Measurement
 from longwire.product.app import build_server
@@ -142,8 +141,8 @@ class Ground:
         await self.compute.close()
 
 
-def play(
-    scene: Callable[[Ground], Awaitable[None]],
+@asynccontextmanager
+async def playing(
     folder: Path,
     *models: str,
     features: tuple[str, ...] = (),
@@ -151,21 +150,17 @@ def play(
     timeout: float = SECONDS,
     max_age: float = MAX_AGE,
     **options: Any,
-) -> None:
-    """Run a scene with a measurement of these models."""
-
-    async def main() -> None:
-        measurement = Measurement(**{"threads": 1, **options})
-        for model in models:
-            measurement.add_model(model)
-        for feature in features:
-            measurement.add_feature(feature)
-        ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
-        ground.steer.attach(asyncio.get_running_loop())
-        try:
-            with anyio.fail_after(2 * SECONDS):
-                await scene(ground)
-        finally:
-            await ground.close()
-
-    anyio.run(main)
+) -> AsyncIterator[Ground]:
+    """A ground with a measurement of these models."""
+    measurement = Measurement(**{"threads": 1, **options})
+    for model in models:
+        measurement.add_model(model)
+    for feature in features:
+        measurement.add_feature(feature)
+    ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
+    ground.steer.attach(asyncio.get_running_loop())
+    try:
+        with anyio.fail_after(2 * SECONDS):
+            yield ground
+    finally:
+        await ground.close()

@@ -6,7 +6,6 @@ import math
 from types import SimpleNamespace
 from typing import Any, cast
 
-import anyio
 import pytest
 from mcp.server.context import ServerRequestContext
 from mcp_types import JSONRPCRequest
@@ -62,120 +61,90 @@ class Time:
 
 
 @pytest.mark.parametrize("cost", [0.00006, 0.001, 0.012, 0.2])
-def test_a_client_in_a_loop_has_its_share_and_no_more(cost: float) -> None:
-    async def main() -> None:
-        time = Time()
-        begin, before = time.now, time.cpu
-        while time.now < begin + 60:
-            await time.ask("greedy", cost)
-        spent = time.cpu - before
-        assert spent <= SHARE * (time.now - begin) + TOLERATED + cost
-        assert spent >= 0.8 * SHARE * (time.now - begin) - cost  # it is let in as soon as it may
-
-    anyio.run(main)
+async def test_a_client_in_a_loop_has_its_share_and_no_more(cost: float) -> None:
+    time = Time()
+    begin, before = time.now, time.cpu
+    while time.now < begin + 60:
+        await time.ask("greedy", cost)
+    spent = time.cpu - before
+    assert spent <= SHARE * (time.now - begin) + TOLERATED + cost
+    assert spent >= 0.8 * SHARE * (time.now - begin) - cost  # it is let in as soon as it may
 
 
 @pytest.mark.parametrize(("core", "fair"), [(16.0, 1.0), (1.0, 1.0), (0.7, 0.7), (0.0, 0.5)])
-def test_on_a_busy_machine_the_share_is_one_of_what_measuring_gets(core: float, fair: float) -> None:
+async def test_on_a_busy_machine_the_share_is_one_of_what_measuring_gets(core: float, fair: float) -> None:
     """More threads than one don't make Python's lock any wider; one that waits for pictures isn't slowed."""
-
-    async def main() -> None:
-        time = Time(core)
-        begin, before = time.now, time.cpu
-        while time.now < begin + 60:
-            await time.ask("greedy", 0.001)
-        spent = (time.cpu - before) / (time.now - begin)
-        assert 0.8 * SHARE * fair < spent < 1.1 * SHARE * fair
-
-    anyio.run(main)
+    time = Time(core)
+    begin, before = time.now, time.cpu
+    while time.now < begin + 60:
+        await time.ask("greedy", 0.001)
+    spent = (time.cpu - before) / (time.now - begin)
+    assert 0.8 * SHARE * fair < spent < 1.1 * SHARE * fair
 
 
-def test_who_asks_little_never_waits_whatever_others_do() -> None:
-    async def main() -> None:
-        time = Time()
-        for _ in range(50):
-            await time.ask("greedy", 0.05)
-            assert await time.ask("calm", 0.0001) == 0.0
-            time.now += 0.01
-
-    anyio.run(main)
+async def test_who_asks_little_never_waits_whatever_others_do() -> None:
+    time = Time()
+    for _ in range(50):
+        await time.ask("greedy", 0.05)
+        assert await time.ask("calm", 0.0001) == 0.0
+        time.now += 0.01
 
 
 @pytest.mark.parametrize("each", [100, 1000])
-def test_polling_the_status_fits_into_the_share(each: int) -> None:
+async def test_polling_the_status_fits_into_the_share(each: int) -> None:
     """At 60 microseconds a call, as they are."""
-
-    async def main() -> None:
-        time = Time()
-        for _ in range(5 * each):
-            assert await time.ask("poller", 0.00006) == 0.0
-            time.now += 1 / each - 0.00006
-        assert time.slept == 0
-
-    anyio.run(main)
+    time = Time()
+    for _ in range(5 * each):
+        assert await time.ask("poller", 0.00006) == 0.0
+        time.now += 1 / each - 0.00006
+    assert time.slept == 0
 
 
-def test_several_in_debt_share_the_share() -> None:
-    async def main() -> None:
-        time = Time()
-        begin, before = time.now, time.cpu
-        turn = 0
-        while time.now < begin + 60:
-            turn += 1
-            await time.ask(f"greedy{turn % 3}", 0.01)
-        assert time.cpu - before <= SHARE * (time.now - begin) + 3 * (TOLERATED + 0.01)
-
-    anyio.run(main)
+async def test_several_in_debt_share_the_share() -> None:
+    time = Time()
+    begin, before = time.now, time.cpu
+    turn = 0
+    while time.now < begin + 60:
+        turn += 1
+        await time.ask(f"greedy{turn % 3}", 0.01)
+    assert time.cpu - before <= SHARE * (time.now - begin) + 3 * (TOLERATED + 0.01)
 
 
 @pytest.mark.parametrize("name", ["uds:{}", "same"])
-def test_connecting_again_makes_no_debts_go_away(name: str) -> None:
-    async def main() -> None:
-        time = Time()
-        begin, before = time.now, time.cpu
-        number = 0
-        while time.now < begin + 60:
-            number += 1
-            client = name.format(number)
-            time.budget.enter(client)
-            await time.ask(client, 0.05)
-            time.budget.leave(client)
-        assert time.cpu - before <= SHARE * (time.now - begin) + TOLERATED + 0.05
-
-    anyio.run(main)
+async def test_connecting_again_makes_no_debts_go_away(name: str) -> None:
+    time = Time()
+    begin, before = time.now, time.cpu
+    number = 0
+    while time.now < begin + 60:
+        number += 1
+        client = name.format(number)
+        time.budget.enter(client)
+        await time.ask(client, 0.05)
+        time.budget.leave(client)
+    assert time.cpu - before <= SHARE * (time.now - begin) + TOLERATED + 0.05
 
 
-def test_while_nothing_is_measured_nobody_waits() -> None:
-    async def main() -> None:
-        time = Time()
-        time.running = False
-        for _ in range(100):
-            assert await time.ask("greedy", 0.05) == 0.0
-        time.running = True
-        assert await time.ask("greedy", 0.05) == 0.0  # what was asked then is not held against it
-
-    anyio.run(main)
+async def test_while_nothing_is_measured_nobody_waits() -> None:
+    time = Time()
+    time.running = False
+    for _ in range(100):
+        assert await time.ask("greedy", 0.05) == 0.0
+    time.running = True
+    assert await time.ask("greedy", 0.05) == 0.0  # what was asked then is not held against it
 
 
-def test_nobody_waits_longer_than_a_client_has_patience() -> None:
+async def test_nobody_waits_longer_than_a_client_has_patience() -> None:
     """Whatever an answer took, if only because libraries were loaded for it."""
-
-    async def main() -> None:
-        time = Time()
-        await time.ask("first", 5.0)
-        assert 2.0 < await time.ask("first", 0.001) < 4.0
-
-    anyio.run(main)
+    time = Time()
+    await time.ask("first", 5.0)
+    assert 2.0 < await time.ask("first", 0.001) < 4.0
 
 
-def test_who_waits_is_let_go_when_the_measurement_pauses_or_ends() -> None:
-    async def main() -> None:
-        time = Time(until=1001)
-        await time.ask("greedy", 0.2)  # to be paid off in almost three seconds
-        await time.ask("greedy", 0.001)
-        assert 1001 < time.now < 1002
-
-    anyio.run(main)
+async def test_who_waits_is_let_go_when_the_measurement_pauses_or_ends() -> None:
+    time = Time(until=1001)
+    await time.ask("greedy", 0.2)  # to be paid off in almost three seconds
+    await time.ask("greedy", 0.001)
+    assert 1001 < time.now < 1002
 
 
 def _context(method: str, **params: Any) -> ServerRequestContext[Any, Any]:
@@ -195,23 +164,22 @@ def _context(method: str, **params: Any) -> ServerRequestContext[Any, Any]:
     ],
 )
 @pytest.mark.parametrize("client", ["uds:1", "post:127.0.0.1:50001"])
-def test_steering_never_waits(context: ServerRequestContext[Any, Any], waits: bool, client: str) -> None:
-    async def main() -> None:
-        time = Time()
-        pacing = Pacing(time.budget, frozenset({"vmaf.pause"}))
-        CONNECTION.set(client)
+async def test_steering_never_waits(
+    context: ServerRequestContext[Any, Any], waits: bool, client: str
+) -> None:
+    time = Time()
+    pacing = Pacing(time.budget, frozenset({"vmaf.pause"}))
+    CONNECTION.set(client)
 
-        async def work(_: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-            time.work(0.1)
-            return {}
+    async def work(_: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+        time.work(0.1)
+        return {}
 
-        await pacing(_context("tools/call", name="vmaf.report"), work)
-        # Another connection of somebody who posts has the same account.
-        CONNECTION.set(client.replace("50001", "50002"))
-        assert await pacing(context, work) == {}
-        assert bool(time.slept) is waits
-
-    anyio.run(main)
+    await pacing(_context("tools/call", name="vmaf.report"), work)
+    # Another connection of somebody who posts has the same account.
+    CONNECTION.set(client.replace("50001", "50002"))
+    assert await pacing(context, work) == {}
+    assert bool(time.slept) is waits
 
 
 def test_quick_answers_are_for_those_who_are_even() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
+from acuity.agents.embedded import EmbeddedConfig
 from acuity.agents.embedded.config import READING_TOOLS, STEERING_TOOLS
 from acuity.errors import AcuityError, CommandQueueFull, EmbeddedError
-from bridge_room import measuring
-from embedded_client import connected
+from embedded_client import connected, hosted
 from endpoint_bench import META
 
 
@@ -93,14 +92,12 @@ def test_a_token_that_is_no_text_is_not_shown() -> None:
     ],
 )
 def test_the_tools_that_clients_have(given: dict[str, Any], offered: set[str], tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement, EmbeddedConfig(**given)) as server:
-        server.start_uds(tmp_path / "s")
-        with connected(tmp_path / "s") as client:
-            assert {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]} == offered
-            status = client.ask("tools/call", name="vmaf.status", arguments={})
-            assert status["result"]["isError"] == ("vmaf.status" not in offered)
-            begun = client.ask("server/discover", _meta=META)["result"]
-            assert ("vmaf.pause" in begun["instructions"]) == ("vmaf.pause" in offered)
+    with hosted(tmp_path, config=EmbeddedConfig(**given)) as (_, _), connected(tmp_path / "s") as client:
+        assert {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]} == offered
+        status = client.ask("tools/call", name="vmaf.status", arguments={})
+        assert status["result"]["isError"] == ("vmaf.status" not in offered)
+        begun = client.ask("server/discover", _meta=META)["result"]
+        assert ("vmaf.pause" in begun["instructions"]) == ("vmaf.pause" in offered)
 
 
 def test_limits_are_handed_on() -> None:

@@ -23,7 +23,7 @@ from acuity.agents.embedded.presence import Presence
 from acuity.agents.embedded.subscriptions import UpdatePublisher
 from acuity.measure.feed import feed
 from bridge_room import measuring
-from embedded_client import PATIENCE, LineClient, connected
+from embedded_client import PATIENCE, LineClient, connected, hosted
 from endpoint_bench import META
 from moving_pictures import pair
 from prepared_programs import Program, starter
@@ -181,14 +181,16 @@ def ending(measurement: Any, server: EmbeddedServer) -> Iterator[Callable[[], No
 
 
 def test_a_server_that_closes_tells_the_end_and_shows_the_report(tmp_path: Path) -> None:
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with ending(measurement, server) as end, connected(tmp_path / "s") as client:
-            client.ask("resources/subscribe", uri=STATUS)
-            end()
-            assert told(client)["frames_scored"] == FRAMES
-            assert len(client.call("vmaf.report")["frames"]) == FRAMES
-            assert client.receive() is None  # not for ever: a silent client is let go
+    with (
+        hosted(tmp_path, MODEL) as (measurement, server),
+        ending(measurement, server) as end,
+        connected(tmp_path / "s") as client,
+    ):
+        client.ask("resources/subscribe", uri=STATUS)
+        end()
+        assert told(client)["frames_scored"] == FRAMES
+        assert len(client.call("vmaf.report")["frames"]) == FRAMES
+        assert client.receive() is None  # not for ever: a silent client is let go
 
 
 @pytest.mark.parametrize(
@@ -237,8 +239,7 @@ def test_a_source_that_fails_is_told_at_once(tmp_path: Path) -> None:
         yield pair(0)
         raise OSError("camera unplugged")
 
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, MODEL) as (measurement, _):
         with connected(tmp_path / "s") as client:
             client.ask("resources/subscribe", uri="acuity://measurement/status?rate=100")
             with pytest.raises(OSError, match="camera unplugged"):
@@ -268,8 +269,7 @@ def test_an_interrupted_command_says_so(clips: tuple[str, str], tmp_path: Path) 
 
 
 def test_who_subscribes_after_the_end_is_told_of_it(tmp_path: Path) -> None:
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, MODEL) as (measurement, _):
         measurement.add(*pair(0))
         measurement.flush()
         for _ in range(2):
@@ -279,29 +279,30 @@ def test_who_subscribes_after_the_end_is_told_of_it(tmp_path: Path) -> None:
 
 
 def test_a_stream_ends_with_its_answer(tmp_path: Path) -> None:
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with ending(measurement, server) as end, connected(tmp_path / "s") as client:
-            number = client.send(
-                "subscriptions/listen", _meta=META, notifications={"resourceSubscriptions": [STATUS]}
-            )
-            acknowledged = client.receive()
-            assert acknowledged is not None
-            assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
-            end()
-            assert told(client)["frames_scored"] == FRAMES
-            answer = client.receive()
-            assert answer is not None
-            assert answer["id"] == number
-            assert "result" in answer
+    with (
+        hosted(tmp_path, MODEL) as (measurement, server),
+        ending(measurement, server) as end,
+        connected(tmp_path / "s") as client,
+    ):
+        number = client.send(
+            "subscriptions/listen", _meta=META, notifications={"resourceSubscriptions": [STATUS]}
+        )
+        acknowledged = client.receive()
+        assert acknowledged is not None
+        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+        end()
+        assert told(client)["frames_scored"] == FRAMES
+        answer = client.receive()
+        assert answer is not None
+        assert answer["id"] == number
+        assert "result" in answer
 
 
 @pytest.mark.parametrize("linger", [0.0, None])
 def test_no_client_can_keep_a_server_from_closing(linger: float | None, tmp_path: Path) -> None:
     """With nothing to wait for, with a client that never stops asking, and with one that says nothing."""
     config = EmbeddedConfig(linger=0.0 if linger == 0.0 else 0.5)
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement, config) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, MODEL, config=config) as (measurement, server):
         measurement.add(*pair(0))
         measurement.flush()
         with connected(tmp_path / "s") as silent, connected(tmp_path / "s") as client:
@@ -317,8 +318,7 @@ def test_no_client_can_keep_a_server_from_closing(linger: float | None, tmp_path
 
 
 def test_a_host_waits_for_a_client_and_stays_for_it(tmp_path: Path) -> None:
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, MODEL) as (_, server):
         assert not server.wait_for_client(0.0)
         with connected(tmp_path / "s") as client:
             client.send("tools/call", name="vmaf.status", arguments={})
@@ -333,8 +333,7 @@ def test_a_host_waits_for_a_client_and_stays_for_it(tmp_path: Path) -> None:
 
 
 def test_nobody_stays_for_a_client_that_never_comes(clips: tuple[str, str], tmp_path: Path) -> None:
-    with measuring((MODEL,)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, MODEL) as (_, server):
         server.stay(empty=0.0)
     line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-stay", "--mcp-stay-empty=0")
     with serving(line) as (process, _):

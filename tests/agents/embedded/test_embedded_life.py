@@ -11,7 +11,7 @@ import pytest
 
 from acuity import EmbeddedError, EmbeddedServer
 from bridge_room import measuring
-from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, start
+from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, hosted, start
 from moving_pictures import pair
 from tool_results import wire_sentence
 
@@ -20,15 +20,13 @@ def test_a_client_that_vanishes_leaves_no_lines_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """asyncio logs each write to a connection that is lost, from the sixth on."""
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with connected(tmp_path / "s") as client:
-            client.call("vmaf.status")
-            with connected(tmp_path / "s") as vanishes:
-                for _ in range(100):
-                    vanishes.send("tools/call", name="vmaf.curve", arguments={})
-            for _ in range(10):  # they are answered in turn
-                client.call("vmaf.features")
+    with hosted(tmp_path), connected(tmp_path / "s") as client:
+        client.call("vmaf.status")
+        with connected(tmp_path / "s") as vanishes:
+            for _ in range(100):
+                vanishes.send("tools/call", name="vmaf.curve", arguments={})
+        for _ in range(10):  # they are answered in turn
+            client.call("vmaf.features")
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
@@ -47,23 +45,20 @@ def test_stopping_again_does_nothing(tmp_path: Path) -> None:
 
 
 def test_the_measurement_goes_on_without_the_server_and_without_clients(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with feeding(measurement), connected(tmp_path / "s") as first:
-            assert first.call("vmaf.pause")["paused"]
-            with connected(tmp_path / "s") as client:  # another one finds the state, and may change it
-                assert client.call("vmaf.status")["state"] == "paused"
-                assert client.call("vmaf.resume")["paused"] is False
-            assert first.call("vmaf.pause")["paused"]
-            went_on = threading.Event()
-            measurement.boundary.on_frame(lambda _: went_on.set())
-            server.stop()
-            assert went_on.wait(PATIENCE)
+    with hosted(tmp_path) as (measurement, server), feeding(measurement), connected(tmp_path / "s") as first:
+        assert first.call("vmaf.pause")["paused"]
+        with connected(tmp_path / "s") as client:  # another one finds the state, and may change it
+            assert client.call("vmaf.status")["state"] == "paused"
+            assert client.call("vmaf.resume")["paused"] is False
+        assert first.call("vmaf.pause")["paused"]
+        went_on = threading.Event()
+        measurement.boundary.on_frame(lambda _: went_on.set())
+        server.stop()
+        assert went_on.wait(PATIENCE)
 
 
 def test_it_outlives_the_last_frame(tmp_path: Path) -> None:
-    with measuring(("vmaf_v0.6.1",)) as measurement, EmbeddedServer(measurement, total=5) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, "vmaf_v0.6.1", total=5) as (measurement, _):
         for index in range(5):
             measurement.add(*pair(index))
         measurement.flush()
@@ -83,8 +78,7 @@ def test_it_outlives_the_last_frame(tmp_path: Path) -> None:
 
 
 def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, server):
         with connected(tmp_path / "s") as client:
             client.send("tools/call", name="vmaf.pause", arguments={})
             while not client.call("vmaf.status")["queue"]["waiting"]:

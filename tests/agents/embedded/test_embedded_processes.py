@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity import EmbeddedServer
-from bridge_room import measuring
-from embedded_client import PATIENCE, connected, host_at
+from embedded_client import PATIENCE, connected, host_at, hosted
 from longwire.wire.listeners import listening
 
 
@@ -20,10 +18,8 @@ def test_a_dead_processs_file_is_replaced(tmp_path: Path) -> None:
         host.kill()
         host.communicate(timeout=PATIENCE)
     assert stat.S_ISSOCK(os.lstat(tmp_path / "s").st_mode)
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with connected(tmp_path / "s") as client:
-            assert client.call("vmaf.status")["state"] == "waiting"
+    with hosted(tmp_path), connected(tmp_path / "s") as client:
+        assert client.call("vmaf.status")["state"] == "waiting"
 
 
 FORKING = """

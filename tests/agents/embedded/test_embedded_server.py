@@ -15,7 +15,7 @@ from acuity import EmbeddedError, EmbeddedServer
 from acuity.agents.embedded import transport_available
 from acuity.models.sources import find_model
 from bridge_room import measuring
-from embedded_client import PATIENCE, connected, feeding, start
+from embedded_client import PATIENCE, connected, feeding, hosted, start
 from moving_pictures import pair
 
 TRANSPORTS = pytest.mark.parametrize("transport", ["uds", "stdio", "sse", "http"])
@@ -207,8 +207,7 @@ def test_descriptors_that_do_not_work(fds: tuple[int, int], reason: str) -> None
 def test_the_file_is_its_owners_alone_and_goes_with_the_server(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        with measuring() as measurement, EmbeddedServer(measurement) as server:
-            server.start_uds(tmp_path / "s")
+        with hosted(tmp_path):
             assert stat.S_IMODE(os.stat(tmp_path / "s").st_mode) == 0o700
     finally:
         os.umask(before)

@@ -10,7 +10,7 @@ import pytest
 
 from acuity import EmbeddedServer
 from bridge_room import measuring
-from embedded_client import PATIENCE, connected, start, started
+from embedded_client import PATIENCE, connected, hosted, start, started
 from moving_pictures import pair
 from scoring_clips import y4m
 
@@ -60,8 +60,7 @@ def test_a_command_without_clients_loads_nothing(module: str, tmp_path: Path) ->
 
 def test_who_comes_before_the_first_frame_and_asks_late_is_served(tmp_path: Path) -> None:
     """A client in the socket's queue is let in before the server closes, also if all frames are gone."""
-    with measuring(("vmaf_v0.6.1",)) as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path, "vmaf_v0.6.1") as (measurement, server):
         with connected(tmp_path / "s") as client:
             measurement.add(*pair(0))
             measurement.flush()

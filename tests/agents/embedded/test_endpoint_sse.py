@@ -12,208 +12,91 @@ from endpoint_bench import (
     INITIALIZED,
     STATUS,
     WAYS,
-    Measured,
-    address_of,
     call,
     hello,
-    opening,
     request,
     structured,
 )
-from endpoint_http import PATH, Event, at_sse, events_of, http_client, post, stream_at
-from longwire.settings import WireLimits
-from transport_bench import run
+from endpoint_http import at_sse, events_of, post, stream_at
 
 
-def test_ready_comes_first_then_where_to_post() -> None:
-    async def main() -> None:
-        async with at_sse() as (_, http, url), http.stream("GET", url) as response:
-            assert response.headers["content-type"].startswith("text/event-stream")
-            assert "no-cache" in response.headers["cache-control"]
-            events = events_of(response)
-            ready, endpoint = await anext(events), await anext(events)
-            assert (ready.kind, ready.retry) == ("ready", "1000")
-            assert ready.message["server"] == {"name": "bench", "version": "1"}
-            assert "2025-11-25" in ready.message["protocolVersions"]
-            assert ready.message["endpoint"] == endpoint.data
-            assert (endpoint.kind, endpoint.data.split("=")[0]) == ("endpoint", "/mcp/sse?session_id")
-
-    run(main)
+async def test_ready_comes_first_then_where_to_post() -> None:
+    async with at_sse() as (_, http, url), http.stream("GET", url) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert "no-cache" in response.headers["cache-control"]
+        events = events_of(response)
+        ready, endpoint = await anext(events), await anext(events)
+        assert (ready.kind, ready.retry) == ("ready", "1000")
+        assert ready.message["server"] == {"name": "bench", "version": "1"}
+        assert "2025-11-25" in ready.message["protocolVersions"]
+        assert ready.message["endpoint"] == endpoint.data
+        assert (endpoint.kind, endpoint.data.split("=")[0]) == ("endpoint", "/mcp/sse?session_id")
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fast", [True, False])
-def test_each_way_of_speaking_on_a_stream(way: str, fast: bool) -> None:
-    async def main() -> None:
-        async with at_sse(fast=fast) as (bench, http, url), stream_at(http, url) as stream:
-            if way == "handshake":
-                assert (await stream.post(hello())).status_code == 202
-                assert (await stream.receive())["result"]["serverInfo"]["name"] == "bench"
-                assert (await stream.post(INITIALIZED)).status_code == 202
-            for number, tool in enumerate(["echo", "vmaf.status", "echo", "vmaf.status"]):
-                accepted = await stream.post(call(number, tool, way))
-                assert (accepted.status_code, accepted.text) == (202, "Accepted")
-                event = await stream.next()
-                assert event.id == str(number + 1 + (way == "handshake"))
-                assert event.message["id"] == number
-            assert (bench.quick, bench.slow) == ((2, 0) if fast else (0, 2))
-
-    run(main)
+async def test_each_way_of_speaking_on_a_stream(way: str, fast: bool) -> None:
+    async with at_sse(fast=fast) as (bench, http, url), stream_at(http, url) as stream:
+        if way == "handshake":
+            assert (await stream.post(hello())).status_code == 202
+            assert (await stream.receive())["result"]["serverInfo"]["name"] == "bench"
+            assert (await stream.post(INITIALIZED)).status_code == 202
+        for number, tool in enumerate(["echo", "vmaf.status", "echo", "vmaf.status"]):
+            accepted = await stream.post(call(number, tool, way))
+            assert (accepted.status_code, accepted.text) == (202, "Accepted")
+            event = await stream.next()
+            assert event.id == str(number + 1 + (way == "handshake"))
+            assert event.message["id"] == number
+        assert (bench.quick, bench.slow) == ((2, 0) if fast else (0, 2))
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
-def test_a_post_that_pages_may_send_unasked_is_refused(kind: str) -> None:
-    async def main() -> None:
-        async with at_sse() as (_, http, url):
-            headers = {"Origin": "http://localhost:3000", "Content-Type": kind}
-            reply = await http.post(url, content=json.dumps(call(1, "vmaf.status")), headers=headers)
-            assert (reply.status_code, "application/json" in reply.json()["error"]["message"]) == (415, True)
-
-    run(main)
+async def test_a_post_that_pages_may_send_unasked_is_refused(kind: str) -> None:
+    async with at_sse() as (_, http, url):
+        headers = {"Origin": "http://localhost:3000", "Content-Type": kind}
+        reply = await http.post(url, content=json.dumps(call(1, "vmaf.status")), headers=headers)
+        assert (reply.status_code, "application/json" in reply.json()["error"]["message"]) == (415, True)
 
 
 @pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize("fast", [True, False])
-def test_without_a_stream_the_answer_is_in_the_reply(way: str, fast: bool) -> None:
-    async def main() -> None:
-        async with at_sse(fast=fast) as (bench, http, url):
-            for number in range(3):
-                reply = await post(http, url, call(number, "vmaf.status", way))
-                assert reply.status_code == 200
-                assert reply.headers["content-type"] == "application/json"
-                assert structured(reply.json())["fps"] == STATUS["fps"]
-                assert reply.json()["id"] == number
-            listed = await post(http, url, request("x", "tools/list", way))
-            assert len(listed.json()["result"]["tools"]) == 6
-            assert (bench.quick, bench.slow) == ((3, 0) if fast else (0, 3))
-
-    run(main)
+async def test_without_a_stream_the_answer_is_in_the_reply(way: str, fast: bool) -> None:
+    async with at_sse(fast=fast) as (bench, http, url):
+        for number in range(3):
+            reply = await post(http, url, call(number, "vmaf.status", way))
+            assert reply.status_code == 200
+            assert reply.headers["content-type"] == "application/json"
+            assert structured(reply.json())["fps"] == STATUS["fps"]
+            assert reply.json()["id"] == number
+        listed = await post(http, url, request("x", "tools/list", way))
+        assert len(listed.json()["result"]["tools"]) == 6
+        assert (bench.quick, bench.slow) == ((3, 0) if fast else (0, 3))
 
 
-def test_the_reply_is_the_same_quickly_and_not() -> None:
+async def test_the_reply_is_the_same_quickly_and_not() -> None:
     async def replies(fast: bool) -> list[bytes]:
         async with at_sse(fast=fast) as (_, http, url):
             return [(await post(http, url, call(7, "vmaf.status", way))).content for way in WAYS[1:]]
 
-    async def main() -> None:
-        assert await replies(True) == await replies(False)
-
-    run(main)
+    assert await replies(True) == await replies(False)
 
 
-def test_a_handshake_in_a_reply_and_notifications_of_nobody() -> None:
-    async def main() -> None:
-        async with at_sse() as (_, http, url):
-            assert (await post(http, url, hello())).json()["result"]["protocolVersion"] == "2025-11-25"
-            assert (await post(http, url, INITIALIZED)).status_code == 202
-
-    run(main)
+async def test_a_handshake_in_a_reply_and_notifications_of_nobody() -> None:
+    async with at_sse() as (_, http, url):
+        assert (await post(http, url, hello())).json()["result"]["protocolVersion"] == "2025-11-25"
+        assert (await post(http, url, INITIALIZED)).status_code == 202
 
 
-def test_progress_in_a_reply_for_who_takes_events() -> None:
-    async def main() -> None:
-        async with at_sse() as (_, http, url):
-            asked = request(1, "tools/call", name="steps", arguments={}, _meta={"progressToken": 5})
-            plain = await post(http, url, asked)
-            assert plain.json()["result"]["structuredContent"] == {"steps": 3}
-            reply = await post(http, url, asked, Accept="application/json, text/event-stream")
-            assert reply.headers["content-type"].startswith("text/event-stream")
-            events = [Event(part.split("\n")) for part in reply.text.strip().split("\n\n")]
-            assert [event.message["params"]["progress"] for event in events[:3]] == [1, 2, 3]
-            assert events[3].message["id"] == 1
-
-    run(main)
-
-
-def test_many_streams_and_posts_at_once() -> None:
-    async def main() -> None:
-        async with at_sse() as (bench, http, url), AsyncExitStack() as stack:
-            streams = [await stack.enter_async_context(stream_at(http, url)) for _ in range(8)]
-            async with anyio.create_task_group() as tasks:
-                for index, stream in enumerate(streams):
-                    for number in range(5):
-                        tasks.start_soon(stream.post, call(f"{index}.{number}", "wait"))
-                        tasks.start_soon(post, http, url, call(number, "vmaf.status"))
-                await bench.started.reaches(40)
-                bench.release.set()
+async def test_many_streams_and_posts_at_once() -> None:
+    async with at_sse() as (bench, http, url), AsyncExitStack() as stack:
+        streams = [await stack.enter_async_context(stream_at(http, url)) for _ in range(8)]
+        async with anyio.create_task_group() as tasks:
             for index, stream in enumerate(streams):
-                seen = {(await stream.receive())["id"] for _ in range(5)}
-                assert seen == {f"{index}.{number}" for number in range(5)}  # its own, and nobody else's
-
-    run(main)
-
-
-def test_a_silent_stream_shows_signs_of_life() -> None:
-    async def main() -> None:
-        async with at_sse(WireLimits(heartbeat=0.01)) as (_, http, url), stream_at(http, url) as stream:
-            assert (await stream.next()).is_comment
-            await stream.post(call(1))
-            assert (await stream.receive())["id"] == 1
-
-    run(main)
-
-
-def test_who_leaves_a_post_ends_its_work() -> None:
-    async def main() -> None:
-        async with at_sse() as (bench, http, url):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(post, http, url, call(1, "wait"))
-                await bench.started.reaches()
-                tasks.cancel_scope.cancel()
-            await bench.cancelled.reaches()
-
-    run(main)
-
-
-def test_ids_in_flight_and_too_many_requests_of_one_stream() -> None:
-    async def main() -> None:
-        async with at_sse(WireLimits(max_in_flight=2)) as (bench, http, url), stream_at(http, url) as stream:
-            await stream.post(call(1, "wait"))
-            await bench.started.reaches()
-            again = await stream.post(call("1", "vmaf.status"))
-            assert (again.status_code, again.json()["error"]["code"]) == (400, -32600)
-            await stream.post(call(2, "wait"))
-            await bench.started.reaches(2)
-            many = await stream.post(call(3))
-            assert (many.status_code, many.json()["id"]) == (429, 3)
+                for number in range(5):
+                    tasks.start_soon(stream.post, call(f"{index}.{number}", "wait"))
+                    tasks.start_soon(post, http, url, call(number, "vmaf.status"))
+            await bench.started.reaches(40)
             bench.release.set()
-            assert {(await stream.receive())["id"] for _ in range(2)} == {1, 2}
-
-    run(main)
-
-
-def test_bad_bodies_and_methods() -> None:
-    async def main() -> None:
-        async with at_sse(WireLimits(max_message=1000)) as (_, http, url), stream_at(http, url) as stream:
-            for target in (url, stream.url):
-                for body, status, code in (
-                    (b"{", 400, -32700),
-                    (b"", 400, -32700),
-                    (b"\xff", 400, -32700),
-                    (b"[]", 400, -32600),
-                    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600),
-                    (json.dumps(call(1, text="x" * 1000)).encode(), 413, -32600),
-                    (json.dumps(call(1, "vmaf.status", text="x" * 1000)).encode(), 413, -32600),
-                ):
-                    answer = await post(http, target, body)
-                    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-            unknown = await post(http, url, request(1, "no/such"))
-            assert (unknown.status_code, unknown.json()["error"]["code"]) == (200, -32601)
-            assert (await http.put(url)).status_code == 405
-            assert (await http.get(url.replace("/sse", "/other"))).status_code == 404
-            await stream.post(call(5))
-            assert (await stream.receive())["id"] == 5
-
-    run(main)
-
-
-def test_the_end_of_the_server_ends_streams() -> None:
-    async def main() -> None:
-        async with opening(Measured()) as endpoints, http_client() as http, AsyncExitStack() as streams:
-            async with endpoints.sse(0, PATH) as endpoint:
-                response = await streams.enter_async_context(http.stream("GET", address_of(endpoint, "sse")))
-                events = events_of(response)
-                assert (await anext(events)).kind == "ready"
-            assert [event.kind async for event in events] == ["endpoint"]
-
-    run(main)
+        for index, stream in enumerate(streams):
+            seen = {(await stream.receive())["id"] for _ in range(5)}
+            assert seen == {f"{index}.{number}" for number in range(5)}  # its own, and nobody else's

@@ -13,7 +13,7 @@ from mcp import MCPError
 
 from acuity.agents.embedded.resources import SCORES, WATCH
 from acuity.agents.embedded.subscriptions import META_KEY, NotificationMeta
-from live_ground import MODEL, NEG, SECONDS, Ground, play
+from live_ground import MODEL, NEG, SECONDS, playing
 from moving_pictures import measure
 from test_live_subscriptions import FAST, Heard
 
@@ -32,59 +32,51 @@ def median() -> float:
     return sorted(measure(FRAMES, MODEL).columns["vmaf"].tolist())[FRAMES // 2]
 
 
-def test_a_client_that_only_asks_is_told_of_every_low_frame_once(tmp_path: Path) -> None:
+async def test_a_client_that_only_asks_is_told_of_every_low_frame_once(tmp_path: Path) -> None:
     below = median()
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            found: list[dict[str, Any]] = []
-            first, over = 0, False
-            while not over:
-                waiting = asyncio.ensure_future(ground.ask(client, "vmaf.watch", below=below, first=first))
-                await anyio.lowlevel.checkpoint()
-                if ground.measurement.frames < FRAMES:
-                    await ground.feed(min(3, FRAMES - ground.measurement.frames))
-                elif not ground.measurement.over:
-                    await ground.flush()
-                # Where none of them is low, the next ones are needed.
-                while not waiting.done() and ground.measurement.frames < FRAMES:
-                    await ground.feed(1)
-                if not waiting.done() and not ground.measurement.over:
-                    await ground.flush()
-                answer = await waiting
-                found += answer["frames"]
-                first, over = answer["next_first"], answer["over"]
-            assert found == low_frames(below)
-            assert first == FRAMES
-
-    play(scene, tmp_path, MODEL)
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        found: list[dict[str, Any]] = []
+        first, over = 0, False
+        while not over:
+            waiting = asyncio.ensure_future(ground.ask(client, "vmaf.watch", below=below, first=first))
+            await anyio.lowlevel.checkpoint()
+            if ground.measurement.frames < FRAMES:
+                await ground.feed(min(3, FRAMES - ground.measurement.frames))
+            elif not ground.measurement.over:
+                await ground.flush()
+            # Where none of them is low, the next ones are needed.
+            while not waiting.done() and ground.measurement.frames < FRAMES:
+                await ground.feed(1)
+            if not waiting.done() and not ground.measurement.over:
+                await ground.flush()
+            answer = await waiting
+            found += answer["frames"]
+            first, over = answer["next_first"], answer["over"]
+        assert found == low_frames(below)
+        assert first == FRAMES
 
 
-def test_it_answers_when_the_time_or_the_measurement_is_over(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            early = await ground.ask(client, "vmaf.watch", below=HIGH, timeout_seconds=0)
-            nothing = {"name": "vmaf", "below": HIGH, "frames": [], "next_first": 0, "over": False}
-            assert early == nothing | {"state": "waiting", "reason": None}
-            await ground.feed(4)
-            late = await ground.ask(client, "vmaf.watch", below=-1, timeout_seconds=0)
-            assert (late["frames"], late["next_first"], late["over"]) == ([], 3, False)
-            waiting = asyncio.ensure_future(ground.ask(client, "vmaf.watch", below=-1, timeout_seconds=300))
-            await ground.flush()
-            assert (await waiting)["over"] is True
-            motion = await ground.ask(client, "vmaf.watch", below=0.5, name="integer_motion2")
-            assert motion["frames"][0] == {"frame": 0, "score": 0.0}
-            assert "nothing named 'vmfa'" in await ground.refused(client, "vmaf.watch", below=1, name="vmfa")
-            assert "below" in await ground.refused(client, "vmaf.watch")
-            assert "300" in await ground.refused(client, "vmaf.watch", below=1, timeout_seconds=301)
-
-    play(scene, tmp_path, MODEL)
+async def test_it_answers_when_the_time_or_the_measurement_is_over(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        early = await ground.ask(client, "vmaf.watch", below=HIGH, timeout_seconds=0)
+        nothing = {"name": "vmaf", "below": HIGH, "frames": [], "next_first": 0, "over": False}
+        assert early == nothing | {"state": "waiting", "reason": None}
+        await ground.feed(4)
+        late = await ground.ask(client, "vmaf.watch", below=-1, timeout_seconds=0)
+        assert (late["frames"], late["next_first"], late["over"]) == ([], 3, False)
+        waiting = asyncio.ensure_future(ground.ask(client, "vmaf.watch", below=-1, timeout_seconds=300))
+        await ground.flush()
+        assert (await waiting)["over"] is True
+        motion = await ground.ask(client, "vmaf.watch", below=0.5, name="integer_motion2")
+        assert motion["frames"][0] == {"frame": 0, "score": 0.0}
+        assert "nothing named 'vmfa'" in await ground.refused(client, "vmaf.watch", below=1, name="vmfa")
+        assert "below" in await ground.refused(client, "vmaf.watch")
+        assert "300" in await ground.refused(client, "vmaf.watch", below=1, timeout_seconds=301)
 
 
-def test_many_low_frames_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_low_frames_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.agents.embedded.tools.watching.MAX_ROWS", 5)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         await ground.feed(12)
         await ground.flush()
         async with ground.client("legacy") as client:
@@ -96,17 +88,14 @@ def test_many_low_frames_come_in_parts(tmp_path: Path, monkeypatch: pytest.Monke
                 first, over = part["next_first"], part["over"]
             assert seen == list(range(12))
 
-    play(scene, tmp_path, MODEL)
-
 
 @pytest.mark.parametrize(
     ("uri", "below"), [(f"{WATCH}?below={{below}}&rate=100", True), (SCORES + FAST, False)]
 )
-def test_subscribers_are_told_of_every_frame_once(uri: str, below: bool, tmp_path: Path) -> None:
+async def test_subscribers_are_told_of_every_frame_once(uri: str, below: bool, tmp_path: Path) -> None:
     limit = median() if below else HIGH
     uri = uri.format(below=limit)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         heard = Heard()
         async with ground.client("legacy", message_handler=heard) as client:
             await client.subscribe_resource(uri)
@@ -127,46 +116,38 @@ def test_subscribers_are_told_of_every_frame_once(uri: str, below: bool, tmp_pat
                 (read,) = (await client.read_resource(uri)).contents
                 assert json.loads(read.text)["frames"] == low_frames(limit)
 
-    play(scene, tmp_path, MODEL)
+
+async def test_who_listens_without_a_handshake_is_told_of_low_frames(tmp_path: Path) -> None:
+    async with (
+        playing(tmp_path, MODEL) as ground,
+        ground.client("2026-07-28") as client,
+        client.listen(resource_subscriptions=[f"{WATCH}?below={HIGH}&rate=100"]) as events,
+    ):
+        await ground.feed(3)
+        with anyio.fail_after(SECONDS):
+            assert str((await anext(events)).uri).startswith(WATCH)
+        with pytest.raises(MCPError, match="nothing named 'x'"):
+            async with client.listen(resource_subscriptions=[f"{WATCH}?below=1&name=x"]):
+                pass
 
 
-def test_who_listens_without_a_handshake_is_told_of_low_frames(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with (
-            ground.client("2026-07-28") as client,
-            client.listen(resource_subscriptions=[f"{WATCH}?below={HIGH}&rate=100"]) as events,
-        ):
-            await ground.feed(3)
-            with anyio.fail_after(SECONDS):
-                assert str((await anext(events)).uri).startswith(WATCH)
-            with pytest.raises(MCPError, match="nothing named 'x'"):
-                async with client.listen(resource_subscriptions=[f"{WATCH}?below=1&name=x"]):
-                    pass
-
-    play(scene, tmp_path, MODEL)
+async def test_what_is_watched_for_has_to_be_said(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        for query, sentence in {
+            "": r"write acuity://measurement/watch\?below=70",
+            "?below=low": "below 'low' must be a number",
+            "?below=inf": "below 'inf' must be a number",
+            "?below=70&name=vmfa": "nothing named 'vmfa' is measured",
+        }.items():
+            with pytest.raises(MCPError, match=sentence):
+                await client.subscribe_resource(WATCH + query)
 
 
-def test_what_is_watched_for_has_to_be_said(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            for query, sentence in {
-                "": r"write acuity://measurement/watch\?below=70",
-                "?below=low": "below 'low' must be a number",
-                "?below=inf": "below 'inf' must be a number",
-                "?below=70&name=vmfa": "nothing named 'vmfa' is measured",
-            }.items():
-                with pytest.raises(MCPError, match=sentence):
-                    await client.subscribe_resource(WATCH + query)
-
-    play(scene, tmp_path, MODEL)
-
-
-def test_a_slow_reader_gets_the_newest_and_how_many_were_left_out(
+async def test_a_slow_reader_gets_the_newest_and_how_many_were_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acuity.agents.embedded.live.scores.MAX_ROWS", 4)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL, NEG + ":name=other") as ground:
         await ground.feed(3)
         meta = NotificationMeta(ground.live, ground.scores)
         meta.begin(SCORES)
@@ -183,5 +164,3 @@ def test_a_slow_reader_gets_the_newest_and_how_many_were_left_out(
         assert scores["frames"][-1]["score"] == ground.measurement.score_at(11)
         meta.end(SCORES)
         assert "scores" not in (await meta.make(SCORES))[META_KEY]
-
-    play(scene, tmp_path, MODEL, NEG + ":name=other")

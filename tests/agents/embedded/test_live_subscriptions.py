@@ -19,7 +19,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, S
 
 from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE, parse
 from acuity.agents.embedded.subscriptions import NotificationMeta, Subscriber, UpdatePublisher
-from live_ground import ERAS, MODEL, SECONDS, Ground, play
+from live_ground import ERAS, MODEL, SECONDS, playing
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -51,8 +51,8 @@ async def read(client: Client, uri: str) -> Any:
     return json.loads(content.text) if content.mime_type == "application/json" else content.text
 
 
-def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         heard = Heard()
         async with ground.client("legacy", message_handler=heard) as client:
             assert client.server_capabilities.resources.subscribe is True
@@ -80,68 +80,57 @@ def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
             await client.unsubscribe_resource(SCORES + FAST)
             await client.unsubscribe_resource(SCORES)  # was never there
 
-    play(scene, tmp_path, MODEL)
+
+async def test_a_client_without_a_handshake_listens(tmp_path: Path) -> None:
+    async with (
+        playing(tmp_path, MODEL) as ground,
+        ground.client("2026-07-28") as client,
+        client.listen(resource_subscriptions=[STATUS + FAST, SCORES]) as events,
+    ):
+        assert events.honored.resource_subscriptions == [STATUS + FAST, SCORES]
+        await ground.feed()
+        with anyio.fail_after(SECONDS):
+            first = await anext(events)
+            assert first == ResourceUpdated(uri=STATUS + FAST)
+            await ground.measuring(ground.measurement.pause)
+            seen = {await anext(events), await anext(events)}
+        assert ResourceUpdated(uri=SCORES) in seen
+        assert (await read(client, STATUS + FAST))["paused"] is True
 
 
-def test_a_client_without_a_handshake_listens(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with (
-            ground.client("2026-07-28") as client,
-            client.listen(resource_subscriptions=[STATUS + FAST, SCORES]) as events,
-        ):
-            assert events.honored.resource_subscriptions == [STATUS + FAST, SCORES]
-            await ground.feed()
-            with anyio.fail_after(SECONDS):
-                first = await anext(events)
-                assert first == ResourceUpdated(uri=STATUS + FAST)
-                await ground.measuring(ground.measurement.pause)
-                seen = {await anext(events), await anext(events)}
-            assert ResourceUpdated(uri=SCORES) in seen
-            assert (await read(client, STATUS + FAST))["paused"] is True
-
-    play(scene, tmp_path, MODEL)
-
-
-def test_nobody_is_told_when_nothing_changes() -> None:
+async def test_nobody_is_told_when_nothing_changes() -> None:
     """Of two addresses that are watched as often, one changes all the time and the other never."""
+    changes = itertools.count()
+    versions: dict[str, Callable[[], int]] = {STATUS: lambda: next(changes), SCORES: lambda: 0}
+    told: list[ServerEvent] = []
+    enough = asyncio.Event()
 
-    async def main() -> None:
-        changes = itertools.count()
-        versions: dict[str, Callable[[], int]] = {STATUS: lambda: next(changes), SCORES: lambda: 0}
-        told: list[ServerEvent] = []
-        enough = asyncio.Event()
+    def hear(event: ServerEvent) -> None:
+        told.append(event)
+        if len(told) == 3:
+            enough.set()
 
-        def hear(event: ServerEvent) -> None:
-            told.append(event)
-            if len(told) == 3:
-                enough.set()
-
-        bus = InMemorySubscriptionBus()
-        bus.subscribe(hear)
-        publisher = UpdatePublisher(bus, lambda address: versions[address.resource]())
-        with publisher.watching([STATUS + FAST, SCORES + FAST]), anyio.fail_after(SECONDS):
-            await enough.wait()
-        assert set(told) == {ResourceUpdated(uri=STATUS + FAST)}
-        assert not publisher.watched
-
-    anyio.run(main)
+    bus = InMemorySubscriptionBus()
+    bus.subscribe(hear)
+    publisher = UpdatePublisher(bus, lambda address: versions[address.resource]())
+    with publisher.watching([STATUS + FAST, SCORES + FAST]), anyio.fail_after(SECONDS):
+        await enough.wait()
+    assert set(told) == {ResourceUpdated(uri=STATUS + FAST)}
+    assert not publisher.watched
 
 
-def test_the_publisher_is_shared_and_bounded() -> None:
-    async def main() -> None:
-        publisher = UpdatePublisher(InMemorySubscriptionBus(), lambda _: 0, max_uris=2)
-        with ExitStack() as stack:
-            for _ in range(5):
-                stack.enter_context(publisher.watching([SCORES, STATUS, "other://address"]))
-            assert publisher.watched == [SCORES, STATUS]
-            with pytest.raises(MCPError, match="too many addresses are watched, 2 are the most"):
-                stack.enter_context(publisher.watching([f"{SCORES}?rate=7"]))
-        assert publisher.watched == []
-
-    anyio.run(main)
+async def test_the_publisher_is_shared_and_bounded() -> None:
+    publisher = UpdatePublisher(InMemorySubscriptionBus(), lambda _: 0, max_uris=2)
+    with ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(publisher.watching([SCORES, STATUS, "other://address"]))
+        assert publisher.watched == [SCORES, STATUS]
+        with pytest.raises(MCPError, match="too many addresses are watched, 2 are the most"):
+            stack.enter_context(publisher.watching([f"{SCORES}?rate=7"]))
+    assert publisher.watched == []
 
 
-def test_what_waits_is_one_word_for_each_address() -> None:
+async def test_what_waits_is_one_word_for_each_address() -> None:
     """A client that doesn't read is told once of what changed a hundred times."""
 
     class Stuck:
@@ -170,66 +159,58 @@ def test_what_waits_is_one_word_for_each_address() -> None:
         async def make(self, uri: str) -> dict[str, Any]:
             return {"number": next(self._changes)}
 
-    async def main() -> None:
-        bus, stuck, numbers = InMemorySubscriptionBus(), Stuck(), Numbers()
-        publisher = UpdatePublisher(bus, lambda _: 0)
-        subscriber = Subscriber(cast(Connection, stuck), bus, publisher, cast(NotificationMeta, numbers))
-        for uri in (STATUS, SCORES):
-            subscriber.add(uri)
-        await bus.publish(ResourceUpdated(uri=SCORES))
-        await stuck.began.wait()
-        for _ in range(100):
-            for uri in (SCORES, STATUS, REPORT):  # the last is not subscribed to
-                await bus.publish(ResourceUpdated(uri=uri))
-        stuck.may.set()
-        with anyio.fail_after(SECONDS):
-            while len(stuck.told) < 3:
-                await anyio.lowlevel.checkpoint()
-        for _ in range(20):
+    bus, stuck, numbers = InMemorySubscriptionBus(), Stuck(), Numbers()
+    publisher = UpdatePublisher(bus, lambda _: 0)
+    subscriber = Subscriber(cast(Connection, stuck), bus, publisher, cast(NotificationMeta, numbers))
+    for uri in (STATUS, SCORES):
+        subscriber.add(uri)
+    await bus.publish(ResourceUpdated(uri=SCORES))
+    await stuck.began.wait()
+    for _ in range(100):
+        for uri in (SCORES, STATUS, REPORT):  # the last is not subscribed to
+            await bus.publish(ResourceUpdated(uri=uri))
+    stuck.may.set()
+    with anyio.fail_after(SECONDS):
+        while len(stuck.told) < 3:
             await anyio.lowlevel.checkpoint()
-        # What it is told along with an address is of the moment when it is sent.
-        assert stuck.told == [(SCORES, {"number": 0}), (SCORES, {"number": 1}), (STATUS, {"number": 2})]
-        subscriber.close()
-        assert not publisher.watched
-
-    anyio.run(main)
+    for _ in range(20):
+        await anyio.lowlevel.checkpoint()
+    # What it is told along with an address is of the moment when it is sent.
+    assert stuck.told == [(SCORES, {"number": 0}), (SCORES, {"number": 1}), (STATUS, {"number": 2})]
+    subscriber.close()
+    assert not publisher.watched
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_what_cannot_be_subscriber_is_refused(era: str, tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client(era) as client:
+async def test_what_cannot_be_subscriber_is_refused(era: str, tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client(era) as client:
 
-            async def follow(uri: str) -> None:
-                if era == "legacy":
-                    await client.subscribe_resource(uri)
-                else:
-                    async with client.listen(resource_subscriptions=[uri]):
-                        pass
-
-            for rate in ("0", "1000", "often", "nan", "inf", "-1"):
-                with pytest.raises(
-                    MCPError, match=rf"rate '{rate}' must be a number of times a second, 0\.1 to"
-                ):
-                    await follow(f"{SCORES}?rate={rate}")
-            with pytest.raises(MCPError, match="'speed' is not understood"):
-                await follow(f"{SCORES}?speed=1")
+        async def follow(uri: str) -> None:
             if era == "legacy":
-                with pytest.raises(
-                    MCPError, match="can't be subscribed to: there are acuity://measurement/status"
-                ):
-                    await follow("acuity://elsewhere")
-                for number in range(16):
-                    await follow(f"{SCORES}?rate={number + 1}")
-                with pytest.raises(MCPError, match="16 subscriptions are the most"):
-                    await follow(f"{SCORES}?rate=17")
+                await client.subscribe_resource(uri)
+            else:
+                async with client.listen(resource_subscriptions=[uri]):
+                    pass
 
-    play(scene, tmp_path, MODEL)
+        for rate in ("0", "1000", "often", "nan", "inf", "-1"):
+            with pytest.raises(MCPError, match=rf"rate '{rate}' must be a number of times a second, 0\.1 to"):
+                await follow(f"{SCORES}?rate={rate}")
+        with pytest.raises(MCPError, match="'speed' is not understood"):
+            await follow(f"{SCORES}?speed=1")
+        if era == "legacy":
+            with pytest.raises(
+                MCPError, match="can't be subscribed to: there are acuity://measurement/status"
+            ):
+                await follow("acuity://elsewhere")
+            for number in range(16):
+                await follow(f"{SCORES}?rate={number + 1}")
+            with pytest.raises(MCPError, match="16 subscriptions are the most"):
+                await follow(f"{SCORES}?rate=17")
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         left = asyncio.all_tasks()
         async with ground.client(era) as client:
             if era == "legacy":
@@ -243,39 +224,34 @@ def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> None:
                 await anyio.lowlevel.checkpoint()
         assert not ground.bus.listeners
 
-    play(scene, tmp_path, MODEL)
 
-
-def test_resources_can_be_read(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
-            assert listed == [STATUS, SCORES, REPORT, TABLE]
-            empty = await read(client, SCORES)
-            assert (empty["count"], empty["frames"]) == (0, [])
-            with pytest.raises(MCPError, match="no frame was measured"):
-                await read(client, REPORT)
-            await ground.feed(6)
-            await ground.flush()
-            scores = await read(client, f"{SCORES}?frames=1-3&rate=2")
-            assert [row["frame"] for row in scores["frames"]] == [1, 2, 3]
-            assert scores["aggregate"]["mean"] == ground.measurement.pool()
-            assert len((await read(client, SCORES))["frames"]) == 6
-            report = await read(client, f"{REPORT}?frames=4-{'9' * 30}")
-            assert [row["frameNum"] for row in report["frames"]] == [4, 5]
-            header, *rows = (await read(client, f"{TABLE}?frames=0-1")).splitlines()
-            assert header.startswith("Frame,")
-            assert len(rows) == 2
-            for bad in (
-                f"{REPORT}?frames=3-1",
-                f"{REPORT}?frames=x",
-                f"{STATUS}?frames=0-1",
-                f"{REPORT}?{'x' * 300}",
-            ):
-                with pytest.raises(MCPError):
-                    await read(client, bad)
-
-    play(scene, tmp_path, MODEL)
+async def test_resources_can_be_read(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+        assert listed == [STATUS, SCORES, REPORT, TABLE]
+        empty = await read(client, SCORES)
+        assert (empty["count"], empty["frames"]) == (0, [])
+        with pytest.raises(MCPError, match="no frame was measured"):
+            await read(client, REPORT)
+        await ground.feed(6)
+        await ground.flush()
+        scores = await read(client, f"{SCORES}?frames=1-3&rate=2")
+        assert [row["frame"] for row in scores["frames"]] == [1, 2, 3]
+        assert scores["aggregate"]["mean"] == ground.measurement.pool()
+        assert len((await read(client, SCORES))["frames"]) == 6
+        report = await read(client, f"{REPORT}?frames=4-{'9' * 30}")
+        assert [row["frameNum"] for row in report["frames"]] == [4, 5]
+        header, *rows = (await read(client, f"{TABLE}?frames=0-1")).splitlines()
+        assert header.startswith("Frame,")
+        assert len(rows) == 2
+        for bad in (
+            f"{REPORT}?frames=3-1",
+            f"{REPORT}?frames=x",
+            f"{STATUS}?frames=0-1",
+            f"{REPORT}?{'x' * 300}",
+        ):
+            with pytest.raises(MCPError):
+                await read(client, bad)
 
 
 def test_other_addresses_are_not_ours() -> None:

@@ -14,7 +14,6 @@ from longwire.product.app import build_server
 from longwire.wire.messages import Message, parse
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
-from transport_bench import run
 
 
 async def _answers(folder: Path, fast: bool, way: str, version: str) -> tuple[list[bytes], Measured]:
@@ -34,15 +33,12 @@ async def _answers(folder: Path, fast: bool, way: str, version: str) -> tuple[li
     ("way", "version"),
     [(way, "") for way in WAYS[1:]] + [("handshake", version) for version in HANDSHAKE_PROTOCOL_VERSIONS],
 )
-def test_the_bytes_are_those_of_the_long_way(way: str, version: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        quick, bench = await _answers(tmp_path, True, way, version)
-        slow, other = await _answers(tmp_path, False, way, version)
-        assert quick == slow
-        assert (bench.quick, bench.slow, other.slow) == (6, 0, 6)
-        assert json.loads(quick[0])["result"]["structuredContent"]["infinite"] is None
-
-    run(main)
+async def test_the_bytes_are_those_of_the_long_way(way: str, version: str, tmp_path: Path) -> None:
+    quick, bench = await _answers(tmp_path, True, way, version)
+    slow, other = await _answers(tmp_path, False, way, version)
+    assert quick == slow
+    assert (bench.quick, bench.slow, other.slow) == (6, 0, 6)
+    assert json.loads(quick[0])["result"]["structuredContent"]["infinite"] is None
 
 
 def _message(**changes: Any) -> dict[str, Any]:

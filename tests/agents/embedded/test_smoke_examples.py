@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 
 from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
+from acuity.agents.embedded.config import READING_TOOLS, STEERING_TOOLS
 from acuity.agents.embedded.resources import RATES
 from embedded_client import PATIENCE
 from prepared_programs import Program
 from smoke_film import Film
-from smoke_host import TOOLS
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "embedded.md").read_text()
+TOOLS = {*READING_TOOLS, *STEERING_TOOLS}
 
 
 @contextmanager

@@ -98,21 +98,6 @@ def test_each_segment_equals_an_unsteered_run(threads: int, tmp_path: Path) -> N
     assert compared > 10 * len(got)
 
 
-def test_a_command_whose_only_client_paused_and_left_goes_on(tmp_path: Path) -> None:
-    film = Film(tmp_path, 8)
-    report = tmp_path / "report.json"
-    with scoring(film, report) as command:
-        film.more(2)
-        assert command.client.call("vmaf.pause")["paused"]
-        command.leave()
-        film.more(3)
-        film.close()
-        out, err = command.process.communicate(timeout=PATIENCE)
-        assert command.process.returncode == 0, err
-    assert "5 frames in" in out
-    assert "steering" not in json.loads(report.read_text())["acuity"]
-
-
 def test_a_command_whose_input_stalls_is_stopped_and_writes_its_report(tmp_path: Path) -> None:
     film = Film(tmp_path, 8)
     report = tmp_path / "report.json"

@@ -159,16 +159,13 @@ def test_ids_of_reports(form: str) -> None:
         ),
     ],
 )
-def test_what_nobody_offers_is_refused(
+async def test_what_nobody_offers_is_refused(
     ref: types.PromptReference | types.ResourceTemplateReference, sentence: str
 ) -> None:
-    async def main() -> None:
-        async with Client(serve(FakeJobs())) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.complete(ref, {"name": "name", "value": ""})
-        assert (caught.value.error.code, caught.value.error.message) == (types.INVALID_PARAMS, sentence)
-
-    anyio.run(main)
+    async with Client(serve(FakeJobs())) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.complete(ref, {"name": "name", "value": ""})
+    assert (caught.value.error.code, caught.value.error.message) == (types.INVALID_PARAMS, sentence)
 
 
 @given(st.text("abAB", max_size=2), st.lists(st.text("abAB", max_size=4)))

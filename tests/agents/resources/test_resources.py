@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from mcp import Client, MCPError
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
 
-from acuity.agents.resources.report_forms import report_csv
-from acuity.agents.tasks.changes import publish_changes
+from acuity.agents.resources.reports import report_csv
+from acuity.agents.standalone.main import publish_changes
 from acuity.errors import JobError
 from acuity.features import EXTRACTORS
 from acuity.frames.request import WorstRequest
@@ -30,16 +31,12 @@ from acuity.scoring.request import Request
 from fake_jobs import REPORT, FakeJobs, serve
 from numbered_clips import pair
 
-Scenario = Callable[[FakeJobs, Client], Awaitable[None]]
 
-
-def play(scenario: Scenario, mode: str = "auto") -> None:
-    async def main() -> None:
-        jobs = FakeJobs()
-        async with Client(serve(jobs), mode=mode) as client:
-            await scenario(jobs, client)
-
-    anyio.run(main)
+@asynccontextmanager
+async def playing(mode: str = "auto") -> AsyncIterator[tuple[FakeJobs, Client]]:
+    jobs = FakeJobs()
+    async with Client(serve(jobs), mode=mode) as client:
+        yield jobs, client
 
 
 async def read(client: Client, uri: str, mime_type: str = "application/json") -> str:
@@ -59,19 +56,17 @@ async def refused(client: Client, uri: str) -> str:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_report_is_the_result_of_its_score(mode: str) -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_report_is_the_result_of_its_score(mode: str) -> None:
+    async with playing(mode) as (jobs, client):
         await jobs.completed()
         document = json.loads(await read(client, "acuity://reports/job-1"))
         known = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
         assert {name: document[name] for name in known} == known
         assert next(iter(document)) == "score"
 
-    play(scenario, mode)
 
-
-def test_some_frames_of_a_report() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_some_frames_of_a_report() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed()
         whole = json.loads(await read(client, "acuity://reports/job-1", "application/json"))
         part = json.loads(await read(client, "acuity://reports/job-1?frames=1-1", "application/json"))
@@ -90,13 +85,11 @@ def test_some_frames_of_a_report() -> None:
         for query in ("frames=", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):
             assert "write ?frames=0-499" in await refused(client, f"acuity://reports/job-1?{query}")
 
-    play(scenario)
-
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize(("suffix", "mime_type"), [("", "application/json"), (".csv", "text/csv")])
-def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, mime_type: str) -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, mime_type: str) -> None:
+    async with playing(mode) as (jobs, client):
         metrics = {f"feature_{number}": number / 7 for number in range(20)}
         rows = [{"frameNum": number, "metrics": metrics} for number in range(5, 5005)]
         jobs.complete((await jobs.completed()).id, {**REPORT, "frames": rows})
@@ -108,37 +101,30 @@ def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, mime_ty
         text = await read(client, f"{uri}?{part}", mime_type)
         assert 500_000 < len(json.dumps(text)) < 900_000
 
-    play(scenario, mode)
 
-
-def test_a_report_as_csv() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_report_as_csv() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed()
         assert await read(client, "acuity://reports/job-1.csv", "text/csv") == (
             "Frame,integer_motion,vmaf,\n0,0.000000,91.123456,\n1,0.0000001234567891,47.500000,\n"
         )
 
-    play(scenario)
 
-
-def test_a_report_as_a_page() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_report_as_a_page() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed()
         page = await read(client, "acuity://reports/job-1/report.html", "text/html")
         assert page.startswith("<!doctype html>")
         assert '<dd class="value">69.31</dd>' in page  # the mean of its two frames
 
-    play(scenario)
 
-
-def test_a_page_shows_the_pictures_that_the_job_made(tmp_path: Path) -> None:
+async def test_a_page_shows_the_pictures_that_the_job_made(tmp_path: Path) -> None:
     found = find_worst(WorstRequest(Request(*pair(tmp_path), threads=1), tmp_path / "worst", n=2, apart=0))
     rows = [
         {"frameNum": frame, "metrics": {"vmaf": score}} for frame, score in sorted(found.scoring.worst(99))
     ]
     previews = [{"frame_index": 0, "file": str(tmp_path / "worst" / "previews" / "frame.png")}]
-
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+    async with playing() as (jobs, client):
         jobs.complete((await jobs.completed()).id, {**REPORT, "frames": rows, "previews": previews})
         uri = "acuity://reports/job-1/report.html"
         page = await read(client, uri, "text/html")
@@ -150,22 +136,18 @@ def test_a_page_shows_the_pictures_that_the_job_made(tmp_path: Path) -> None:
         (tmp_path / "worst" / "worst.json").unlink()
         assert "no longer kept" in await read(client, uri, "text/html")
 
-    play(scenario)
 
-
-def test_a_page_says_why_it_has_no_pictures() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_page_says_why_it_has_no_pictures() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed()
         uri = "acuity://reports/job-{}/report.html"
         assert "the score was made without pictures" in await read(client, uri.format(1), "text/html")
         jobs.complete((await jobs.completed()).id, {**REPORT, "no_previews": "it is a pipe"})
         assert "it is a pipe" in await read(client, uri.format(2), "text/html")
 
-    play(scenario)
 
-
-def test_reports_are_listed_newest_first_with_titles() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_reports_are_listed_newest_first_with_titles() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed(title="old pair")
         await jobs.completed(tool="run_benchmark")
         await jobs.submit(JobSpec("score", {}, "vmaf_score", "waiting pair"), client="test")
@@ -180,11 +162,9 @@ def test_reports_are_listed_newest_first_with_titles() -> None:
         assert listed[0].annotations is not None
         assert listed[0].annotations.last_modified == "2023-11-14T22:13:26.500Z"
 
-    play(scenario)
 
-
-def test_the_list_is_bounded_and_the_index_has_more() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_the_list_is_bounded_and_the_index_has_more() -> None:
+    async with playing() as (jobs, client):
         for _ in range(60):
             await jobs.completed()
         uris = [resource.uri for resource in (await client.list_resources()).resources]
@@ -202,11 +182,9 @@ def test_the_list_is_bounded_and_the_index_has_more() -> None:
             "page_uri": "acuity://reports/job-60/report.html",
         }
 
-    play(scenario)
 
-
-def test_every_listed_resource_can_be_read() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_every_listed_resource_can_be_read() -> None:
+    async with playing() as (jobs, client):
         await jobs.completed()
         listed = (await client.list_resources()).resources
         assert {"acuity://reports", "acuity://models", "acuity://extractors"} <= {r.uri for r in listed}
@@ -215,11 +193,9 @@ def test_every_listed_resource_can_be_read() -> None:
             assert resource.title
             assert resource.mime_type == "application/json"
 
-    play(scenario)
 
-
-def test_templates() -> None:
-    async def scenario(_: FakeJobs, client: Client) -> None:
+async def test_templates() -> None:
+    async with playing() as (_, client):
         listed = (await client.list_resource_templates()).resource_templates
         assert {template.uri_template: template.mime_type for template in listed} == {
             "acuity://reports/{id}{?frames}": "application/json",
@@ -230,11 +206,9 @@ def test_templates() -> None:
             "acuity://extractors/{name}": "application/json",
         }
 
-    play(scenario)
 
-
-def test_reports_that_are_not_there_say_why() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_reports_that_are_not_there_say_why() -> None:
+    async with playing() as (jobs, client):
         gone = await refused(client, "acuity://reports/nobody")
         assert gone == (
             "there is no report 'nobody': list_jobs and acuity://reports have those that are kept"
@@ -253,10 +227,8 @@ def test_reports_that_are_not_there_say_why() -> None:
         lost = await refused(client, "acuity://reports/job-3")
         assert lost == "the report of job 'job-3' wasn't kept: run vmaf_score again"
 
-    play(scenario)
 
-
-def test_a_memory_of_jobs_that_is_broken_is_told_in_words() -> None:
+async def test_a_memory_of_jobs_that_is_broken_is_told_in_words() -> None:
     class Broken(FakeJobs):
         async def list(self, *_: Any) -> Any:
             raise JobError("'jobs.sqlite' can't be used: move it away")
@@ -264,25 +236,20 @@ def test_a_memory_of_jobs_that_is_broken_is_told_in_words() -> None:
         async def get(self, id: str) -> Any:
             raise JobError("'jobs.sqlite' can't be used: move it away")
 
-    async def main() -> None:
-        async with Client(serve(Broken())) as client:
-            for ask in (client.list_resources, lambda: client.read_resource("acuity://reports/job-1")):
-                with pytest.raises(MCPError, match=r"'jobs\.sqlite' can't be used: move it away"):
-                    await ask()
-
-    anyio.run(main)
+    async with Client(serve(Broken())) as client:
+        for ask in (client.list_resources, lambda: client.read_resource("acuity://reports/job-1")):
+            with pytest.raises(MCPError, match=r"'jobs\.sqlite' can't be used: move it away"):
+                await ask()
 
 
 @pytest.mark.parametrize("uri", ["acuity://nothing", "file:///etc/passwd", "acuity://models-and-more"])
-def test_other_addresses_are_nobodys(uri: str) -> None:
-    async def scenario(_: FakeJobs, client: Client) -> None:
+async def test_other_addresses_are_nobodys(uri: str) -> None:
+    async with playing() as (_, client):
         assert await refused(client, uri) == f"no such resource: {uri}"
 
-    play(scenario)
 
-
-def test_models() -> None:
-    async def scenario(_: FakeJobs, client: Client) -> None:
+async def test_models() -> None:
+    async with playing() as (_, client):
         listed = json.loads(await read(client, "acuity://models"))["models"]
         assert "vmaf_v0.6.1" in [model["name"] for model in listed]
         model = json.loads(await read(client, "acuity://models/vmaf_v0.6.1"))
@@ -292,36 +259,28 @@ def test_models() -> None:
         sentence = await refused(client, "acuity://models/vmaf_v9")
         assert sentence == "model 'vmaf_v9' not found; read acuity://models for those that are there"
 
-    play(scenario)
 
-
-def test_a_model_of_the_users_with_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_of_the_users_with_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my model?.json").write_text("{}")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-
-    async def scenario(_: FakeJobs, client: Client) -> None:
+    async with playing() as (_, client):
         uri = "acuity://models/my%20model%3F"
         assert uri in [resource.uri for resource in (await client.list_resources()).resources]
         model = json.loads(await read(client, uri))
         assert (model["name"], model["usable"]) == ("my model?", False)
         assert model["problem"]
 
-    play(scenario)
 
-
-def test_a_path_is_no_model_name(tmp_path: Path) -> None:
+async def test_a_path_is_no_model_name(tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     secret.write_text("{}")
-
-    async def scenario(_: FakeJobs, client: Client) -> None:
+    async with playing() as (_, client):
         assert "not found" in await refused(client, f"acuity://models/{secret}")
         assert "not found" in await refused(client, f"acuity://models/%2E%2E%2F{secret.name}")
 
-    play(scenario)
 
-
-def test_extractors() -> None:
-    async def scenario(_: FakeJobs, client: Client) -> None:
+async def test_extractors() -> None:
+    async with playing() as (_, client):
         listed = json.loads(await read(client, "acuity://extractors"))["extractors"]
         assert [entry["name"] for entry in listed] == list(EXTRACTORS)
         vif = json.loads(await read(client, "acuity://extractors/vif"))
@@ -329,8 +288,6 @@ def test_extractors() -> None:
         assert "debug" in [option["name"] for option in vif["options"]]
         sentence = await refused(client, "acuity://extractors/psnr9")
         assert sentence.startswith("unknown feature extractor 'psnr9': use one of adm,")
-
-    play(scenario)
 
 
 class Source:
@@ -380,32 +337,29 @@ def test_csv_of_a_report_without_frames() -> None:
     assert report_csv({"frames": []}) == "Frame,\n"
 
 
-def test_listeners_hear_of_new_reports_only() -> None:
-    async def main() -> None:
-        jobs, bus = FakeJobs(), InMemorySubscriptionBus()
-        heard: list[ServerEvent] = []
-        bus.subscribe(heard.append)
-        stop = publish_changes(jobs, bus)  # type: ignore[arg-type]
-        await jobs.completed()
-        await jobs.completed(tool="run_benchmark")
-        failing = await jobs.submit(JobSpec("score", {}, "vmaf_score", "pair"), client="test")
-        jobs.end(failing.id, "failed", "why")
-        await anyio.wait_all_tasks_blocked()
-        assert heard == [
-            ResourcesListChanged(),
-            ResourceUpdated("acuity://reports"),
-            ResourceUpdated("acuity://reports/job-1"),
-        ]
-        stop()
-        await jobs.completed()
-        await anyio.wait_all_tasks_blocked()
-        assert len(heard) == 3
-
-    anyio.run(main)
+async def test_listeners_hear_of_new_reports_only() -> None:
+    jobs, bus = FakeJobs(), InMemorySubscriptionBus()
+    heard: list[ServerEvent] = []
+    bus.subscribe(heard.append)
+    stop = publish_changes(jobs, bus)  # type: ignore[arg-type]
+    await jobs.completed()
+    await jobs.completed(tool="run_benchmark")
+    failing = await jobs.submit(JobSpec("score", {}, "vmaf_score", "pair"), client="test")
+    jobs.end(failing.id, "failed", "why")
+    await anyio.wait_all_tasks_blocked()
+    assert heard == [
+        ResourcesListChanged(),
+        ResourceUpdated("acuity://reports"),
+        ResourceUpdated("acuity://reports/job-1"),
+    ]
+    stop()
+    await jobs.completed()
+    await anyio.wait_all_tasks_blocked()
+    assert len(heard) == 3
 
 
-def test_a_client_that_listens_is_told() -> None:
-    async def scenario(jobs: FakeJobs, client: Client) -> None:
+async def test_a_client_that_listens_is_told() -> None:
+    async with playing("2026-07-28") as (jobs, client):
         await jobs.submit(JobSpec("score", {}, "vmaf_score", "pair"), client="test")
         with anyio.fail_after(10):
             async with client.listen(
@@ -416,5 +370,3 @@ def test_a_client_that_listens_is_told() -> None:
                     ResourcesListChanged(),
                     ResourceUpdated("acuity://reports/job-1"),
                 }
-
-    play(scenario, "2026-07-28")

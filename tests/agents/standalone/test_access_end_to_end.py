@@ -12,7 +12,6 @@ import pytest
 
 from product_server import ProductServer, product_server
 from raw_http import ACCEPT, HELLO, RawSession, call, events, http_client, modern, open_session
-from transport_bench import run
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
@@ -46,54 +45,52 @@ def error_of(answer: httpx2.Response) -> str:
     return str(json.loads(answer.json()["result"]["content"][0]["text"])["error"])
 
 
-def test_a_token_file_and_its_changes(tmp_path: Path) -> None:
+async def test_a_token_file_and_its_changes(tmp_path: Path) -> None:
     path = tmp_path / "tokens.toml"
     # Those of the first and the second set are different in every way that a table has.
     limited = 'tools = ["list_models", "submit_job", "vmaf_score"]'
     write(path, alice=f'token = "{ALICE}"\n{limited}', bob=f'token = "{BOB}"\nrate = "6/min"')
     options = ("--http", "0", "--token-file", str(path), "--log-level", "debug")
+    with product_server(tmp_path, *options) as server:
+        url = server.where("http").where
+        async with (
+            http_client(**bearer(ALICE)) as alices,
+            http_client(**bearer(BOB)) as bobs,
+            http_client(**bearer(CAROL)) as carols,
+        ):
+            alice, bob = await open_session(url, alices), await open_session(url, bobs)
+            assert await tools(alice) == ["vmaf_score", "list_models", "submit_job"]
+            assert len(await tools(bob)) > 10
+            assert "vmaf_v0.6.1" in (await alice.post(call(1, "list_models"))).text
+            assert error_of(await alice.post(call(1, "list_jobs"))).startswith("unknown tool: list_jobs")
+            # Nor can it be submitted or run as a task.
+            refused = await alice.post(call(1, "submit_job", tool="vmaf_score_encoded", arguments={}))
+            assert error_of(refused) == "invalid tool 'vmaf_score_encoded': use one of 'vmaf_score'"
+            body, headers = modern(call(1, "vmaf_score_encoded"))
+            extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+            body["params"]["_meta"] |= {"io.modelcontextprotocol/clientCapabilities": extensions}
+            refused = await alices.post(url, json=body, headers=headers)
+            assert error_of(refused).startswith("unknown tool: vmaf_score_encoded; there are vmaf_score,")
+            assert (await carols.post(url, json=HELLO, headers=ACCEPT)).status_code == 401
 
-    async def main() -> None:
-        with product_server(tmp_path, *options) as server:
-            url = server.where("http").where
-            async with (
-                http_client(**bearer(ALICE)) as alices,
-                http_client(**bearer(BOB)) as bobs,
-                http_client(**bearer(CAROL)) as carols,
-            ):
-                alice, bob = await open_session(url, alices), await open_session(url, bobs)
-                assert await tools(alice) == ["vmaf_score", "list_models", "submit_job"]
-                assert len(await tools(bob)) > 10
-                assert "vmaf_v0.6.1" in (await alice.post(call(1, "list_models"))).text
-                assert error_of(await alice.post(call(1, "list_jobs"))).startswith("unknown tool: list_jobs")
-                # Nor can it be submitted or run as a task.
-                refused = await alice.post(call(1, "submit_job", tool="vmaf_score_encoded", arguments={}))
-                assert error_of(refused) == "invalid tool 'vmaf_score_encoded': use one of 'vmaf_score'"
-                body, headers = modern(call(1, "vmaf_score_encoded"))
-                extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
-                body["params"]["_meta"] |= {"io.modelcontextprotocol/clientCapabilities": extensions}
-                refused = await alices.post(url, json=body, headers=headers)
-                assert error_of(refused).startswith("unknown tool: vmaf_score_encoded; there are vmaf_score,")
-                assert (await carols.post(url, json=HELLO, headers=ACCEPT)).status_code == 401
+            path.write_text("[tokens.alice]\ntoken = ")
+            assert "is no TOML" in reload(server, "the tokens stay as they were")["message"]
+            assert await tools(bob)
 
-                path.write_text("[tokens.alice]\ntoken = ")
-                assert "is no TOML" in reload(server, "the tokens stay as they were")["message"]
-                assert await tools(bob)
-
-                async with bobs.stream("GET", url, headers=bob.headers) as stream:
-                    write(path, alice=f'token = "{ALICE}"\ntools = ["list_*"]', carol=f'token = "{CAROL}"')
-                    assert reload(server, "read the token file '")["gone"] == "bob"
-                    assert [event async for event in events(stream) if event.message] == []  # it ends
-                assert (await bob.post(call(1))).status_code == 401
-                assert "list_jobs" in await tools(alice)  # the session goes on, with other tools
-                assert await tools(await open_session(url, carols))
-        written = json.dumps(server.lines)
-        assert not any(token in written for token in (ALICE, BOB, CAROL))
-
-    run(main)
+            async with bobs.stream("GET", url, headers=bob.headers) as stream:
+                write(path, alice=f'token = "{ALICE}"\ntools = ["list_*"]', carol=f'token = "{CAROL}"')
+                assert reload(server, "read the token file '")["gone"] == "bob"
+                assert [event async for event in events(stream) if event.message] == []  # it ends
+            assert (await bob.post(call(1))).status_code == 401
+            assert "list_jobs" in await tools(alice)  # the session goes on, with other tools
+            assert await tools(await open_session(url, carols))
+    written = json.dumps(server.lines)
+    assert not any(token in written for token in (ALICE, BOB, CAROL))
 
 
-def test_the_hook_and_origins_of_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_hook_and_origins_of_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_hook.py").write_text(
         "async def who(token, headers, address):\n"
         "    if token == 'broken-broken-broken':\n"
@@ -107,29 +104,25 @@ def test_the_hook_and_origins_of_a_configuration(tmp_path: Path, monkeypatch: py
         '[mcp]\nallowed_origins = ["https://studio.example"]\n[limits.tools]\nlist_models = "2/min"\n'
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-
-    async def main() -> None:
-        with product_server(tmp_path, "--config", str(config)) as server:
-            url = server.where("http").where
-            async with http_client(**bearer("staff-dana")) as http:
-                session = await open_session(url, http)
-                names = await tools(session)
-                assert "list_models" in names
-                assert all(name.startswith("list_") for name in names)
-                statuses = [(await session.post(call(n, "list_models"))).status_code for n in range(3)]
-                assert statuses == [200, 200, 429]
-                for origin, status in (("https://studio.example", 200), ("http://localhost", 403)):
-                    headers = {**session.headers, "Origin": origin}
-                    answer = await http.post(url, json=listing(), headers=headers)
-                    assert answer.status_code == status
-            for token, status in (("nobody-at-all-here", 401), ("broken-broken-broken", 503)):
-                async with http_client(**bearer(token)) as http:
-                    answer = await http.post(url, json=HELLO, headers=ACCEPT)
-                    assert answer.status_code == status
-                    assert "directory" not in answer.text
-            assert (
-                "RuntimeError: the directory is down"
-                in server.line(lambda line: "auth hook failed" in line.get("message", ""))["message"]
-            )
-
-    run(main)
+    with product_server(tmp_path, "--config", str(config)) as server:
+        url = server.where("http").where
+        async with http_client(**bearer("staff-dana")) as http:
+            session = await open_session(url, http)
+            names = await tools(session)
+            assert "list_models" in names
+            assert all(name.startswith("list_") for name in names)
+            statuses = [(await session.post(call(n, "list_models"))).status_code for n in range(3)]
+            assert statuses == [200, 200, 429]
+            for origin, status in (("https://studio.example", 200), ("http://localhost", 403)):
+                headers = {**session.headers, "Origin": origin}
+                answer = await http.post(url, json=listing(), headers=headers)
+                assert answer.status_code == status
+        for token, status in (("nobody-at-all-here", 401), ("broken-broken-broken", 503)):
+            async with http_client(**bearer(token)) as http:
+                answer = await http.post(url, json=HELLO, headers=ACCEPT)
+                assert answer.status_code == status
+                assert "directory" not in answer.text
+        assert (
+            "RuntimeError: the directory is down"
+            in server.line(lambda line: "auth hook failed" in line.get("message", ""))["message"]
+        )

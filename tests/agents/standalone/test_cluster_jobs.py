@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
@@ -18,7 +17,7 @@ from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
 from longwire.cluster.cluster_node import joined
 from longwire.declared import Served
-from product_server import raw_pair
+from product_server import asked, raw_pair
 from redis_server import needs_redis, redis_server
 from task_client import MODERN, PATIENCE, TaskClient, ask, begin
 
@@ -44,13 +43,6 @@ async def _node(url: str, label: str, folder: Path) -> AsyncIterator[Served]:
         yield made
 
 
-async def _ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
 def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path) -> None:
     pair = raw_pair(tmp_path, 4)
 
@@ -68,17 +60,18 @@ def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path) -> No
             await nodes[1].jobs.wait(task.task_id)
             found = await ask(b, "tasks/get", task.task_id)
             assert not found["result"]["isError"]
-            job = await _ask(b, "get_job", job_id=task.task_id)
+            job = await asked(b, "get_job", {"job_id": task.task_id})
             assert (
-                job["result"]["score"] == (await _ask(a, "get_job", job_id=task.task_id))["result"]["score"]
+                job["result"]["score"]
+                == (await asked(a, "get_job", {"job_id": task.task_id}))["result"]["score"]
             )
-            listed = (await _ask(b, "list_jobs"))["jobs"]
+            listed = (await asked(b, "list_jobs", {}))["jobs"]
             assert [entry["job_id"] for entry in listed] == [task.task_id]
             report = await b.read_resource(job["report"])
             assert len(json.loads(report.contents[0].text)["frames"]) == 4
             resources = await b.list_resources()
             assert job["report"] in [str(resource.uri) for resource in resources.resources]
-            again = await _ask(b, "cancel_job", job_id=task.task_id)
+            again = await asked(b, "cancel_job", {"job_id": task.task_id})
             assert again["message"] == "nothing to cancel: it is completed already"
 
     asyncio.run(asyncio.wait_for(main(), 6 * PATIENCE))

@@ -9,11 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 
 import acuity
 from moving_pictures import HEIGHT, WIDTH
-from product_server import ProductServer, clip, product_server
+from product_server import ProductServer, asked, clip, product_server
 from tool_results import conforming
 
 FRAMES = 200
@@ -39,65 +38,51 @@ def encodes(folder: Path, frames: int, *, count: int = 2) -> dict[str, Any]:
     return {"reference": reference, "encodes": [str(near), *named], "remember": False, **GEOMETRY}
 
 
-async def _ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
-def test_a_call_with_progress_and_its_report(server: ProductServer) -> None:
+async def test_a_call_with_progress_and_its_report(server: ProductServer) -> None:
     given = encodes(server.folder, FRAMES)
     told: list[tuple[float, str | None]] = []
 
     async def hear(done: float, total: float | None, message: str | None) -> None:
         told.append((done, message))
 
-    async def main() -> None:
-        async with server.client("http", "2026-07-28") as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            result = await client.call_tool("compare_encodes", given, progress_callback=hear)
-            found = conforming(result, tools["compare_encodes"])
-            assert found["ranking"] == [f"near_{FRAMES}.yuv", "worse 0"]
-            alone = acuity.score(
-                given["reference"],
-                given["encodes"][1]["path"],
-                model="vmaf_v0.6.1",
-                width=WIDTH,
-                height=HEIGHT,
-                pixel_format="400",
-                bitdepth=8,
-            )
-            assert found["pairs"][1]["score"] == round(alone.score, 6)
-            for _ in range(2):  # each worker knows it
-                (content,) = (await client.read_resource(found["report"])).contents
-                assert json.loads(content.text)["ranking"] == found["ranking"]  # type: ignore[union-attr]
-            (page,) = (await client.read_resource(f"{found['report']}/report.html")).contents
-            assert page.mime_type == "text/html"
-            job = await _ask(client, "get_job", {"job_id": found["job_id"]})
-            assert job["result"]["pairs"] == found["pairs"]
-
-    anyio.run(main)
+    async with server.client("http", "2026-07-28") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        result = await client.call_tool("compare_encodes", given, progress_callback=hear)
+        found = conforming(result, tools["compare_encodes"])
+        assert found["ranking"] == [f"near_{FRAMES}.yuv", "worse 0"]
+        alone = acuity.score(
+            given["reference"],
+            given["encodes"][1]["path"],
+            model="vmaf_v0.6.1",
+            width=WIDTH,
+            height=HEIGHT,
+            pixel_format="400",
+            bitdepth=8,
+        )
+        assert found["pairs"][1]["score"] == round(alone.score, 6)
+        for _ in range(2):  # each worker knows it
+            (content,) = (await client.read_resource(found["report"])).contents
+            assert json.loads(content.text)["ranking"] == found["ranking"]  # type: ignore[union-attr]
+        (page,) = (await client.read_resource(f"{found['report']}/report.html")).contents
+        assert page.mime_type == "text/html"
+        job = await asked(client, "get_job", {"job_id": found["job_id"]})
+        assert job["result"]["pairs"] == found["pairs"]
     assert told
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
-def test_a_comparison_is_cancelled(server: ProductServer) -> None:
+async def test_a_comparison_is_cancelled(server: ProductServer) -> None:
     given = encodes(server.folder, 8000, count=8)
-
-    async def main() -> None:
-        async with server.client("http", "2026-07-28") as client:
-            work = {"tool": "compare_encodes", "arguments": given}
-            job = (await _ask(client, "submit_job", work))["job_id"]
-            with anyio.fail_after(30):
-                seen = await _ask(client, "get_job", {"job_id": job})
-                while not (seen["progress"] or {}).get("done"):
-                    await anyio.sleep(0.1)  # as clients poll
-                    seen = await _ask(client, "get_job", {"job_id": job})
-            assert seen["status"] == "running"
-            assert "frames" in seen["progress"]["message"]
-            assert (await _ask(client, "cancel_job", {"job_id": job}))["status"] == "cancelled"
-            again = await _ask(client, "compare_encodes", encodes(server.folder, 4))
-            assert len(again["ranking"]) == 2  # the worker is free
-
-    anyio.run(main)
+    async with server.client("http", "2026-07-28") as client:
+        work = {"tool": "compare_encodes", "arguments": given}
+        job = (await asked(client, "submit_job", work))["job_id"]
+        with anyio.fail_after(30):
+            seen = await asked(client, "get_job", {"job_id": job})
+            while not (seen["progress"] or {}).get("done"):
+                await anyio.sleep(0.1)  # as clients poll
+                seen = await asked(client, "get_job", {"job_id": job})
+        assert seen["status"] == "running"
+        assert "frames" in seen["progress"]["message"]
+        assert (await asked(client, "cancel_job", {"job_id": job}))["status"] == "cancelled"
+        again = await asked(client, "compare_encodes", encodes(server.folder, 4))
+        assert len(again["ranking"]) == 2  # the worker is free

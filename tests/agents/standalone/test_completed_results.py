@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 import bare_worker
-from core_bench import reply_of, run
+from core_bench import reply_of
 from longwire.workers.completed_results import completed
 from product_server import product_server
 from scripted_worker import Frame, ScriptedWorker, Wire, eventually, fronting
@@ -45,47 +45,41 @@ def test_what_a_version_requires_is_filled_in(
     assert completed(method, "2025-11-25", result) == result
 
 
-def test_a_handshake_is_asked_for_once_for_each_worker() -> None:
-    async def main() -> None:
-        worker = ScriptedWorker(bare)
-        async with fronting(worker) as front:
+async def test_a_handshake_is_asked_for_once_for_each_worker() -> None:
+    worker = ScriptedWorker(bare)
+    async with fronting(worker) as front:
 
-            async def discovered() -> dict[str, Any]:
-                message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-                answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
-                await eventually(lambda: answer.gone)
-                found: dict[str, Any] = reply_of(answer)["result"]
-                return found
+        async def discovered() -> dict[str, Any]:
+            message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+            answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
+            await eventually(lambda: answer.gone)
+            found: dict[str, Any] = reply_of(answer)["result"]
+            return found
 
-            found = await discovered()
-            assert found["supportedVersions"] == [STATELESS]
-            assert found["instructions"] == "Be brief."
-            assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
-            assert await discovered() == found
-            assert len(worker.calls("initialize")) == 1
-            assert worker.wire is not None
-            worker.wire.transport.abort()
-            await eventually(lambda: worker.connections == 2)
-            await eventually(lambda: front.pool.statuses()[0].state == "ready")
-            assert await discovered() == found
-            assert len(worker.calls("initialize")) == 2
-
-    run(main)
+        found = await discovered()
+        assert found["supportedVersions"] == [STATELESS]
+        assert found["instructions"] == "Be brief."
+        assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
+        assert await discovered() == found
+        assert len(worker.calls("initialize")) == 1
+        assert worker.wire is not None
+        worker.wire.transport.abort()
+        await eventually(lambda: worker.connections == 2)
+        await eventually(lambda: front.pool.statuses()[0].state == "ready")
+        assert await discovered() == found
+        assert len(worker.calls("initialize")) == 2
 
 
-def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
+async def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
     def refusing(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message":
             wire.send({"mode": "mcp", "event": "result", "id": frame["id"], "handled": False})
 
-    async def main() -> None:
-        async with fronting(ScriptedWorker(refusing)) as front:
-            message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-            answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
-            await eventually(lambda: answer.gone)
-            assert reply_of(answer)["error"]["code"] == types.METHOD_NOT_FOUND
-
-    run(main)
+    async with fronting(ScriptedWorker(refusing)) as front:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+        answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
+        await eventually(lambda: answer.gone)
+        assert reply_of(answer)["error"]["code"] == types.METHOD_NOT_FOUND
 
 
 @pytest.mark.parametrize("mode", [STATELESS, "auto"])

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from product_server import LONG, ProductServer, product_server, raw_pair
+from product_server import LONG, ProductServer, asked, product_server, raw_pair
 
 _CALLS = 8  # at once: so many that both workers have some
 
@@ -24,19 +24,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductServer]:
         yield running
 
 
-async def _ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
 async def _at_once(client: Client, tool: str, *many: dict[str, Any]) -> list[dict[str, Any]]:
     """The answers to calls that are in flight together, in the order of the calls."""
     answers: dict[int, dict[str, Any]] = {}
 
     async def one(number: int, arguments: dict[str, Any]) -> None:
-        answers[number] = await _ask(client, tool, arguments)
+        answers[number] = await asked(client, tool, arguments)
 
     async with anyio.create_task_group() as tasks:
         for number, arguments in enumerate(many):
@@ -44,51 +37,41 @@ async def _at_once(client: Client, tool: str, *many: dict[str, Any]) -> list[dic
     return [answers[number] for number in range(len(many))]
 
 
-def test_every_worker_knows_every_job(server: ProductServer) -> None:
+async def test_every_worker_knows_every_job(server: ProductServer) -> None:
     pair = raw_pair(server.folder, LONG)
-
-    async def main() -> None:
-        async with server.client("http", "2026-07-28") as client:
-            work = {"tool": "vmaf_score", "arguments": pair}
-            jobs = [job["job_id"] for job in await _at_once(client, "submit_job", *[work] * 4)]
-            running: list[str] = []
-            with anyio.fail_after(30):
-                while not running:
-                    await anyio.sleep(0.1)  # as clients poll
-                    seen = await _at_once(client, "get_job", *[{"job_id": job} for job in jobs * 2])
-                    running = [
-                        job["job_id"] for job in seen if job["progress"] and job["status"] == "running"
-                    ]
-            assert len(set(running)) == 1  # --workers counts for both
-            waiting = {job["job_id"]: job["queue_position"] for job in seen if job["status"] == "queued"}
-            assert sorted(waiting.values()) == [1, 2, 3]
-            ended = await _at_once(client, "cancel_job", *[{"job_id": job} for job in jobs])
-            assert {job["status"] for job in ended} == {"cancelled"}
-            for listed in await _at_once(client, "list_jobs", *[{"status_filter": ["cancelled"]}] * _CALLS):
-                assert {job["job_id"] for job in listed["jobs"]} == set(jobs)
-
-    anyio.run(main)
+    async with server.client("http", "2026-07-28") as client:
+        work = {"tool": "vmaf_score", "arguments": pair}
+        jobs = [job["job_id"] for job in await _at_once(client, "submit_job", *[work] * 4)]
+        running: list[str] = []
+        with anyio.fail_after(30):
+            while not running:
+                await anyio.sleep(0.1)  # as clients poll
+                seen = await _at_once(client, "get_job", *[{"job_id": job} for job in jobs * 2])
+                running = [job["job_id"] for job in seen if job["progress"] and job["status"] == "running"]
+        assert len(set(running)) == 1  # --workers counts for both
+        waiting = {job["job_id"]: job["queue_position"] for job in seen if job["status"] == "queued"}
+        assert sorted(waiting.values()) == [1, 2, 3]
+        ended = await _at_once(client, "cancel_job", *[{"job_id": job} for job in jobs])
+        assert {job["status"] for job in ended} == {"cancelled"}
+        for listed in await _at_once(client, "list_jobs", *[{"status_filter": ["cancelled"]}] * _CALLS):
+            assert {job["job_id"] for job in listed["jobs"]} == set(jobs)
 
 
-def test_a_report_is_read_from_every_worker(server: ProductServer) -> None:
+async def test_a_report_is_read_from_every_worker(server: ProductServer) -> None:
     pair = raw_pair(server.folder, 4)
+    async with server.client("http", "legacy") as client:
+        score = await asked(client, "vmaf_score", pair)
+        uri = score["report"]
+        job = {"job_id": score["job_id"]}
+        for found in await _at_once(client, "get_job", *[job] * _CALLS):
+            assert found["result"]["score"] == score["score"]
+        texts: list[str] = []
 
-    async def main() -> None:
-        async with server.client("http", "legacy") as client:
-            score = await _ask(client, "vmaf_score", pair)
-            uri = score["report"]
-            asked = {"job_id": score["job_id"]}
-            for found in await _at_once(client, "get_job", *[asked] * _CALLS):
-                assert found["result"]["score"] == score["score"]
-            texts: list[str] = []
+        async def read() -> None:
+            texts.append((await client.read_resource(uri)).contents[0].text)
 
-            async def read() -> None:
-                texts.append((await client.read_resource(uri)).contents[0].text)
-
-            async with anyio.create_task_group() as tasks:
-                for _ in range(_CALLS):
-                    tasks.start_soon(read)
-            assert len(texts) == _CALLS
-            assert len(set(texts)) == 1
-
-    anyio.run(main)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(_CALLS):
+                tasks.start_soon(read)
+        assert len(texts) == _CALLS
+        assert len(set(texts)) == 1

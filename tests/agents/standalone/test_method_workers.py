@@ -19,7 +19,7 @@ import psutil
 import pytest
 from mcp import Client
 
-from acuity.agents.standalone.worker_settings import SETTINGS_VARIABLE, settings_from, worker_environment
+from acuity.agents.settings import SETTINGS_VARIABLE, settings_from, worker_environment
 from longwire.config.effective import Effective, effective
 from longwire.errors import SettingsError
 from longwire.server.serve import ServeOptions

@@ -1,4 +1,4 @@
-"""Whose jobs and reports a client sees: with tokens its own, without them everybody's."""
+"""Whose jobs and reports a client sees, and what long work of one leaves for others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import mcp_types as types
 import pytest
@@ -19,7 +20,7 @@ from longwire.guard.tokens import Tokens
 from product_server import LONG, product_on_http, raw_pair
 from task_client import MODERN, TaskClient, ask
 from tool_results import document_of
-from transport_bench import ERAS, run
+from transport_bench import ERAS
 
 ALICE, BOB = "alice-correct-horse", "bob-battery-staple"
 TOKENS = Access(Tokens({ALICE: "alice", BOB: "bob"}))
@@ -63,53 +64,62 @@ async def listed(asker: Client) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_principal_sees_and_stops_its_own_jobs_alone(tmp_path: Path, era: str) -> None:
-    async def main() -> None:
-        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
-        async with (
-            product_on_http(tmp_path, TOKENS) as url,
-            client(url, era, ALICE) as alice,
-            client(url, era, BOB) as bob,
-        ):
-            hers, his = await finished(alice, score), await finished(bob, score)
-            assert (await listed(alice), await listed(bob)) == ([hers], [his])
-            nothing = {
-                "error": f"there is no job '{hers}': list_jobs shows those that are known; "
-                "old ones are forgotten"
-            }
-            assert await document(bob, "get_job", job_id=hers) == nothing
-            assert await document(bob, "cancel_job", job_id=hers) == nothing
-            frames = await document(bob, "get_frames", job_id=hers)
-            assert frames["error"].startswith(f"there is no report '{hers}'")
-            assert (await document(alice, "get_frames", job_id=hers))["count"] == 2
-            for form in ("", ".csv", "?frames=0-1"):
-                with pytest.raises(MCPError, match=f"there is no report '{hers}'"):
-                    await bob.read_resource(f"acuity://reports/{hers}{form}")
-            assert (await alice.read_resource(f"acuity://reports/{hers}")).contents
-            running = (await document(alice, "submit_job", tool="vmaf_score", arguments=long))["job_id"]
-            assert "there is no job" in (await document(bob, "cancel_job", job_id=running))["error"]
-            if era == MODERN:
-                for method in ("tasks/get", "tasks/cancel"):
-                    with pytest.raises(MCPError, match="no task"):
-                        await ask(bob, method, running)
-                assert (await ask(alice, "tasks/get", hers))["status"] == "completed"
-            assert (await document(alice, "cancel_job", job_id=running))["status"] == "cancelled"
-
-    run(main)
+async def test_a_principal_sees_and_stops_its_own_jobs_alone(tmp_path: Path, era: str) -> None:
+    score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
+    async with (
+        product_on_http(tmp_path, TOKENS) as url,
+        client(url, era, ALICE) as alice,
+        client(url, era, BOB) as bob,
+    ):
+        hers, his = await finished(alice, score), await finished(bob, score)
+        assert (await listed(alice), await listed(bob)) == ([hers], [his])
+        nothing = {
+            "error": f"there is no job '{hers}': list_jobs shows those that are known; old ones are forgotten"
+        }
+        assert await document(bob, "get_job", job_id=hers) == nothing
+        assert await document(bob, "cancel_job", job_id=hers) == nothing
+        frames = await document(bob, "get_frames", job_id=hers)
+        assert frames["error"].startswith(f"there is no report '{hers}'")
+        assert (await document(alice, "get_frames", job_id=hers))["count"] == 2
+        for form in ("", ".csv", "?frames=0-1"):
+            with pytest.raises(MCPError, match=f"there is no report '{hers}'"):
+                await bob.read_resource(f"acuity://reports/{hers}{form}")
+        assert (await alice.read_resource(f"acuity://reports/{hers}")).contents
+        running = (await document(alice, "submit_job", tool="vmaf_score", arguments=long))["job_id"]
+        assert "there is no job" in (await document(bob, "cancel_job", job_id=running))["error"]
+        if era == MODERN:
+            for method in ("tasks/get", "tasks/cancel"):
+                with pytest.raises(MCPError, match="no task"):
+                    await ask(bob, method, running)
+            assert (await ask(alice, "tasks/get", hers))["status"] == "completed"
+        assert (await document(alice, "cancel_job", job_id=running))["status"] == "cancelled"
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_without_tokens_jobs_are_everybodys(tmp_path: Path, era: str) -> None:
-    async def main() -> None:
-        score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
-        async with (
-            product_on_http(tmp_path) as url,
-            client(url, era, None) as one,
-            client(url, era, None) as other,
-        ):
-            done = await finished(one, score)
-            assert await listed(other) == [done]
-            running = (await document(one, "submit_job", tool="vmaf_score", arguments=long))["job_id"]
-            assert (await document(other, "cancel_job", job_id=running))["status"] == "cancelled"
+async def test_without_tokens_jobs_are_everybodys(tmp_path: Path, era: str) -> None:
+    score, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
+    async with (
+        product_on_http(tmp_path) as url,
+        client(url, era, None) as one,
+        client(url, era, None) as other,
+    ):
+        done = await finished(one, score)
+        assert await listed(other) == [done]
+        running = (await document(one, "submit_job", tool="vmaf_score", arguments=long))["job_id"]
+        assert (await document(other, "cancel_job", job_id=running))["status"] == "cancelled"
 
-    run(main)
+
+async def test_a_short_score_ends_while_another_clients_long_jobs_run(tmp_path: Path) -> None:
+    short, long = raw_pair(tmp_path, 2), raw_pair(tmp_path, LONG)
+    async with (
+        product_on_http(tmp_path, TOKENS) as url,
+        client(url, "legacy", ALICE) as alice,
+        client(url, "legacy", BOB) as bob,
+    ):
+        for _ in range(3):
+            await document(bob, "submit_job", tool="vmaf_score", arguments=long)
+        with anyio.fail_after(60):
+            await finished(alice, short)
+            assert "score" in await document(alice, "vmaf_score", **short)
+        jobs = (await document(bob, "list_jobs"))["jobs"]
+        assert sorted(job["status"] for job in jobs) == ["queued", "queued", "running"]

@@ -22,7 +22,7 @@ from longwire.operations.logs import Redactor
 from longwire.principals.limits import CallLimits
 from longwire.server.reload import Configuration, reload, reload_certificate, reloading
 from longwire.wire.http.tls import Certificate
-from transport_bench import LOCAL, Signal, run
+from transport_bench import LOCAL, Signal
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
@@ -60,46 +60,37 @@ def test_a_bad_file_is_one_sentence_in_the_log(tmp_path: Path, caplog: pytest.Lo
     ]
 
 
-def test_the_signal(tmp_path: Path) -> None:
-    async def main() -> None:
-        path, tokens = token_file(tmp_path)
-        changed = Signal()
-        tokens.on_gone(lambda _: changed.add())
-        with reloading(tokens, Redactor()):
-            path.write_text(f"bob {BOB}\n")
-            os.kill(os.getpid(), signal.SIGHUP)
-            await changed.reaches()
-        assert tokens.find(BOB) is not None
-
+async def test_the_signal(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGHUP)
-    run(main)
+    path, tokens = token_file(tmp_path)
+    changed = Signal()
+    tokens.on_gone(lambda _: changed.add())
+    with reloading(tokens, Redactor()):
+        path.write_text(f"bob {BOB}\n")
+        os.kill(os.getpid(), signal.SIGHUP)
+        await changed.reaches()
+    assert tokens.find(BOB) is not None
     assert signal.getsignal(signal.SIGHUP) == before
 
 
-def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
-    async def main() -> None:
-        path = tmp_path / "tokens.toml"
-        path.write_text(f"[tokens.alice]\ntoken = '{ALICE}'\nexpires = 2026-01-01T00:00:00Z\n")
-        ends = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
-        ticks = iter([ends - 0.001] * 2)
-        tokens = TokenFile(str(path), clock=lambda: next(ticks, ends))
-        expired = Signal()
-        tokens.on_gone(lambda _: expired.add())
-        with reloading(tokens, Redactor()):
-            assert expired.count == 0
-            await expired.reaches()
-
-    run(main)
+async def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.toml"
+    path.write_text(f"[tokens.alice]\ntoken = '{ALICE}'\nexpires = 2026-01-01T00:00:00Z\n")
+    ends = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    ticks = iter([ends - 0.001] * 2)
+    tokens = TokenFile(str(path), clock=lambda: next(ticks, ends))
+    expired = Signal()
+    tokens.on_gone(lambda _: expired.add())
+    with reloading(tokens, Redactor()):
+        assert expired.count == 0
+        await expired.reaches()
 
 
-def test_without_a_file_the_signal_keeps_its_meaning() -> None:
-    async def main() -> None:
-        before = signal.getsignal(signal.SIGHUP)
-        with reloading(Tokens({ALICE: "alice"}), Redactor()):
-            assert signal.getsignal(signal.SIGHUP) == before
-            await anyio.lowlevel.checkpoint()
-
-    run(main)
+async def test_without_a_file_the_signal_keeps_its_meaning() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    with reloading(Tokens({ALICE: "alice"}), Redactor()):
+        assert signal.getsignal(signal.SIGHUP) == before
+        await anyio.lowlevel.checkpoint()
 
 
 def test_the_certificate_is_read_again_or_stays(caplog: pytest.LogCaptureFixture) -> None:
@@ -121,19 +112,16 @@ def test_the_certificate_is_read_again_or_stays(caplog: pytest.LogCaptureFixture
     ]
 
 
-def test_the_signal_without_a_token_file() -> None:
-    async def main() -> None:
-        read = Signal()
+async def test_the_signal_without_a_token_file() -> None:
+    read = Signal()
 
-        class Files:
-            def reload(self) -> None:
-                read.add()
+    class Files:
+        def reload(self) -> None:
+            read.add()
 
-        with reloading(Tokens(), Redactor(), cast(Certificate, Files())):
-            os.kill(os.getpid(), signal.SIGHUP)
-            await read.reaches()
-
-    run(main)
+    with reloading(Tokens(), Redactor(), cast(Certificate, Files())):
+        os.kill(os.getpid(), signal.SIGHUP)
+        await read.reaches()
 
 
 CONFIGURATION = """

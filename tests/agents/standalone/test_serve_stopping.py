@@ -22,7 +22,7 @@ from longwire.operations.metrics import metrics_pages
 from longwire.wire.listeners import bind, bound
 from raw_http import HELLO, call, http_client
 from server_program import program, say, until
-from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, run, serving
+from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, serving
 
 TRANSPORTS = pytest.mark.parametrize("transport", list(ENDPOINTS))
 LONG = "x" * 400_000  # more than a socket takes at once
@@ -45,149 +45,133 @@ class Caller:
 
 @TRANSPORTS
 @BOTH_ERAS
-def test_work_that_ends_within_the_grace_time_is_answered(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        stopping = anyio.Event()
+async def test_work_that_ends_within_the_grace_time_is_answered(
+    transport: str, era: str, tmp_path: Path
+) -> None:
+    stopping = anyio.Event()
 
-        async def on_stop(grace: float) -> None:
-            assert grace == SECONDS
-            stopping.set()
+    async def on_stop(grace: float) -> None:
+        assert grace == SECONDS
+        stopping.set()
 
-        caller = Caller()
-        settings = AcuitySettings(grace=SECONDS)
-        async with (
-            serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
-            server.client(era) as client,
-        ):
-            await client.list_tools()  # or the client asks for it when it has its answer
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(caller.wait, client)
-                await server.bench.started.reaches()
-                server.stop.request()
-                await stopping.wait()
-                if transport == "uds":  # others may have to open a connection for it
-                    with pytest.raises(MCPError, match="the server is stopping"):
-                        await client.call_tool("echo")
-                server.bench.release.set()
-            assert caller.answer == {"waited": LONG}
-            await server.over.wait()
-
-    run(main)
+    caller = Caller()
+    settings = AcuitySettings(grace=SECONDS)
+    async with (
+        serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
+        server.client(era) as client,
+    ):
+        await client.list_tools()  # or the client asks for it when it has its answer
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(caller.wait, client)
+            await server.bench.started.reaches()
+            server.stop.request()
+            await stopping.wait()
+            if transport == "uds":  # others may have to open a connection for it
+                with pytest.raises(MCPError, match="the server is stopping"):
+                    await client.call_tool("echo")
+            server.bench.release.set()
+        assert caller.answer == {"waited": LONG}
+        await server.over.wait()
 
 
 @TRANSPORTS
 @BOTH_ERAS
-def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        caller = Caller()
-        async with (
-            serving(ENDPOINTS[transport](tmp_path), settings=AcuitySettings(grace=0.1)) as server,
-            anyio.create_task_group() as tasks,
-        ):
+async def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
+    caller = Caller()
+    async with (
+        serving(ENDPOINTS[transport](tmp_path), settings=AcuitySettings(grace=0.1)) as server,
+        anyio.create_task_group() as tasks,
+    ):
 
-            async def stay() -> None:
-                async with server.client(era) as client:
-                    await caller.wait(client)
+        async def stay() -> None:
+            async with server.client(era) as client:
+                await caller.wait(client)
 
-            tasks.start_soon(stay)
-            await server.bench.started.reaches()
-            server.stop.request()
-            await server.over.wait()
-            assert server.bench.cancelled.count == 1
-            tasks.cancel_scope.cancel()
-
-    run(main)
+        tasks.start_soon(stay)
+        await server.bench.started.reaches()
+        server.stop.request()
+        await server.over.wait()
+        assert server.bench.cancelled.count == 1
+        tasks.cancel_scope.cancel()
 
 
 @TRANSPORTS
-def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        stopping = anyio.Event()
+async def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) -> None:
+    stopping = anyio.Event()
 
-        async def on_stop(_: float) -> None:
-            stopping.set()
-            await anyio.sleep_forever()
+    async def on_stop(_: float) -> None:
+        stopping.set()
+        await anyio.sleep_forever()
 
-        caller = Caller()
-        settings = AcuitySettings(grace=10 * SECONDS)
-        async with (
-            serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
-            anyio.create_task_group() as tasks,
-        ):
+    caller = Caller()
+    settings = AcuitySettings(grace=10 * SECONDS)
+    async with (
+        serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
+        anyio.create_task_group() as tasks,
+    ):
 
-            async def stay() -> None:
-                async with server.client("legacy") as client:
-                    await caller.wait(client)
+        async def stay() -> None:
+            async with server.client("legacy") as client:
+                await caller.wait(client)
 
-            tasks.start_soon(stay)
-            await server.bench.started.reaches()
-            server.stop.request()
-            await stopping.wait()
-            server.stop.request()
-            await server.over.wait()
-            assert server.bench.cancelled.count == 1
-            tasks.cancel_scope.cancel()
-
-    run(main)
+        tasks.start_soon(stay)
+        await server.bench.started.reaches()
+        server.stop.request()
+        await stopping.wait()
+        server.stop.request()
+        await server.over.wait()
+        assert server.bench.cancelled.count == 1
+        tasks.cancel_scope.cancel()
 
 
 @TRANSPORTS
-def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        stopping = anyio.Event()
+async def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path: Path) -> None:
+    stopping = anyio.Event()
 
-        async def on_stop(_: float) -> None:
-            stopping.set()
-            await anyio.sleep_forever()
+    async def on_stop(_: float) -> None:
+        stopping.set()
+        await anyio.sleep_forever()
 
-        async with serving(ENDPOINTS[transport](tmp_path), on_stop=on_stop) as server:
-            server.stop.request()
-            await stopping.wait()
-            address = server.where.removeprefix("http://").partition("/")[0]
-            refused = "Connection refused|All connection attempts failed"
-            with pytest.raises(OSError, match=refused):
-                if transport == "uds":
-                    await anyio.connect_unix(server.where)
-                else:
-                    await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
-
-    run(main)
+    async with serving(ENDPOINTS[transport](tmp_path), on_stop=on_stop) as server:
+        server.stop.request()
+        await stopping.wait()
+        address = server.where.removeprefix("http://").partition("/")[0]
+        refused = "Connection refused|All connection attempts failed"
+        with pytest.raises(OSError, match=refused):
+            if transport == "uds":
+                await anyio.connect_unix(server.where)
+            else:
+                await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
 
 
-def test_idle_clients_do_not_delay_the_end(tmp_path: Path) -> None:
-    async def main() -> None:
-        at = [Uds(tmp_path / "s"), Http(LOCAL, frozenset({"http", "sse"}))]
-        settings = AcuitySettings(grace=10 * SECONDS)
-        async with serving(*at, settings=settings) as server, anyio.create_task_group() as tasks:
-            connected = [anyio.Event() for _ in server.opened]
+async def test_idle_clients_do_not_delay_the_end(tmp_path: Path) -> None:
+    at = [Uds(tmp_path / "s"), Http(LOCAL, frozenset({"http", "sse"}))]
+    settings = AcuitySettings(grace=10 * SECONDS)
+    async with serving(*at, settings=settings) as server, anyio.create_task_group() as tasks:
+        connected = [anyio.Event() for _ in server.opened]
 
-            async def stay(index: int) -> None:
-                async with server.client("legacy", index=index) as client:
-                    await client.call_tool("echo")
-                    connected[index].set()
-                    await anyio.sleep_forever()
+        async def stay(index: int) -> None:
+            async with server.client("legacy", index=index) as client:
+                await client.call_tool("echo")
+                connected[index].set()
+                await anyio.sleep_forever()
 
-            for index in range(len(connected)):
-                tasks.start_soon(stay, index)
-            for event in connected:
-                await event.wait()
-            server.stop.request()
-            await server.over.wait()
-            tasks.cancel_scope.cancel()
-
-    run(main)
+        for index in range(len(connected)):
+            tasks.start_soon(stay, index)
+        for event in connected:
+            await event.wait()
+        server.stop.request()
+        await server.over.wait()
+        tasks.cancel_scope.cancel()
 
 
-def test_an_endpoint_that_cannot_be_opened_closes_the_others(tmp_path: Path) -> None:
-    async def main() -> None:
-        with bind(LOCAL) as taken:
-            with pytest.RaisesGroup(SettingsError, flatten_subgroups=True) as raised:
-                async with serving(Uds(tmp_path / "s"), Http(bound(taken))):
-                    pass
-            assert raised.group_contains(SettingsError, match="is in use already")
-        assert list(tmp_path.iterdir()) == []
-
-    run(main)
+async def test_an_endpoint_that_cannot_be_opened_closes_the_others(tmp_path: Path) -> None:
+    with bind(LOCAL) as taken:
+        with pytest.RaisesGroup(SettingsError, flatten_subgroups=True) as raised:
+            async with serving(Uds(tmp_path / "s"), Http(bound(taken))):
+                pass
+        assert raised.group_contains(SettingsError, match="is in use already")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -227,29 +211,26 @@ def test_a_second_server_says_so_in_one_sentence(tmp_path: Path) -> None:
         assert path.exists()
 
 
-def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
-    async def main() -> None:
-        stopping, go_on = anyio.Event(), anyio.Event()
+async def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
+    stopping, go_on = anyio.Event(), anyio.Event()
 
-        async def on_stop(_: float) -> None:
-            stopping.set()
-            await go_on.wait()
+    async def on_stop(_: float) -> None:
+        stopping.set()
+        await go_on.wait()
 
-        pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
-        page = Page("metrics", LOCAL, pages, "/readyz")
-        access, settings = Access(Tokens({"a-token-of-some-length": "a"})), AcuitySettings(grace=SECONDS)
-        async with (
-            serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
-        ):
-            url = next(found.where for found in server.opened if found.transport == "metrics")
-            for status in (200, 503):
-                async with http_client() as http:  # a new connection
-                    assert (await http.get(url)).status_code == status
-                    assert (await http.get(url.replace("readyz", "healthz"))).status_code == 200
-                if status == 200:
-                    server.stop.request()
-                    await stopping.wait()
-            go_on.set()
-            await server.over.wait()
-
-    run(main)
+    pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
+    page = Page("metrics", LOCAL, pages, "/readyz")
+    access, settings = Access(Tokens({"a-token-of-some-length": "a"})), AcuitySettings(grace=SECONDS)
+    async with (
+        serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
+    ):
+        url = next(found.where for found in server.opened if found.transport == "metrics")
+        for status in (200, 503):
+            async with http_client() as http:  # a new connection
+                assert (await http.get(url)).status_code == status
+                assert (await http.get(url.replace("readyz", "healthz"))).status_code == 200
+            if status == 200:
+                server.stop.request()
+                await stopping.wait()
+        go_on.set()
+        await server.over.wait()

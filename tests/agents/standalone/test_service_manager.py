@@ -13,7 +13,7 @@ import pytest
 
 from longwire.server.service_manager import ServiceManager
 from product_server import product_server
-from transport_bench import SECONDS, run
+from transport_bench import SECONDS
 
 
 @pytest.fixture
@@ -52,15 +52,11 @@ def test_a_name_without_a_file() -> None:
         assert told(listener)[0] == "READY=1"
 
 
-def test_signs_of_life(systemd: socket.socket) -> None:
+async def test_signs_of_life(systemd: socket.socket) -> None:
     environ = {"NOTIFY_SOCKET": systemd.getsockname(), "WATCHDOG_USEC": "200000", "WATCHDOG_PID": "7"}
-
-    async def main() -> None:
-        with ServiceManager(environ, pid=7).watched():
-            for _ in range(3):
-                assert await anyio.to_thread.run_sync(told, systemd) == ["WATCHDOG=1"]
-
-    run(main)
+    with ServiceManager(environ, pid=7).watched():
+        for _ in range(3):
+            assert await anyio.to_thread.run_sync(told, systemd) == ["WATCHDOG=1"]
     systemd.setblocking(False)
     with pytest.raises(BlockingIOError):
         systemd.recv(1)
@@ -76,14 +72,11 @@ def test_signs_of_life(systemd: socket.socket) -> None:
         {"NOTIFY_SOCKET": "/nowhere/notify", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"},
     ],
 )
-def test_without_one_nothing_happens(environ: dict[str, str]) -> None:
-    async def main() -> None:
-        manager = ServiceManager(environ)
-        with manager.watched():
-            manager.ready("x")
-            manager.stopping()
-
-    run(main)
+async def test_without_one_nothing_happens(environ: dict[str, str]) -> None:
+    manager = ServiceManager(environ)
+    with manager.watched():
+        manager.ready("x")
+        manager.stopping()
 
 
 def test_the_program_as_a_service(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import httpx2
 import mcp_types as types
 import pytest
@@ -79,18 +79,13 @@ class Ground:
         raise QueueFull("64 jobs are waiting already: try again later")
 
 
-def play(
-    scene: Callable[[Client, Ground], Awaitable[Any]],
-    extensions: Sequence[ClientExtension] = (TaskClient(),),
-    *,
-    mode: str = MODERN,
-) -> Any:
-    async def main() -> Any:
-        ground = Ground()
-        async with Client(ground.server(), mode=mode, extensions=extensions) as client:
-            return await scene(client, ground)
-
-    return anyio.run(main)
+@asynccontextmanager
+async def playing(
+    extensions: Sequence[ClientExtension] = (TaskClient(),), *, mode: str = MODERN
+) -> AsyncIterator[tuple[Client, Ground]]:
+    ground = Ground()
+    async with Client(ground.server(), mode=mode, extensions=extensions) as client:
+        yield client, ground
 
 
 async def refused(asking: Awaitable[Any]) -> MCPError:
@@ -99,17 +94,15 @@ async def refused(asking: Awaitable[Any]) -> MCPError:
     return error.value
 
 
-def test_the_extension_is_offered() -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_the_extension_is_offered() -> None:
+    async with playing(mode="auto") as (client, _):
         offered = client.session.server_capabilities
         assert offered is not None
         assert offered.extensions == {IDENTIFIER: {}}
 
-    play(scene, mode="auto")
 
-
-def test_a_call_becomes_a_task_with_the_same_result() -> None:
-    async def as_task(client: Client, ground: Ground) -> dict[str, Any]:
+async def test_a_call_becomes_a_task_with_the_same_result() -> None:
+    async with playing() as (client, ground):
         created = await begin(client, "echo", {"word": "hello"})
         assert created.status == "working"
         assert created.ttl_ms is None
@@ -119,45 +112,37 @@ def test_a_call_becomes_a_task_with_the_same_result() -> None:
         assert task["taskId"] == created.task_id
         assert task["createdAt"] == created.created_at <= task["lastUpdatedAt"]
         assert "ttlMs" in task
-        return dict(task["result"])
-
-    async def plainly(client: Client, _: Ground) -> dict[str, Any]:
+    async with playing([]) as (client, _):
         result = await client.call_tool("echo", {"word": "hello"})
-        return result.model_dump(by_alias=True, exclude_none=True)
-
-    plain = play(plainly, [])
+    plain = result.model_dump(by_alias=True, exclude_none=True)
     del plain["_meta"]  # what every answer has, a task's too
-    assert play(as_task) == plain
+    assert task["result"] == plain
 
 
 @pytest.mark.parametrize(
     ("extensions", "mode"),
     [([], MODERN), ([], "legacy"), ([advertise(IDENTIFIER)], "legacy")],  # whose results know no tasks
 )
-def test_clients_that_cannot_have_tasks_get_results(extensions: list[ClientExtension], mode: str) -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_clients_that_cannot_have_tasks_get_results(
+    extensions: list[ClientExtension], mode: str
+) -> None:
+    async with playing(extensions, mode=mode) as (client, _):
         result = await client.call_tool("echo", {"word": "hello"})
         assert result.structured_content == {"word": "hello"}
 
-    play(scene, extensions, mode=mode)
 
-
-def test_short_tools_are_answered_at_once() -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_short_tools_are_answered_at_once() -> None:
+    async with playing() as (client, _):
         result = await client.call_tool("plain", {"word": "hello"})
         assert result.structured_content == {"word": "hello"}
 
-    play(scene)
-
 
 @pytest.mark.parametrize("mode", [MODERN, "legacy"])
-def test_what_only_a_task_can_do_needs_the_extension(mode: str) -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_what_only_a_task_can_do_needs_the_extension(mode: str) -> None:
+    async with playing([], mode=mode) as (client, _):
         error = await refused(client.call_tool("slow", {}))
         assert error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
         assert error.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
-
-    play(scene, [], mode=mode)
 
 
 @pytest.mark.parametrize(
@@ -168,39 +153,31 @@ def test_what_only_a_task_can_do_needs_the_extension(mode: str) -> None:
         ("full", {}, "64 jobs are waiting already: try again later"),
     ],
 )
-def test_what_cannot_begin_is_refused_at_once(tool: str, arguments: dict[str, Any], error: str) -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_what_cannot_begin_is_refused_at_once(tool: str, arguments: dict[str, Any], error: str) -> None:
+    async with playing() as (client, _):
         result = await client.call_tool(tool, arguments)
         assert sentence_of(result) == error
 
-    play(scene)
-
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/update"])
-def test_unknown_tasks_and_undeclared_clients(method: str) -> None:
-    async def unknown(client: Client, _: Ground) -> None:
+async def test_unknown_tasks_and_undeclared_clients(method: str) -> None:
+    async with playing() as (client, _):
         error = await refused(ask(client, method, "nobody", inputResponses={}))
         assert error.code == types.INVALID_PARAMS
         assert "no task 'nobody'" in str(error)
-
-    async def undeclared(client: Client, _: Ground) -> None:
+    async with playing([]) as (client, _):
         error = await refused(ask(client, method, "nobody", inputResponses={}))
         assert error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
 
-    play(unknown)
-    play(undeclared, [])
-
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/list"])
-def test_methods_of_other_versions_are_unknown(method: str) -> None:
-    async def scene(client: Client, _: Ground) -> None:
+async def test_methods_of_other_versions_are_unknown(method: str) -> None:
+    async with playing(mode="legacy" if method == "tasks/get" else MODERN) as (client, _):
         assert (await refused(ask(client, method, "x"))).code == types.METHOD_NOT_FOUND
 
-    play(scene, mode="legacy" if method == "tasks/get" else MODERN)
 
-
-def test_a_task_is_cancelled_once() -> None:
-    async def scene(client: Client, ground: Ground) -> None:
+async def test_a_task_is_cancelled_once() -> None:
+    async with playing() as (client, _):
         created = await begin(client, "slow")
         for _ in range(2):
             acknowledged = await ask(client, "tasks/cancel", created.task_id)
@@ -209,22 +186,18 @@ def test_a_task_is_cancelled_once() -> None:
         assert task["status"] == "cancelled"
         assert not {"result", "error", "inputRequests"} & task.keys()
 
-    play(scene)
 
-
-def test_an_error_of_the_protocol_is_a_failed_task() -> None:
-    async def scene(client: Client, ground: Ground) -> None:
+async def test_an_error_of_the_protocol_is_a_failed_task() -> None:
+    async with playing() as (client, ground):
         created = await begin(client, "refused")
         await until(ground.tasks, created.task_id, "failed")
         task = await ask(client, "tasks/get", created.task_id)
         assert task["error"] == {"code": types.INTERNAL_ERROR, "message": "out of order"}
         assert "result" not in task
 
-    play(scene)
 
-
-def test_input_is_asked_for_and_given_in_parts() -> None:
-    async def scene(client: Client, ground: Ground) -> None:
+async def test_input_is_asked_for_and_given_in_parts() -> None:
+    async with playing() as (client, ground):
         task_id = (await begin(client, "asking")).task_id
         await until(ground.tasks, task_id, "input_required")
         task = await ask(client, "tasks/get", task_id)
@@ -246,25 +219,9 @@ def test_input_is_asked_for_and_given_in_parts() -> None:
         task = await ask(client, "tasks/get", task_id)
         assert task["result"]["structuredContent"] == {"one": {"name": "Ada"}, "two": {"name": "Ada"}}
 
-    play(scene)
 
-
-def test_over_http() -> None:
+async def test_over_http() -> None:
     """The SDK's client names the task in a header, and a header that names another is refused."""
-
-    async def main() -> None:
-        ground = Ground()
-        ground.gate.set()
-        app = streamable_app(ground.server())
-        async with served(app) as endpoint:
-            url = f"http://{endpoint.address}/mcp"
-            async with Client(url, mode=MODERN, extensions=[TaskClient()]) as client:
-                created = await begin(client, "slow")
-                await until(ground.tasks, created.task_id, "completed")
-                task = await ask(client, "tasks/get", created.task_id)
-                assert task["result"]["structuredContent"] == {"done": True}
-                assert task["ttlMs"] is None
-            await headers(url, created.task_id)
 
     async def headers(url: str, task_id: str) -> None:
         async with httpx2.AsyncClient() as http:
@@ -280,7 +237,18 @@ def test_over_http() -> None:
             response = await http.post(url, **raw("tasks/result", task_id, task_id))
             assert (response.status_code, response.json()["error"]["code"]) == (404, types.METHOD_NOT_FOUND)
 
-    anyio.run(main)
+    ground = Ground()
+    ground.gate.set()
+    app = streamable_app(ground.server())
+    async with served(app) as endpoint:
+        url = f"http://{endpoint.address}/mcp"
+        async with Client(url, mode=MODERN, extensions=[TaskClient()]) as client:
+            created = await begin(client, "slow")
+            await until(ground.tasks, created.task_id, "completed")
+            task = await ask(client, "tasks/get", created.task_id)
+            assert task["result"]["structuredContent"] == {"done": True}
+            assert task["ttlMs"] is None
+        await headers(url, created.task_id)
 
 
 def raw(method: str, task_id: str, name: str | None) -> dict[str, Any]:

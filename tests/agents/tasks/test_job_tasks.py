@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+from acuity.agents.job_documents import JobTasks
 from acuity.agents.score_answers import score_answer
-from acuity.agents.tasks.jobs import JobTasks
 from acuity.errors import JobError
 from acuity.jobs.job import Progress
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
@@ -23,23 +23,20 @@ from task_client import MODERN, TaskClient, ask, begin
 from tool_results import wire_sentence
 
 
-def play(scene: Callable[[Client, FakeJobs, str], Awaitable[None]]) -> None:
-    """With a client, and a job that was made of its call."""
-
-    async def main() -> None:
-        jobs = FakeJobs()
-        backend = JobTasks(jobs)  # type: ignore[arg-type]
-        catalog = Catalog(tools=LONG_TOOLS, extensions=[Tasks(LONG_TOOLS, backend)])
-        server = build_server(catalog, name="test", version="1")
-        async with Client(server, mode=MODERN, extensions=[TaskClient()]) as client:
-            created = await begin(client, "vmaf_score", {"ref": "a.yuv"})
-            await scene(client, jobs, created.task_id)
-
-    anyio.run(main)
+@asynccontextmanager
+async def playing() -> AsyncIterator[tuple[Client, FakeJobs, str]]:
+    """A client, and a job that was made of its call."""
+    jobs = FakeJobs()
+    backend = JobTasks(jobs)  # type: ignore[arg-type]
+    catalog = Catalog(tools=LONG_TOOLS, extensions=[Tasks(LONG_TOOLS, backend)])
+    server = build_server(catalog, name="test", version="1")
+    async with Client(server, mode=MODERN, extensions=[TaskClient()]) as client:
+        created = await begin(client, "vmaf_score", {"ref": "a.yuv"})
+        yield client, jobs, created.task_id
 
 
-def test_a_call_is_planned_and_submitted() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_a_call_is_planned_and_submitted() -> None:
+    async with playing() as (client, jobs, task_id):
         spec = jobs.specs[task_id]
         assert spec.payload == {"ref": "a.yuv", "threads": 4}
         job = await jobs.get(task_id)
@@ -51,46 +48,38 @@ def test_a_call_is_planned_and_submitted() -> None:
         assert task["createdAt"] == task["lastUpdatedAt"] == "2023-11-14T22:13:21.000Z"
         assert task["ttlMs"] is None
 
-    play(scene)
 
-
-def test_progress_is_in_the_message() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_progress_is_in_the_message() -> None:
+    async with playing() as (client, jobs, task_id):
         jobs.run(task_id, Progress(3, 10, "3 of 10 frames", at=1_700_000_010.5))
         task = await ask(client, "tasks/get", task_id)
         assert (task["status"], task["statusMessage"]) == ("working", "3 of 10 frames")
         assert task["lastUpdatedAt"] == "2023-11-14T22:13:30.500Z", "it moves with the progress"
-
-    play(scene)
 
 
 def wire(result: types.CallToolResult) -> dict[str, Any]:
     return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-def test_a_completed_job_has_the_calls_result() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_a_completed_job_has_the_calls_result() -> None:
+    async with playing() as (client, jobs, task_id):
         jobs.complete(task_id)
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "completed"
         report = {**REPORT, "job_id": task_id, "report": f"acuity://reports/{task_id}"}
         assert task["result"] == wire(ordered_answer(score_answer(report)))
 
-    play(scene)
 
-
-def test_a_failed_job_is_a_completed_task_with_a_failed_result() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_a_failed_job_is_a_completed_task_with_a_failed_result() -> None:
+    async with playing() as (client, jobs, task_id):
         jobs.end(task_id, "failed", "'a.yuv' ends in the middle of a frame")
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "completed"
         assert task["result"] == wire(failure("'a.yuv' ends in the middle of a frame"))
 
-    play(scene)
 
-
-def test_an_interrupted_job_is_a_failed_task() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_an_interrupted_job_is_a_failed_task() -> None:
+    async with playing() as (client, jobs, task_id):
         jobs.end(task_id, "interrupted", "the server stopped: submit it again")
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "failed"
@@ -99,32 +88,27 @@ def test_an_interrupted_job_is_a_failed_task() -> None:
             "message": "the server stopped: submit it again",
         }
 
-    play(scene)
 
-
-def test_a_result_that_was_forgotten_is_said_to_be() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_a_result_that_was_forgotten_is_said_to_be() -> None:
+    async with playing() as (client, jobs, task_id):
         jobs.complete(task_id)
         jobs.forget_result(task_id)
         result = (await ask(client, "tasks/get", task_id))["result"]
         assert "no longer remembered" in wire_sentence(result)
 
-    play(scene)
 
-
-def test_cancelling_a_task_cancels_its_job() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
+async def test_cancelling_a_task_cancels_its_job() -> None:
+    async with playing() as (client, jobs, task_id):
         await ask(client, "tasks/cancel", task_id)
         job = await jobs.get(task_id)
         assert job is not None
         assert job.status == "cancelled"
         assert (await ask(client, "tasks/get", task_id))["status"] == "cancelled"
 
-    play(scene)
 
+async def test_an_error_of_the_service_is_told() -> None:
+    async with playing() as (client, jobs, task_id):
 
-def test_an_error_of_the_service_is_told() -> None:
-    async def scene(client: Client, jobs: FakeJobs, task_id: str) -> None:
         async def elsewhere(_: str) -> None:
             raise JobError("that job is another server's: cancel it there")
 
@@ -132,18 +116,13 @@ def test_an_error_of_the_service_is_told() -> None:
         with pytest.raises(MCPError, match="another server's"):
             await ask(client, "tasks/cancel", task_id)
 
-    play(scene)
 
-
-def test_short_tools_have_no_tasks() -> None:
-    async def scene(client: Client, _: FakeJobs, __: str) -> None:
+async def test_short_tools_have_no_tasks() -> None:
+    async with playing() as (client, _, __):
         result = await client.call_tool("vmaf_version", {})
         assert result.structured_content == {}
 
-    play(scene)
 
-
-@pytest.mark.anyio
 async def test_changes_of_jobs_are_changes_of_tasks() -> None:
     jobs = FakeJobs()
     heard: list[str] = []
@@ -153,8 +132,3 @@ async def test_changes_of_jobs_are_changes_of_tasks() -> None:
     undo()
     await jobs.completed()
     assert heard == [job.id] * 3
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

@@ -85,102 +85,88 @@ def score_of(clips: Path, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("precision", ["legacy", "max"])
-def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, precision: str) -> None:
+async def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, precision: str) -> None:
     output = tmp_path / "report.csv"
     size = ["-w", str(WIDTH), "-h", str(HEIGHT), "-p", "420", "-b", "8"]
     files = ["-r", str(clips / "ref.yuv"), "-d", str(clips / "dis.yuv"), "-o", str(output)]
     assert vmaf([*files, *size, "--csv", "-q", "--precision", precision]) == 0
-
-    async def main() -> None:
-        async with bench(clips, tmp_path / "data") as at:
-            with anyio.fail_after(60):
-                arguments = score_of(clips, precision=precision)
-                job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
-                uri = f"acuity://reports/{job['job_id']}"
-                async with at.client.listen(resource_subscriptions=[uri]) as changes:
-                    # It may be over already: then nothing is left to be told.
-                    if (await at.ask("get_job", job_id=job["job_id"]))["status"] != "completed":
-                        assert await anext(changes) == ResourceUpdated(uri)
-                done = await at.ask("get_job", job_id=job["job_id"])
-                assert (done["status"], done["report"], done["error"]) == ("completed", uri, None)
-                assert done["title"] == "dis.yuv against ref.yuv"
-                assert done["progress"]["done"] == FRAMES
-                assert len(done["result"]["frames"]) == FRAMES
-                jsonschema.validate(done["result"], at.schemas["vmaf_score"])
-                assert score_answer(json.loads(await at.read(uri))) == done["result"]
-                assert await at.read(f"{uri}.csv") == output.read_text()
-                listed = await at.ask("list_jobs", status_filter=["completed"])
-                assert [entry["job_id"] for entry in listed["jobs"]] == [job["job_id"]]
-                assert (await at.ask("cancel_job", job_id=job["job_id"]))["status"] == "completed"
-                rows = (await at.ask("get_frames", job_id=job["job_id"]))["rows"]
-                scores = [frame["metrics"]["vmaf"] for frame in done["result"]["frames"]]
-                assert rows == [[number, score] for number, score in enumerate(scores)]
-
-    anyio.run(main)
-
-
-def test_a_job_that_was_submitted_without_frames_answers_without_them(clips: Path, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with bench(clips, tmp_path / "data") as at:
-            with anyio.fail_after(60):
-                arguments = score_of(clips, include_frames=False)
-                job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
-                await at.jobs.wait(job["job_id"])
-                result = (await at.ask("get_job", job_id=job["job_id"]))["result"]
-                assert (result["frames"], result["frames_omitted"]["count"]) == ([], FRAMES)
-                again = await at.ask("get_job", job_id=job["job_id"], include_frames=True)
-                assert len(again["result"]["frames"]) == FRAMES
-
-    anyio.run(main)
-
-
-def test_reports_are_there_after_a_restart(clips: Path, tmp_path: Path) -> None:
-    async def main() -> None:
+    async with bench(clips, tmp_path / "data") as at:
         with anyio.fail_after(60):
-            async with bench(clips, tmp_path) as at:
-                job = await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips))
-                await at.jobs.wait(job["job_id"])
-                report = await at.read(f"acuity://reports/{job['job_id']}")
-            async with bench(clips, tmp_path) as at:
-                uris = [resource.uri for resource in (await at.client.list_resources()).resources]
-                assert f"acuity://reports/{job['job_id']}" in uris
-                assert await at.read(f"acuity://reports/{job['job_id']}") == report
+            arguments = score_of(clips, precision=precision)
+            job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
+            uri = f"acuity://reports/{job['job_id']}"
+            async with at.client.listen(resource_subscriptions=[uri]) as changes:
+                # It may be over already: then nothing is left to be told.
+                if (await at.ask("get_job", job_id=job["job_id"]))["status"] != "completed":
+                    assert await anext(changes) == ResourceUpdated(uri)
+            done = await at.ask("get_job", job_id=job["job_id"])
+            assert (done["status"], done["report"], done["error"]) == ("completed", uri, None)
+            assert done["title"] == "dis.yuv against ref.yuv"
+            assert done["progress"]["done"] == FRAMES
+            assert len(done["result"]["frames"]) == FRAMES
+            jsonschema.validate(done["result"], at.schemas["vmaf_score"])
+            assert score_answer(json.loads(await at.read(uri))) == done["result"]
+            assert await at.read(f"{uri}.csv") == output.read_text()
+            listed = await at.ask("list_jobs", status_filter=["completed"])
+            assert [entry["job_id"] for entry in listed["jobs"]] == [job["job_id"]]
+            assert (await at.ask("cancel_job", job_id=job["job_id"]))["status"] == "completed"
+            rows = (await at.ask("get_frames", job_id=job["job_id"]))["rows"]
+            scores = [frame["metrics"]["vmaf"] for frame in done["result"]["frames"]]
+            assert rows == [[number, score] for number, score in enumerate(scores)]
 
-    anyio.run(main)
 
-
-def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
-    async def main() -> None:
+async def test_a_job_that_was_submitted_without_frames_answers_without_them(
+    clips: Path, tmp_path: Path
+) -> None:
+    async with bench(clips, tmp_path / "data") as at:
         with anyio.fail_after(60):
-            async with bench(clips, tmp_path) as at:
-                refused = await at.client.call_tool(
-                    "submit_job",
-                    {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}},
-                )
-                assert sentence_of(refused) == (
-                    "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
-                )
-                wrong = score_of(clips, height=HEIGHT * 1000)
-                job = await at.ask("submit_job", tool="vmaf_score", arguments=wrong)
-                await at.jobs.wait(job["job_id"])
-                failed = await at.ask("get_job", job_id=job["job_id"])
-                assert failed["status"] == "failed"
-                assert "ref.yuv" in failed["error"]
-                assert (failed["result"], failed["report"]) == (None, None)
-
-    anyio.run(main)
+            arguments = score_of(clips, include_frames=False)
+            job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
+            await at.jobs.wait(job["job_id"])
+            result = (await at.ask("get_job", job_id=job["job_id"]))["result"]
+            assert (result["frames"], result["frames_omitted"]["count"]) == ([], FRAMES)
+            again = await at.ask("get_job", job_id=job["job_id"], include_frames=True)
+            assert len(again["result"]["frames"]) == FRAMES
 
 
-def test_a_waiting_job_can_be_cancelled(clips: Path, tmp_path: Path) -> None:
-    async def main() -> None:
-        with anyio.fail_after(60):
-            async with bench(clips, tmp_path) as at:
-                jobs = [
-                    await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips)) for _ in range(3)
-                ]
-                last = await at.ask("cancel_job", job_id=jobs[-1]["job_id"])
-                assert (last["status"], last["message"]) == ("cancelled", "cancelled")
-                first = await at.jobs.wait(jobs[0]["job_id"])
-                assert first.status == "completed"
+async def test_reports_are_there_after_a_restart(clips: Path, tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with bench(clips, tmp_path) as at:
+            job = await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips))
+            await at.jobs.wait(job["job_id"])
+            report = await at.read(f"acuity://reports/{job['job_id']}")
+        async with bench(clips, tmp_path) as at:
+            uris = [resource.uri for resource in (await at.client.list_resources()).resources]
+            assert f"acuity://reports/{job['job_id']}" in uris
+            assert await at.read(f"acuity://reports/{job['job_id']}") == report
 
-    anyio.run(main)
+
+async def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with bench(clips, tmp_path) as at:
+            refused = await at.client.call_tool(
+                "submit_job",
+                {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}},
+            )
+            assert sentence_of(refused) == (
+                "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+            )
+            wrong = score_of(clips, height=HEIGHT * 1000)
+            job = await at.ask("submit_job", tool="vmaf_score", arguments=wrong)
+            await at.jobs.wait(job["job_id"])
+            failed = await at.ask("get_job", job_id=job["job_id"])
+            assert failed["status"] == "failed"
+            assert "ref.yuv" in failed["error"]
+            assert (failed["result"], failed["report"]) == (None, None)
+
+
+async def test_a_waiting_job_can_be_cancelled(clips: Path, tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with bench(clips, tmp_path) as at:
+            jobs = [
+                await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips)) for _ in range(3)
+            ]
+            last = await at.ask("cancel_job", job_id=jobs[-1]["job_id"])
+            assert (last["status"], last["message"]) == ("cancelled", "cancelled")
+            first = await at.jobs.wait(jobs[0]["job_id"])
+            assert first.status == "completed"

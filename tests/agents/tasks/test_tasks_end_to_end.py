@@ -9,9 +9,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from acuity.agents.job_documents import JobTasks
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
-from acuity.agents.tasks.jobs import JobTasks
 from scoring_clips import GEOMETRY, raw
 from task_client import MODERN, TaskClient, ask, begin, until
 from tool_results import sentence_of
@@ -27,14 +27,7 @@ def score(tmp_path: Path) -> dict[str, Any]:
     return {"ref": str(ref), "dis": str(dis), **GEOMETRY}
 
 
-def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) -> None:
-    async def main() -> None:
-        settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
-        async with standalone_server(settings) as made:
-            app = streamable_app(made.server, settings.wire_limits())
-            async with served(app) as endpoint:
-                await compare(f"http://{endpoint.address}/mcp", JobTasks(made.jobs))
-
+async def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) -> None:
     async def compare(url: str, tasks: JobTasks) -> None:
         async with (
             Client(url, mode=MODERN, extensions=[TaskClient()]) as client,
@@ -55,7 +48,11 @@ def test_a_score_is_the_same_as_a_task(tmp_path: Path, score: dict[str, Any]) ->
             with pytest.raises(MCPError, match="extension"):
                 await ask(other, "tasks/get", created.task_id)
 
-    anyio.run(main)
+    settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path),), workers=1)
+    async with standalone_server(settings) as made:
+        app = streamable_app(made.server, settings.wire_limits())
+        async with served(app) as endpoint:
+            await compare(f"http://{endpoint.address}/mcp", JobTasks(made.jobs))
 
 
 def test_a_task_outlives_the_server(tmp_path: Path, score: dict[str, Any]) -> None:

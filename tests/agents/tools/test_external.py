@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -13,13 +12,6 @@ from acuity.agents.tools import external
 from acuity.agents.tools.external import External, examine, locate, version
 from acuity.errors import BackendError
 from scoring_clips import FORK_HELP, HELP, fake_vmaf, runs_of
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
 
 
 def asked(named: Path | str) -> External:

@@ -99,7 +99,7 @@ class PlannedJobs(ThreadJobs):
 
 
 @pytest.mark.parametrize("tool", ["describe_worst_frames", "compare_encodes"])
-def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) -> None:
+async def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) -> None:
     person, jobs = Person(geometry=f"{SIZE} {PIXELS}"), PlannedJobs()
     services = services_for(folder, jobs)
     offered = [
@@ -110,13 +110,9 @@ def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) -> Non
     many = {"reference": ref, "encodes": [{"path": dis}]}
     pair = many if tool == "compare_encodes" else {"ref": ref, "dis": dis}
     turned = {**GEOMETRY, "width": GEOMETRY["height"], "height": GEOMETRY["width"]}
-
-    async def main() -> None:
-        server = build_server(Catalog(tools=offered), name="acuity", version="1")
-        async with Client(server, mode="legacy", elicitation_callback=person.fill_in) as client:
-            await client.call_tool(tool, {**pair, **turned})
-
-    anyio.run(main)
+    server = build_server(Catalog(tools=offered), name="acuity", version="1")
+    async with Client(server, mode="legacy", elicitation_callback=person.fill_in) as client:
+        await client.call_tool(tool, {**pair, **turned})
     assert len(person.asked) == 1
     assert person.asked[0].startswith(f"ref_{SIZE}.yuv and dis_{SIZE}.yuv: the names say {SIZE} {PIXELS}")
     request = jobs.specs[0].payload["request"]

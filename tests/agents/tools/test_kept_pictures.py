@@ -86,28 +86,24 @@ def noise(width: int, height: int, block: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("block", [1, 3])
-def test_a_picture_that_is_too_large_for_a_message_says_how_to_read_it(tmp_path: Path, block: int) -> None:
+async def test_a_picture_that_is_too_large_for_a_message_says_how_to_read_it(
+    tmp_path: Path, block: int
+) -> None:
     folder = fill(tmp_path, "dead", 1, 1)
     (folder / "frame_000002_heat.png").write_bytes(noise(640 * block, 480 * block, block))
     uri = f"acuity://worst/{IDS['dead']}/frame_000002_heat.png"
     jobs: Any = KnownJobs(**{IDS["dead"]: "completed"})
-
-    async def read() -> None:
-        resources = WorstResources(jobs, KeptPictures(tmp_path))
-        with pytest.raises(
-            MCPError, match=r"more than the 700,000 of a message: read acuity.*\?width=\d+"
-        ) as no:
-            await resources.read(uri)
-        smaller = str(no.value).split("read ")[1].split(" for")[0]
-        found = await resources.read(smaller)
-        assert found is not None
-        (content,) = found.contents
-        assert len(base64.b64decode(content.blob)) <= 700_000  # type: ignore[union-attr]
-        with pytest.raises(MCPError, match="is not understood: write"):
-            await resources.read(f"{uri}?width=wide")
-        assert await resources.read("acuity://reports/x") is None
-
-    anyio.run(read)
+    resources = WorstResources(jobs, KeptPictures(tmp_path))
+    with pytest.raises(MCPError, match=r"more than the 700,000 of a message: read acuity.*\?width=\d+") as no:
+        await resources.read(uri)
+    smaller = str(no.value).split("read ")[1].split(" for")[0]
+    found = await resources.read(smaller)
+    assert found is not None
+    (content,) = found.contents
+    assert len(base64.b64decode(content.blob)) <= 700_000  # type: ignore[union-attr]
+    with pytest.raises(MCPError, match="is not understood: write"):
+        await resources.read(f"{uri}?width=wide")
+    assert await resources.read("acuity://reports/x") is None
 
 
 def test_previews_fit_their_room_at_one_scale(tmp_path: Path) -> None:

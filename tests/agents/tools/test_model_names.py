@@ -13,7 +13,7 @@ from acuity.agents.tools import models
 from acuity.models import find_model, load_model
 from info_server import Asked
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Ask, ThreadJobs, play
+from scoring_room import ThreadJobs, ask_once
 from small_model import small_document
 
 MADE = "vmaf_4k_v0.6.1neg"
@@ -37,14 +37,8 @@ def put(path: Path, text: str | None = None) -> Path:
 
 
 def score(folder: Path, model: str, binary: Path | None = None, jobs: Any = None) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
     given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, "model": model}
-
-    async def scenario(ask: Ask) -> None:
-        found.append(await ask("vmaf_score", **given))
-
-    play(scenario, folder, binary=binary, jobs=jobs)
-    return found[0]
+    return ask_once(folder, "vmaf_score", binary=binary, jobs=jobs, **given)
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -157,12 +151,6 @@ def test_a_file_name_as_describe_model_takes_it(folder: Path, model: str) -> Non
     assert score(folder, f"{model}:name=mine")["pooled_metrics"]["mine"]
 
 
-def test_a_file_name_that_is_none(folder: Path) -> None:
-    assert score(folder, "none.json")["error"] == (
-        f"no such file under the allowed folders: {folder}/none.json; list_models shows the models"
-    )
-
-
 @pytest.mark.parametrize(
     "model",
     ["version=net", "net", "net.onnx", "model/tiny/net.onnx", "path=model/tiny/net.onnx", "nowhere.onnx"],
@@ -173,14 +161,18 @@ def test_a_tiny_model_is_no_vmaf_model(folder: Path, model: str) -> None:
     assert error.endswith("is a tiny model (ONNX), not a VMAF model: pass it as tiny_model")
 
 
-def test_a_pickled_model(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("none.json", "no such file under the allowed folders: {}/none.json; list_models shows the models"),
+        ("version=forest", "is a pickled model"),
+        ("path={}/../net.onnx", "not under an allowlisted root"),  # and not looked at
+    ],
+)
+def test_models_that_cannot_be_had(folder: Path, model: str, sentence: str) -> None:
     put(folder / "model" / "forest.pkl", "x")
-    assert "is a pickled model" in score(folder, "version=forest")["error"]
-
-
-def test_a_tiny_model_elsewhere_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
-    outside = put(tmp_path / "net.onnx", "x")
-    assert "not under an allowlisted root" in score(folder, f"path={outside}")["error"]
+    put(folder.parent / "net.onnx", "x")
+    assert sentence.format(folder) in score(folder, model.format(folder))["error"]
 
 
 def test_another_binary_is_handed_the_file_behind_a_name(folder: Path, tmp_path: Path) -> None:

@@ -5,28 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 from mcp import Client
 
-from acuity.agents.score_images import PLOT, WORST, with_images
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.main import standalone_server
-from product_server import clip, raw_pair
+from acuity.agents.tool_answers import PLOT, WORST, with_images
+from product_server import clip, product_client, raw_pair
 
 MOST = 1 << 20  # bytes of a message that the official client takes
-
-
-def with_server(folder: Path, question: Callable[[Client], Awaitable[None]]) -> None:
-    async def main() -> None:
-        settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
-        async with standalone_server(settings) as made, Client(made.server) as client:
-            await question(client)
-
-    anyio.run(main)
 
 
 def pictures(result: Any) -> list[bytes]:
@@ -40,8 +27,8 @@ def size(png: bytes) -> str:
     return f"{width}x{height}"
 
 
-def test_the_plot_and_the_worst_frames_come_when_they_are_asked_for(tmp_path: Path) -> None:
-    async def question(client: Client) -> None:
+async def test_the_plot_and_the_worst_frames_come_when_they_are_asked_for(tmp_path: Path) -> None:
+    async with product_client(tmp_path) as client:
         pair = raw_pair(tmp_path, 40)
         plain = await client.call_tool("vmaf_score", pair)
         assert pictures(plain) == []
@@ -65,8 +52,6 @@ def test_the_plot_and_the_worst_frames_come_when_they_are_asked_for(tmp_path: Pa
         assert str(tmp_path / "data") not in report.contents[0].text  # type: ignore[union-attr]
         await looks_at_the_job(client, document, found)
 
-    with_server(tmp_path, question)
-
 
 async def looks_at_the_job(client: Client, scored: dict[str, Any], found: list[bytes]) -> None:
     """get_job gives the same by itself, and what it is asked for instead."""
@@ -80,8 +65,8 @@ async def looks_at_the_job(client: Client, scored: dict[str, Any], found: list[b
     assert pictures(none) == []
 
 
-def test_pictures_that_cannot_be_had_are_said_and_the_score_is_there(tmp_path: Path) -> None:
-    async def question(client: Client) -> None:
+async def test_pictures_that_cannot_be_had_are_said_and_the_score_is_there(tmp_path: Path) -> None:
+    async with product_client(tmp_path) as client:
         pair = raw_pair(tmp_path, 5)
         same = {**pair, "dis": clip(tmp_path, "same.yuv", 5), "images": [WORST]}
         result = await client.call_tool("vmaf_score", same)
@@ -96,8 +81,6 @@ def test_pictures_that_cannot_be_had_are_said_and_the_score_is_there(tmp_path: P
         assert told["images_missing"].startswith(
             "worst: the score was made without them; describe_worst_frames"
         )
-
-    with_server(tmp_path, question)
 
 
 def test_a_message_with_pictures_leaves_frames_out_that_have_no_room() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -17,37 +17,20 @@ from acuity.access.paths import AllowedPaths
 from acuity.agents.score_answers import score_answer
 from acuity.agents.tools import external
 from acuity.jobs.service import Jobs, JobsConfig
-from scoring_clips import FRAMES, GEOMETRY, HELP, container, fake_vmaf, raw
-from scoring_room import ERAS, ask_with, serve, services_for, settings_for
-
-Scenario = Callable[[Client, Jobs], Awaitable[None]]
+from scoring_clips import FRAMES, HELP, container, fake_vmaf, raw
+from scoring_room import ERAS, ask_with, raw_arguments, serve, services_for, settings_for
 
 
-def play(scenario: Scenario, folder: Path, *, binary: Path | None = None, era: str = "legacy") -> None:
-    """Let a scenario ask a server with one worker, both allowed to read the folder."""
-    play_apart(scenario, folder, folder, binary=binary, era=era)
-
-
-def play_apart(
-    scenario: Scenario, folder: Path, workers: Path, *, binary: Path | None = None, era: str = "legacy"
-) -> None:
-    """The same with a folder of their own for workers."""
-
-    async def main() -> None:
-        allowed = settings_for(workers)
-        roots = tuple(map(str, AllowedPaths.configured(allowed.data, allowed.allow).roots))
-        config = JobsConfig(workers=1, queue=4, time_limit=60, kept=10, data=None, nice=0, roots=roots)
-        async with (
-            Jobs(config) as jobs,
-            Client(serve(services_for(folder, jobs, binary)), mode=era) as client,
-        ):
-            await scenario(client, jobs)
-
-    anyio.run(main)
-
-
-def arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
+@asynccontextmanager
+async def playing(
+    folder: Path, *, workers: Path | None = None, binary: Path | None = None, era: str = "legacy"
+) -> AsyncIterator[tuple[Client, Jobs]]:
+    """A server with one worker: both may read the folder, unless the worker has one of its own."""
+    allowed = settings_for(workers or folder)
+    roots = tuple(map(str, AllowedPaths.configured(allowed.data, allowed.allow).roots))
+    config = JobsConfig(workers=1, queue=4, time_limit=60, kept=10, data=None, nice=0, roots=roots)
+    async with Jobs(config) as jobs, Client(serve(services_for(folder, jobs, binary)), mode=era) as client:
+        yield client, jobs
 
 
 @pytest.fixture
@@ -60,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
+async def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
     container(folder / "ref.mkv")
     container(folder / "dis.mp4", worse=True, codec="libx264")
     told: list[float] = []
@@ -68,8 +51,8 @@ def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
     async def listen(done: float, _: float | None, __: str | None) -> None:
         told.append(done)
 
-    async def scenario(client: Client, jobs: Jobs) -> None:
-        asked = {**arguments(folder), "include_frames": True}
+    async with playing(folder, era=era) as (client, jobs):
+        asked = {**raw_arguments(folder), "include_frames": True}
         result = await client.call_tool("vmaf_score", asked, progress_callback=listen)
         document = result.structured_content
         assert isinstance(document, dict)
@@ -86,27 +69,22 @@ def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
             distorted_encoded=str(folder / "dis.mp4"),
         )
         assert encoded["acuity"]["input"]["pairs"] == FRAMES
-        refused = await ask_with(client, "vmaf_score", **arguments(folder, height=51))
+        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder, height=51))
         assert "not a whole number of frames" in refused["error"]
-
-    play(scenario, folder, era=era)
     assert told[-1] == FRAMES
     assert told == sorted(set(told))
 
 
-def test_workers_check_what_they_open(folder: Path, tmp_path: Path) -> None:
+async def test_workers_check_what_they_open(folder: Path, tmp_path: Path) -> None:
     """As if a file had been replaced by a link to elsewhere after the server's check."""
     other = tmp_path / "other"
     other.mkdir()
-
-    async def scenario(client: Client, _: Jobs) -> None:
-        refused = await ask_with(client, "vmaf_score", **arguments(folder))
+    async with playing(folder, workers=other) as (client, _):
+        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder))
         assert refused["error"].startswith(f"path {folder / 'ref.yuv'} not under an allowlisted root")
 
-    play_apart(scenario, folder, other)
 
-
-def test_a_cancelled_call_ends_the_binary_and_its_children(folder: Path, tmp_path: Path) -> None:
+async def test_a_cancelled_call_ends_the_binary_and_its_children(folder: Path, tmp_path: Path) -> None:
     external._seen.clear()
     pipe = tmp_path / "pids"
     os.mkfifo(pipe)
@@ -119,10 +97,9 @@ import select
 select.select([], [], [])
 """
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP, scoring=forever)
-
-    async def scenario(client: Client, jobs: Jobs) -> None:
+    async with playing(folder, binary=binary) as (client, jobs):
         async with anyio.create_task_group() as calls:
-            calls.start_soon(partial(ask_with, client, "vmaf_score", **arguments(folder)))
+            calls.start_soon(partial(ask_with, client, "vmaf_score", **raw_arguments(folder)))
             with anyio.fail_after(30):
                 pids = (await anyio.to_thread.run_sync(pipe.read_text)).split()
             calls.cancel_scope.cancel()
@@ -133,8 +110,6 @@ select.select([], [], [])
         with anyio.fail_after(5):
             while any(alive(int(pid)) for pid in pids):
                 await anyio.sleep(0)
-
-    play(scenario, folder, binary=binary)
 
 
 def alive(pid: int) -> bool:

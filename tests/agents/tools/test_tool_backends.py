@@ -13,7 +13,7 @@ from acuity.devices import BACKENDS, usable_instruction_sets
 from acuity.devices.cuda.hardware import cards, probe
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
 from fake_cuda import FakeCuda
-from info_server import Asked, InlineJobs, check_tools
+from info_server import Asked, InlineJobs
 from vmaf_binary import make_binary
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
@@ -21,13 +21,6 @@ pytestmark = pytest.mark.usefixtures("without_cuda")
 OWN = {"cpu": True, "cuda": False, "sycl": False, "hip": False, "metal": False}
 BINARY = {"cpu": True, "cuda": True, "sycl": True, "hip": False, "metal": False}
 NONE = dict.fromkeys(BACKENDS, False)
-
-
-def test_the_tools_introduce_themselves() -> None:
-    tools = Asked(backends.tools).listed()
-    check_tools(tools, ["list_backends", "probe_backend", "vmaf_version"])
-    assert tools[1].input_schema["properties"]["backend"]["enum"] == list(BACKENDS)
-    assert tools[1].input_schema["required"] == ["backend"]
 
 
 def test_five_flags_and_nothing_else_without_a_binary() -> None:

@@ -12,7 +12,7 @@ import pytest
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
-from info_server import Ask, Asked, InlineJobs, check_tools
+from info_server import Asked, InlineJobs
 from longwire.config.effective import effective
 from vmaf_binary import make_binary
 
@@ -30,9 +30,8 @@ def small_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "FIXTURES", SMALL)
 
 
-def test_the_tool_introduces_itself() -> None:
+def test_it_takes_no_arguments() -> None:
     asked = Asked(benchmark.tools)
-    check_tools(asked.listed(), ["run_benchmark"])
     assert "no argument 'size'" in asked.ask("run_benchmark", size=3)["error"]
 
 
@@ -86,41 +85,11 @@ def test_the_binary_is_compared_with_the_cpu(tmp_path: Path) -> None:
     assert rows["96x64", "external", "hip"]["verdict"] == "SKIP"
 
 
-@pytest.mark.usefixtures("one_fixture")
-def test_a_binary_that_fails_costs_only_its_own_rows(tmp_path: Path) -> None:
-    found = Asked(benchmark.tools, binary=make_binary(tmp_path, failure="no device")).ask("run_benchmark")
-    assert found["exit_code"] == 1
-    verdicts = {(row["engine"], row["backend"]): row for row in found["rows"]}
-    assert verdicts["acuity", "cpu"]["verdict"] == "BASE"
-    assert verdicts["external", "cpu"]["verdict"] == "FAIL"
-    assert verdicts["external", "cpu"]["reason"] == "vmaf exited 7: no device"
-    assert "96x64 external cpu: FAIL: vmaf exited 7: no device" in found["stderr"].splitlines()
-
-
 def test_a_binary_that_is_not_there_is_skipped(tmp_path: Path) -> None:
     found = Asked(benchmark.tools, binary=str(tmp_path / "nowhere")).ask("run_benchmark")
     row = next(row for row in found["rows"] if row["engine"] == "external")
     assert (row["verdict"], found["exit_code"]) == ("SKIP", 0)
     assert "nowhere" in row["reason"]
-
-
-def test_progress_goes_forward_to_the_end() -> None:
-    told: list[tuple[float, float | None, str | None]] = []
-
-    async def watch(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
-
-    async def scenario(ask: Ask) -> None:
-        await ask("run_benchmark", _progress=watch)
-
-    Asked(benchmark.tools).play(scenario)
-    values = [done for done, _, _ in told]
-    assert values == sorted(values)
-    done, total, message = told[-1]
-    assert done == total
-    assert message is not None
-    assert "64x64 on acuity cpu, round 2 of 2, frame 2 of 2" in message
-    assert "s left" in message
 
 
 def test_the_sizes_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from mcp import Client
 
@@ -23,7 +23,7 @@ from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
 from longwire.product.results import to_ordered_text
 from scoring_clips import container, raw, y4m
-from scoring_room import ThreadJobs, ask_with, services_for
+from scoring_room import ThreadJobs, ask_once, services_for
 from tool_results import sentence_of
 
 FRAMES = 12
@@ -45,29 +45,13 @@ def own_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_CACHE", str(folder / "cache"))
 
 
-def with_client(folder: Path, question: Callable[[Client], Awaitable[Any]], jobs: Any = None) -> Any:
-    async def main() -> Any:
-        services = services_for(folder, jobs or ThreadJobs())
-        server = build_server(Catalog(tools=tools(services)), name="acuity", version="1")
-        async with Client(server) as client:
-            return await question(client)
-
-    return anyio.run(main)
-
-
 def ask(folder: Path, *encodes: Any, jobs: Any = None, **arguments: Any) -> dict[str, Any]:
     given = {"reference": str(folder / "ref.y4m"), "encodes": list(encodes), **arguments}
-    found: dict[str, Any] = with_client(
-        folder, lambda client: partial(ask_with, client)("compare_encodes", **given), jobs
-    )
-    return found
+    return ask_once(folder, "compare_encodes", jobs=jobs, family=tools, **given)
 
 
 def refused(folder: Path, **arguments: Any) -> str:
-    async def question(client: Client) -> str:
-        return sentence_of(await client.call_tool("compare_encodes", arguments))
-
-    return str(with_client(folder, question))
+    return str(ask_once(folder, "compare_encodes", family=tools, **arguments)["error"])
 
 
 def test_the_ranking_has_the_digits_of_scores(folder: Path) -> None:
@@ -162,46 +146,43 @@ def test_raw_video_is_described_by_arguments(folder: Path) -> None:
     assert "--" not in row["error"]
 
 
-def test_the_report_is_read_in_all_forms(folder: Path) -> None:
+async def test_the_report_is_read_in_all_forms(folder: Path) -> None:
     jobs = ThreadJobs()
-    ask(folder, str(folder / "x264_1k.mp4"), str(folder / "torn.mp4"), jobs=jobs)
+    encodes = str(folder / "x264_1k.mp4"), str(folder / "torn.mp4")
+    await anyio.to_thread.run_sync(partial(ask, folder, *encodes, jobs=jobs))
     (spec,) = jobs.specs
+    outcome = await ThreadJobs().run(spec, client="test")
+    stored = FakeJobs()
+    job = await stored.submit(spec, client="test")
+    stored.complete(job.id, json.loads(json.dumps(outcome.document)))
+    services = services_for(folder, stored)
+    catalog = Catalog(tools=frames.tools(services), resources=[ReportResources(stored)])  # type: ignore[arg-type]
+    async with Client(build_server(catalog, name="acuity", version="1")) as client:
 
-    async def main() -> None:
-        outcome = await ThreadJobs().run(spec, client="test")
-        stored = FakeJobs()
-        job = await stored.submit(spec, client="test")
-        stored.complete(job.id, json.loads(json.dumps(outcome.document)))
-        services = services_for(folder, stored)
-        catalog = Catalog(tools=frames.tools(services), resources=[ReportResources(stored)])  # type: ignore[arg-type]
-        async with Client(build_server(catalog, name="acuity", version="1")) as client:
+        async def read(ending: str) -> str:
+            (content,) = (await client.read_resource(f"acuity://reports/{job.id}{ending}")).contents
+            return str(content.text)  # type: ignore[union-attr]
 
-            async def read(ending: str) -> str:
-                (content,) = (await client.read_resource(f"acuity://reports/{job.id}{ending}")).contents
-                return str(content.text)  # type: ignore[union-attr]
-
-            whole = json.loads(await read(""))
-            assert whole["schema"] == "acuity.compare/1"
-            assert not [name for name in whole if name.endswith("_text")]
-            good, torn = whole["pairs"]
-            assert len(good["per_frame"]["vmaf"]) == FRAMES
-            assert "per_frame" not in torn
-            part = json.loads(await read("?frames=3-4"))
-            assert part["pairs"][0]["per_frame"]["frame"] == [3, 4]
-            assert part["pairs"][0]["per_frame"]["vmaf"] == good["per_frame"]["vmaf"][3:5]
-            rows = list(csv.DictReader(io.StringIO(await read(".csv"))))
-            assert len(rows) == 2
-            page = await read("/report.html")
-            assert page.startswith("<!doctype html>")
-            assert "torn.mp4 failed" in page
-            with pytest.raises(Exception, match="leave it out"):
-                await read(".csv?frames=1-2")
-            listed = (await client.list_resources()).resources
-            assert f"acuity://reports/{job.id}" in [str(resource.uri) for resource in listed]
-            sentence = sentence_of(await client.call_tool("get_frames", {"job_id": job.id}))
-            assert f"acuity://reports/{job.id}?frames=0-499" in sentence
-
-    anyio.run(main)
+        whole = json.loads(await read(""))
+        assert whole["schema"] == "acuity.compare/1"
+        assert not [name for name in whole if name.endswith("_text")]
+        good, torn = whole["pairs"]
+        assert len(good["per_frame"]["vmaf"]) == FRAMES
+        assert "per_frame" not in torn
+        part = json.loads(await read("?frames=3-4"))
+        assert part["pairs"][0]["per_frame"]["frame"] == [3, 4]
+        assert part["pairs"][0]["per_frame"]["vmaf"] == good["per_frame"]["vmaf"][3:5]
+        rows = list(csv.DictReader(io.StringIO(await read(".csv"))))
+        assert len(rows) == 2
+        page = await read("/report.html")
+        assert page.startswith("<!doctype html>")
+        assert "torn.mp4 failed" in page
+        with pytest.raises(Exception, match="leave it out"):
+            await read(".csv?frames=1-2")
+        listed = (await client.list_resources()).resources
+        assert f"acuity://reports/{job.id}" in [str(resource.uri) for resource in listed]
+        sentence = sentence_of(await client.call_tool("get_frames", {"job_id": job.id}))
+        assert f"acuity://reports/{job.id}?frames=0-499" in sentence
 
 
 def test_the_longest_answer_is_short(folder: Path) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 
 from acuity.agents.tools.evaluation import tools
-from longwire.product.app import build_server
 from longwire.product.calls import check
-from longwire.product.catalog import Catalog
 from product_server import SECONDS, ProductServer, product_server
 from rated_tables import SIX, columns, linear, some_keys, write
-from scoring_room import ThreadJobs, ask_with, services_for
+from scoring_room import ThreadJobs, ask_once, services_for
 
 SUM = (100 / 6,) * 6
 
@@ -40,22 +36,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(folder: Path, name: str, **arguments: Any) -> dict[str, Any]:
     """The answer of one call; '{folder}' in its arguments is the folder."""
-    found: dict[str, Any] = {}
 
     def filled(value: Any) -> Any:
         if isinstance(value, list):
             return [filled(item) for item in value]
         return value.replace("{folder}", str(folder)) if isinstance(value, str) else value
 
-    async def main() -> None:
-        services = services_for(folder, ThreadJobs())
-        server = build_server(Catalog(tools=tools(services)), name="acuity", version="1")
-        async with Client(server) as client:
-            given = {key: filled(value) for key, value in arguments.items()}
-            found.update(await partial(ask_with, client)(name, **given))
-
-    anyio.run(main)
-    return found
+    return ask_once(folder, name, family=tools, **{key: filled(value) for key, value in arguments.items()})
 
 
 def test_an_evaluation(folder: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -29,28 +29,24 @@ def long_report(frames: int, names: int = 15) -> dict[str, Any]:
     return {**REPORT, "frames": rows, "pooled_metrics": pooled, "score": 51.0, "models": models}
 
 
-def play(document: dict[str, Any], scenario: Callable[[Ask], Awaitable[None]]) -> None:
+@asynccontextmanager
+async def playing(document: dict[str, Any]) -> AsyncIterator[Ask]:
     """With a job that has this result."""
+    jobs = FakeJobs()
+    await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
+    jobs.complete("job-1", document)
+    await jobs.submit(JobSpec("score", {}, "vmaf_score", "another"), client="test")
+    async with Client(serve(jobs)) as client:
+        tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "get_frames")
 
-    async def main() -> None:
-        jobs = FakeJobs()
-        await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
-        jobs.complete("job-1", document)
-        await jobs.submit(JobSpec("score", {}, "vmaf_score", "another"), client="test")
-        async with Client(serve(jobs)) as client:
-            tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "get_frames")
+        async def ask(**arguments: Any) -> dict[str, Any]:
+            return conforming(await client.call_tool("get_frames", {"job_id": "job-1", **arguments}), tool)
 
-            async def ask(**arguments: Any) -> dict[str, Any]:
-                given = {"job_id": "job-1", **arguments}
-                return conforming(await client.call_tool("get_frames", given), tool)
-
-            await scenario(ask)
-
-    anyio.run(main)
+        yield ask
 
 
-def test_scores_come_alone_unless_features_are_named() -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_scores_come_alone_unless_features_are_named() -> None:
+    async with playing(long_report(100)) as ask:
         found = await ask(first=3, last=6)
         assert found == {
             "job_id": "job-1",
@@ -66,14 +62,11 @@ def test_scores_come_alone_unless_features_are_named() -> None:
         everything = await ask(last=0, features=["all"])
         assert len(everything["columns"]) == 17
 
-    play(long_report(100), scenario)
-
 
 @pytest.mark.parametrize("features", [[], ["all"]])
-def test_pages_are_short_and_together_they_are_all(features: list[str]) -> None:
+async def test_pages_are_short_and_together_they_are_all(features: list[str]) -> None:
     report = long_report(3000)
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(report) as ask:
         rows: list[Any] = []
         following: dict[str, int] | None = {}
         while following is not None:
@@ -86,26 +79,19 @@ def test_pages_are_short_and_together_they_are_all(features: list[str]) -> None:
         assert [row[0] for row in rows] == [frame["frameNum"] for frame in report["frames"]]
         assert all(len(row) == (17 if features else 2) for row in rows)
 
-    play(report, scenario)
 
-
-def test_a_figure_that_a_frame_lacks_is_null() -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_a_figure_that_a_frame_lacks_is_null() -> None:
+    async with playing(REPORT) as ask:
         found = await ask(features=["integer_motion", "vmaf"])
         assert found["rows"][2] == [2, None, None]
 
-    play(REPORT, scenario)
 
-
-def test_a_report_without_a_model_shows_what_it_has() -> None:
+async def test_a_report_without_a_model_shows_what_it_has() -> None:
     rows = [{"frameNum": 0, "metrics": {"psnr_y": 40.0}}]
     report = {**REPORT, "frames": rows, "pooled_metrics": {"psnr_y": {"mean": 40.0}}, "models": []}
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(report) as ask:
         assert (await ask())["columns"] == ["frame", "psnr_y"]
         assert (await ask(first=7))["rows"] == []
-
-    play(report, scenario)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +107,6 @@ def test_a_report_without_a_model_shows_what_it_has() -> None:
         ({"job_id": "job-2"}, "job 'job-2' is queued: its report is here once it has completed"),
     ],
 )
-def test_what_can_not_be_read_is_refused(arguments: dict[str, Any], sentence: str) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_what_can_not_be_read_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+    async with playing(REPORT) as ask:
         assert await ask(**arguments) == {"error": sentence}
-
-    play(REPORT, scenario)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -15,27 +15,23 @@ from longwire.product.results import to_ordered_text
 from tool_results import conforming
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
-Scenario = Callable[[FakeJobs, Ask], Awaitable[None]]
 
 
-def play(scenario: Scenario) -> None:
-    """Run a scenario; every good answer is held to the output schema that the server gives."""
+@asynccontextmanager
+async def playing() -> AsyncIterator[tuple[FakeJobs, Ask]]:
+    """Jobs and a client; every good answer is held to the output schema that the server gives."""
+    jobs = FakeJobs()
+    async with Client(serve(jobs)) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
 
-    async def main() -> None:
-        jobs = FakeJobs()
-        async with Client(serve(jobs)) as client:
-            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
+            return conforming(await client.call_tool(name, arguments), listed[name])
 
-            async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
-                return conforming(await client.call_tool(name, arguments), listed[name])
-
-            await scenario(jobs, ask)
-
-    anyio.run(main)
+        yield jobs, ask
 
 
-def test_a_submitted_job_is_planned_with_checked_arguments() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_submitted_job_is_planned_with_checked_arguments() -> None:
+    async with playing() as (jobs, ask):
         job = await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
         assert job == {
             "job_id": "job-1",
@@ -52,45 +48,55 @@ def test_a_submitted_job_is_planned_with_checked_arguments() -> None:
         }
         assert jobs.specs["job-1"].payload == {"ref": "a.yuv", "threads": 4}
 
-    play(scenario)
+
+UNKNOWN = "there is no job 'nobody': list_jobs shows those that are known; old ones are forgotten"
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "submit_job",
+        {"tool": "vmaf_score", "arguments": {}},
+        "tool 'vmaf_score' missing required argument: 'ref'",
+    ),
+    ("submit_job", {"tool": "vmaf_score"}, "tool 'vmaf_score' missing required argument: 'ref'"),
+    (
+        "submit_job",
+        {"tool": "vmaf_score", "arguments": {"ref": "a", "fps": 1}},
+        "tool 'vmaf_score' has no argument 'fps'; it takes: ref, threads",
+    ),
+    (
+        "submit_job",
+        {"tool": "vmaf_version", "arguments": {}},
+        "invalid tool 'vmaf_version': use one of 'vmaf_score', 'run_benchmark'",
+    ),
+    (
+        "submit_job",
+        {"tool": "vmaf_score", "arguments": "a.yuv"},
+        "invalid arguments 'a.yuv': should be of type object",
+    ),
+    ("submit_job", {"arguments": {}}, "tool 'submit_job' missing required argument: 'tool'"),
+    ("list_jobs", {"limit": 0}, "invalid limit 0: should be 1 or more"),
+    ("list_jobs", {"limit": 501}, "invalid limit 501: should be 500 or less"),
+    (
+        "list_jobs",
+        {"status_filter": ["done"]},
+        "invalid status_filter.0 'done': use one of 'queued', 'running', 'completed', 'failed', "
+        "'cancelled', 'interrupted'",
+    ),
+    ("get_job", {"job_id": "nobody"}, UNKNOWN),
+    ("cancel_job", {"job_id": "nobody"}, UNKNOWN),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            {"tool": "vmaf_score", "arguments": {}},
-            "tool 'vmaf_score' missing required argument: 'ref'",
-        ),
-        (
-            {"tool": "vmaf_score"},
-            "tool 'vmaf_score' missing required argument: 'ref'",
-        ),
-        (
-            {"tool": "vmaf_score", "arguments": {"ref": "a", "fps": 1}},
-            "tool 'vmaf_score' has no argument 'fps'; it takes: ref, threads",
-        ),
-        (
-            {"tool": "vmaf_version", "arguments": {}},
-            "invalid tool 'vmaf_version': use one of 'vmaf_score', 'run_benchmark'",
-        ),
-        (
-            {"tool": "vmaf_score", "arguments": "a.yuv"},
-            "invalid arguments 'a.yuv': should be of type object",
-        ),
-        ({"arguments": {}}, "tool 'submit_job' missing required argument: 'tool'"),
-    ],
-)
-def test_what_can_not_run_is_refused_at_once(arguments: dict[str, Any], sentence: str) -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
-        assert await ask("submit_job", **arguments) == {"error": sentence}
+@pytest.mark.parametrize(("tool", "arguments", "sentence"), REFUSED)
+async def test_what_can_not_be_done_is_refused_at_once(
+    tool: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    async with playing() as (jobs, ask):
+        assert await ask(tool, **arguments) == {"error": sentence}
         assert jobs.specs == {}
 
-    play(scenario)
 
-
-def test_a_running_job_tells_how_far_it_is() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_running_job_tells_how_far_it_is() -> None:
+    async with playing() as (jobs, ask):
         await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
         jobs.run(
             "job-1", Progress(12, 48, "12 of 48 frames", {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1})
@@ -109,11 +115,9 @@ def test_a_running_job_tells_how_far_it_is() -> None:
             "mean": 90.1,
         }
 
-    play(scenario)
 
-
-def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> None:
+    async with playing() as (jobs, ask):
         await jobs.completed()
         job = await ask("get_job", job_id="job-1")
         assert job["status"] == "completed"
@@ -124,11 +128,9 @@ def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> Non
         assert list(job)[:3] == ["job_id", "status", "result"]
         assert next(iter(job["result"].items())) == ("score", 69.311728)
 
-    play(scenario)
 
-
-def test_the_frames_can_be_left_out_of_a_result() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_the_frames_can_be_left_out_of_a_result() -> None:
+    async with playing() as (jobs, ask):
         await jobs.completed()
         short = (await ask("get_job", job_id="job-1", include_frames=False))["result"]
         assert short["frames"] == []
@@ -136,12 +138,10 @@ def test_the_frames_can_be_left_out_of_a_result() -> None:
         assert short["pooled_metrics"] == REPORT["pooled_metrics"]
         assert (await ask("get_job", job_id="job-1"))["result"]["frames"] == REPORT["frames"]
 
-    play(scenario)
-
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
+    async with playing() as (jobs, ask):
         many = [{"frameNum": n, "metrics": {"vmaf": 50.0 + n / 10}} for n in range(400)]
         await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
         jobs.complete("job-1", {**REPORT, "frames": many, "include_frames": asked})
@@ -151,21 +151,17 @@ def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) 
         other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
         assert bool(other["frames"]) is not asked
 
-    play(scenario)
 
-
-def test_a_benchmark_has_a_result_but_no_report() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_benchmark_has_a_result_but_no_report() -> None:
+    async with playing() as (jobs, ask):
         await ask("submit_job", tool="run_benchmark", arguments={"size": "small"})
         jobs.complete("job-1", {"rows": []})
         job = await ask("get_job", job_id="job-1")
         assert (job["report"], job["result"]) == (None, {"rows": []})
 
-    play(scenario)
 
-
-def test_a_failed_job_says_why() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_failed_job_says_why() -> None:
+    async with playing() as (jobs, ask):
         await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
         jobs.run("job-1")
         jobs.end("job-1", "failed", "'a.yuv' ends in the middle of frame 3")
@@ -173,11 +169,9 @@ def test_a_failed_job_says_why() -> None:
         assert (job["status"], job["error"]) == ("failed", "'a.yuv' ends in the middle of frame 3")
         assert (job["result"], job["report"]) == (None, None)
 
-    play(scenario)
 
-
-def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
+    async with playing() as (jobs, ask):
         for name in ("a", "b", "c"):
             await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
         jobs.complete("job-2")
@@ -190,11 +184,9 @@ def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
         assert [job["job_id"] for job in first["jobs"]] == ["job-3"]
         assert (first["count"], first["truncated"]) == (1, True)
 
-    play(scenario)
 
-
-def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
+    async with playing() as (jobs, ask):
         for name in ("a", "b", "c", "d"):
             await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
         jobs.complete("job-1")
@@ -215,30 +207,9 @@ def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
         assert (listed["count"], listed["truncated"]) == (20, True)
         assert len(to_ordered_text(listed)) < 5000
 
-    play(scenario)
 
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"limit": 0}, "invalid limit 0: should be 1 or more"),
-        ({"limit": 501}, "invalid limit 501: should be 500 or less"),
-        (
-            {"status_filter": ["done"]},
-            "invalid status_filter.0 'done': use one of 'queued', 'running', 'completed', 'failed', "
-            "'cancelled', 'interrupted'",
-        ),
-    ],
-)
-def test_a_wrong_filter_is_refused(arguments: dict[str, Any], sentence: str) -> None:
-    async def scenario(_: FakeJobs, ask: Ask) -> None:
-        assert await ask("list_jobs", **arguments) == {"error": sentence}
-
-    play(scenario)
-
-
-def test_cancelling_can_be_repeated() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_cancelling_can_be_repeated() -> None:
+    async with playing() as (_, ask):
         await ask("submit_job", tool="vmaf_score", arguments={"ref": "a"})
         first = await ask("cancel_job", job_id="job-1")
         assert (first["status"], first["message"]) == ("cancelled", "cancelled")
@@ -248,11 +219,9 @@ def test_cancelling_can_be_repeated() -> None:
             "nothing to cancel: it is cancelled already",
         )
 
-    play(scenario)
 
-
-def test_cancelling_a_finished_job_leaves_its_result() -> None:
-    async def scenario(jobs: FakeJobs, ask: Ask) -> None:
+async def test_cancelling_a_finished_job_leaves_its_result() -> None:
+    async with playing() as (jobs, ask):
         await jobs.completed()
         late = await ask("cancel_job", job_id="job-1")
         assert (late["status"], late["message"]) == (
@@ -261,50 +230,15 @@ def test_cancelling_a_finished_job_leaves_its_result() -> None:
         )
         assert (await ask("get_job", job_id="job-1"))["result"] is not None
 
-    play(scenario)
 
-
-def test_a_job_that_ends_while_it_is_being_cancelled() -> None:
+async def test_a_job_that_ends_while_it_is_being_cancelled() -> None:
     class Racing(FakeJobs):
         async def cancel(self, id: str) -> Any:
             return self.complete(id)
 
-    async def main() -> None:
-        jobs = Racing()
-        await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
-        async with Client(serve(jobs)) as client:
-            result = await client.call_tool("cancel_job", {"job_id": "job-1"})
-        assert result.structured_content is not None
-        assert result.structured_content["message"] == "too late: it has completed"
-
-    anyio.run(main)
-
-
-@pytest.mark.parametrize("name", ["get_job", "cancel_job"])
-def test_an_unknown_job(name: str) -> None:
-    async def scenario(_: FakeJobs, ask: Ask) -> None:
-        assert await ask(name, job_id="nobody") == {
-            "error": "there is no job 'nobody': list_jobs shows those that are known; old ones are forgotten"
-        }
-
-    play(scenario)
-
-
-def test_annotations_say_which_tools_change_something() -> None:
-    async def main() -> None:
-        async with Client(serve(FakeJobs())) as client:
-            listed = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
-        hints = {
-            name: (given.read_only_hint, given.destructive_hint, given.idempotent_hint)
-            for name, given in listed.items()
-            if given is not None
-        }
-        assert hints == {
-            "submit_job": (False, False, False),
-            "get_job": (True, False, None),
-            "list_jobs": (True, False, None),
-            "cancel_job": (False, True, True),
-            "get_frames": (True, False, None),
-        }
-
-    anyio.run(main)
+    jobs = Racing()
+    await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
+    async with Client(serve(jobs)) as client:
+        result = await client.call_tool("cancel_job", {"job_id": "job-1"})
+    assert result.structured_content is not None
+    assert result.structured_content["message"] == "too late: it has completed"

@@ -4,56 +4,65 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import anyio
 import jsonschema
-from mcp import Client
+import mcp_types as types
 
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.main import standalone_server
+from acuity.report.precision import parse_precision
+from product_server import product_client
 from tool_results import sentence_of
 
 # Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
 MOST_TOKENS = 11100
 CHARACTERS_A_TOKEN = 4
+# Tools that change something: whether they only read, destroy, and may be called again.
+CHANGING = {
+    **dict.fromkeys(("submit_job", "run_search", "run_tune_per_shot"), (False, False, False)),
+    "cancel_job": (False, True, True),
+}
 
 
-def with_client(data: Path, question: Any) -> Any:
-    async def main() -> Any:
-        async with standalone_server(AcuitySettings(data=data)) as made, Client(made.server) as client:
-            return await question(client)
-
-    return anyio.run(main)
+async def listed(data: Path) -> types.ListToolsResult:
+    async with product_client(data) as client:
+        return await client.list_tools()
 
 
-def test_the_list_of_tools_is_short(tmp_path: Path) -> None:
-    listed = with_client(tmp_path, lambda client: client.list_tools())
-    sent = listed.model_dump(by_alias=True, mode="json", exclude_none=True)
+async def test_the_list_of_tools_is_short(tmp_path: Path) -> None:
+    sent = (await listed(tmp_path)).model_dump(by_alias=True, mode="json", exclude_none=True)
     text = json.dumps(sent, separators=(",", ":"), ensure_ascii=False)
     assert len(text) <= MOST_TOKENS * CHARACTERS_A_TOKEN, {
         tool["name"]: len(json.dumps(tool, separators=(",", ":"))) for tool in sent["tools"]
     }
 
 
-def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Path) -> None:
-    for tool in with_client(tmp_path, lambda client: client.list_tools()).tools:
+async def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Path) -> None:
+    for tool in (await listed(tmp_path)).tools:
         assert tool.output_schema is not None
         for schema in (tool.input_schema, tool.output_schema):
             jsonschema.Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
         assert tool.output_schema["required"]
+        assert tool.title
+        assert len(tool.description) > 60  # it teaches
+        assert tool.input_schema["additionalProperties"] is False
+        told = tool.annotations
+        hints = told.read_only_hint, told.destructive_hint, told.idempotent_hint
+        assert hints == CHANGING.get(tool.name, (True, False, None)), tool.name
+        assert told.open_world_hint is False
         for name, argument in tool.input_schema["properties"].items():
             assert argument.get("description"), (tool.name, name)
             assert argument.get("type") != "array" or argument.get("maxItems", 99) <= 64, (tool.name, name)
 
 
-def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
-    tools = {
-        tool.name: tool.input_schema["properties"]
-        for tool in with_client(tmp_path, lambda client: client.list_tools()).tools
-    }
+async def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
+    tools = {tool.name: tool.input_schema["properties"] for tool in (await listed(tmp_path)).tools}
     raw, encoded = tools["vmaf_score"], tools["vmaf_score_encoded"]
+    assert "width" not in encoded
+    for properties in (raw, encoded):
+        assert not {"dnn_ep", "gpumask"} & set(properties)
+        assert properties["model"]["default"] == "version=vmaf_v0.6.1"
+        assert properties["precision"]["default"] == "legacy"
+        assert all(parse_precision(text) for text in properties["precision"]["enum"])
     names = {name for name in raw if name.startswith("tiny_")} | {"no_reference"}
     assert len(names) == 10
     for name in names:
@@ -67,24 +76,19 @@ def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
         assert "10 %" in tools[name]["split"]["description"]
 
 
-def test_no_error_has_structured_content(tmp_path: Path) -> None:
+async def test_no_error_has_structured_content(tmp_path: Path) -> None:
     """Clients check structured content against the tool's output schema, errors or not."""
-
-    async def question(client: Client) -> dict[str, str]:
-        tools = (await client.list_tools()).tools
-        wrong = {tool.name: await client.call_tool(tool.name, {"no_such_argument": 1}) for tool in tools}
-        return {name: sentence_of(result) for name, result in wrong.items()}
-
-    for name, sentence in with_client(tmp_path, question).items():
-        assert sentence.startswith((f"tool '{name}' has no argument", f"tool '{name}' missing required"))
+    async with product_client(tmp_path) as client:
+        for tool in (await client.list_tools()).tools:
+            name = tool.name
+            sentence = sentence_of(await client.call_tool(name, {"no_such_argument": 1}))
+            assert sentence.startswith((f"tool '{name}' has no argument", f"tool '{name}' missing required"))
 
 
-def test_an_unknown_tool_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
-    async def question(client: Client) -> list[str]:
+async def test_an_unknown_tool_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
+    async with product_client(tmp_path) as client:
         names = ("vmaf_scor", "run_laddr", "x" * 100_000)
-        return [sentence_of(await client.call_tool(name, {})) for name in names]
-
-    near, far, long = with_client(tmp_path, question)
+        near, far, long = [sentence_of(await client.call_tool(name, {})) for name in names]
     assert near.startswith("unknown tool: vmaf_scor; there are vmaf_score, vmaf_score_encoded, ")
     assert far.startswith("unknown tool: run_laddr; there are ")
     assert "get_frames" in far

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.tools import model_list, models
+from acuity.agents.tools import models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from info_server import Ask, Asked, check_tools
+from info_server import Asked
 from small_model import small_document
 
 
@@ -34,10 +34,6 @@ def put(path: Path, text: str | None = None) -> Path:
 
 def names(document: dict[str, Any]) -> list[str]:
     return [model["name"] for model in document["models"]]
-
-
-def test_the_tools_introduce_themselves() -> None:
-    check_tools(Asked(models.tools).listed(), ["list_models", "describe_model"])
 
 
 def test_every_model_is_listed_in_one_shape() -> None:
@@ -105,18 +101,17 @@ def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPa
     assert names(Asked(models.tools).ask("list_models")) == ["acuity_fr_v1", "acuity_nr_v1"]
 
 
-def test_the_list_is_made_once_and_again_when_something_changed(
+async def test_the_list_is_made_once_and_again_when_something_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_list, "_THOROUGH", 0.0)
+    monkeypatch.setattr(models, "_THOROUGH", 0.0)
     reads: list[object] = []
-    read = model_list._read
-    monkeypatch.setattr(model_list, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
+    read = models._read
+    monkeypatch.setattr(models, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
     file = put(shelf / "mine.json")
     for path in (file, shelf):
         os.utime(path, (1e9, 1e9))  # long ago: what has only just changed is looked at again
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         first = await ask("list_models")
         assert await ask("list_models") == first
         assert len(reads) == 1
@@ -132,14 +127,13 @@ def test_the_list_is_made_once_and_again_when_something_changed(
         assert (changed["size_bytes"], changed["usable"]) == (2, False)
         assert len(reads) == before + 1
 
-    Asked(models.tools).play(scenario)
 
-
-def test_files_that_come_and_go_are_noticed_at_once(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_list, "_THOROUGH", 1e9)
+async def test_files_that_come_and_go_are_noticed_at_once(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "_THOROUGH", 1e9)
     os.utime(shelf, (1e9, 1e9))
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         assert "mine" not in names(await ask("list_models"))
         file = put(shelf / "mine.json")
         for path in (file, shelf):
@@ -149,22 +143,19 @@ def test_files_that_come_and_go_are_noticed_at_once(shelf: Path, monkeypatch: py
         os.utime(shelf, (1e9 + 2, 1e9 + 2))
         assert "mine" not in names(await ask("list_models"))
 
-    Asked(models.tools).play(scenario)
 
-
-def test_what_changed_a_moment_ago_is_looked_at_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_changed_a_moment_ago_is_looked_at_again(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two changes within one tick of the file system's clock look like one."""
     monkeypatch.setattr("acuity.models.files._TICK", 1e9)  # a moment, however slow the machine is
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(models.tools).playing() as ask:
         put(shelf / "one.json")
         assert "one" in names(await ask("list_models"))
         stamp = shelf.stat().st_mtime_ns
         put(shelf / "two.json")
         os.utime(shelf, ns=(stamp, stamp))
         assert "two" in names(await ask("list_models"))
-
-    Asked(models.tools).play(scenario)
 
 
 @pytest.mark.parametrize("name", ["vmaf_v0.6.1", "vmaf_v0.6.1.json"])
@@ -221,23 +212,6 @@ def test_the_models_of_version_1_are_described(name: str, highest: float, use: s
 def test_an_unknown_name(name: str) -> None:
     found = Asked(models.tools).ask("describe_model", name=name)
     assert found == {"error": f"model '{name}' not found; run list_models to see available models."}
-
-
-def test_an_ambiguous_name(shelf: Path) -> None:
-    first, second = put(shelf / "a" / "twin.json"), put(shelf / "b" / "twin.json")
-    asked = Asked(models.tools)
-    assert asked.ask("describe_model", name="twin") == {
-        "error": f"model name 'twin' is ambiguous; matched: {[str(first), str(second)]}. "
-        "Pass an explicit path instead."
-    }
-    assert asked.ask("describe_model", name=str(second))["path"] == str(second)
-    assert asked.ask("describe_model", name="b/twin.json")["path"] == str(second)
-
-
-def test_the_first_folder_with_a_name_wins_as_it_does_when_scoring(shelf: Path) -> None:
-    mine = put(shelf / "vmaf_v0.6.1.json")
-    found = Asked(models.tools).ask("describe_model", name="vmaf_v0.6.1")
-    assert found["path"] == str(mine) == str(find_model("vmaf_v0.6.1"))
 
 
 def test_a_file_anywhere_under_a_root(tmp_path: Path) -> None:

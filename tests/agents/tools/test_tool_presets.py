@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.agents.tools import external
 from acuity.cli.vmaf import main as vmaf
 from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
 from scoring_clips import HELP, fake_vmaf, runs_of
-from scoring_room import Ask, ThreadJobs, play
+from scoring_room import ThreadJobs, playing
 from vmaf_binary import make_binary
 
 FRAMES = 2
@@ -23,13 +21,6 @@ FRAMES = 2
 WIDTH, HEIGHT = 350, 260
 GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixfmt": "420", "bitdepth": 8}
 ALL = [(family, version) for family, versions in PRESETS.items() for version in versions]
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
 
 
 @pytest.fixture(scope="module")
@@ -65,58 +56,45 @@ def report_of_the_command(folder: Path, out: Path, *options: str) -> dict[str, A
 
 
 @pytest.mark.parametrize(("family", "version"), ALL)
-def test_the_figures_of_the_command(folder: Path, tmp_path: Path, family: str, version: str) -> None:
+async def test_the_figures_of_the_command(folder: Path, tmp_path: Path, family: str, version: str) -> None:
     expected = report_of_the_command(folder, tmp_path / "report.json", f"--{family}", version)
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder) as ask:
         for tool, pair in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
             found = await ask(tool, **pair(folder, **{family: version}))
             for key in ("frames", "pooled_metrics", "aggregate_metrics"):
                 assert found[key] == expected[key], (tool, key)
             assert "(sd)" in found["mismatched_model_warning"]
 
-    play(scenario, folder)
 
-
-def test_a_further_model_and_feature_are_added(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_a_further_model_and_feature_are_added(folder: Path) -> None:
+    async with playing(folder) as ask:
         more = {"aom_ctc": "v1.0", "model": "version=vmaf_4k_v0.6.1:name=four", "feature": ["vif=debug=true"]}
         found = await ask("vmaf_score", **raw_pair(folder, **more))
         assert {"four", "vmaf", "vmaf_neg", "integer_vif", "psnr_hvs"} <= set(found["pooled_metrics"])
 
-    play(scenario, folder)
 
-
-def test_both_presets_at_once_need_names_of_their_own(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_both_presets_at_once_need_names_of_their_own(folder: Path) -> None:
+    async with playing(folder) as ask:
         found = await ask("vmaf_score", **raw_pair(folder, aom_ctc="v1.0", nflx_ctc="v1.0"))
         assert "vmaf" in found["error"]
 
-    play(scenario, folder)
 
-
-def test_clipping_is_switched_off_in_all_models(folder: Path) -> None:
+async def test_clipping_is_switched_off_in_all_models(folder: Path) -> None:
     jobs = ThreadJobs()
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, jobs=jobs) as ask:
         assert "frames" in await ask(
             "vmaf_score", **raw_pair(folder, aom_ctc="v1.0", disable_clip=True, frame_cnt=1)
         )
-
-    play(scenario, folder, jobs=jobs)
     payload = jobs.specs[0].payload
     assert all("disable_clip" in model for model in payload["request"]["models"])
 
 
-def test_the_depth_of_the_later_presets(folder: Path) -> None:
+async def test_the_depth_of_the_later_presets(folder: Path) -> None:
     jobs = ThreadJobs()
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, jobs=jobs) as ask:
         await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v6.0", frame_cnt=1))
         await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v6.0", frame_cnt=1, convert="never"))
         await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v5.0", frame_cnt=1))
-
-    play(scenario, folder, jobs=jobs)
     assert [spec.payload["request"].get("convert", "auto") for spec in jobs.specs] == [
         "depth",
         "never",
@@ -124,18 +102,9 @@ def test_the_depth_of_the_later_presets(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("value", ["v8.0", "proposed", 7])
-def test_a_version_that_is_none(folder: Path, value: Any) -> None:
-    async def scenario(ask: Ask) -> None:
-        assert "invalid aom_ctc" in (await ask("vmaf_score", **raw_pair(folder, aom_ctc=value)))["error"]
-
-    play(scenario, folder)
-
-
-def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> None:
+async def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP + " --aom_ctc: conditions\n")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, binary=binary) as ask:
         found = await ask("vmaf_score", **raw_pair(folder, aom_ctc="v3.0"))
         assert "(sd)" in found["mismatched_model_warning"]
         await ask("vmaf_score", **raw_pair(folder, aom_ctc="v3.0", model="version=vmaf_4k_v0.6.1:name=four"))
@@ -143,23 +112,18 @@ def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> No
         assert f"the vmaf binary {binary} has no --nflx_ctc" in lacking["error"]
         clipped = await ask("vmaf_score", **raw_pair(folder, aom_ctc="v3.0", disable_clip=True))
         assert "disable_clip" in clipped["error"]
-
-    play(scenario, folder, binary=binary)
     _, first, second = runs_of(binary)
     assert first[first.index("--aom_ctc") + 1] == "v3.0"
     assert "-m" not in first
     assert second[second.index("-m") + 1] == "version=vmaf_4k_v0.6.1:name=four"
 
 
-def test_the_binarys_figures_are_those_of_the_command(folder: Path, tmp_path: Path) -> None:
+async def test_the_binarys_figures_are_those_of_the_command(folder: Path, tmp_path: Path) -> None:
     from acuity.cli.vmaf.options import help_page
 
     binary = Path(make_binary(tmp_path, help=help_page()))
     expected = report_of_the_command(folder, tmp_path / "report.json", "--aom_ctc", "v7.0")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, binary=binary) as ask:
         for tool, pair in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
             found = await ask(tool, **pair(folder, aom_ctc="v7.0"))
             assert found["frames"] == expected["frames"]
-
-    play(scenario, folder, binary=binary)

@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import anyio
-import jsonschema
 import numpy as np
 import pytest
-from mcp import Client
 
 import acuity
 from acuity.agents.tools.scoring import tools
 from acuity.report.precision import parse_precision
-from golden_figures import GOLDEN, load_cases, needs_golden
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
-from scoring_room import ERAS, Ask, ThreadJobs, ask_with, play, serve, services_for
-from small_model import OVERFLOWING, small_document
+from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments, services_for
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("clips")
-    raw(made / "ref.yuv")
-    raw(made / "dis.yuv", worse=True)
-    container(made / "ref.mkv")
-    container(made / "dis.mp4", worse=True, codec="libx264")
-    return made
-
-
-def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-
-
-def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
-    return {**given, **more}
-
-
-def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
+async def test_pictures_are_cut_and_fill_a_display(clips: Path) -> None:
     asked = {"crop": "64:48:2:2", "display": "1080p", "frame_cnt": 2, "precision": "max"}
-
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score_encoded", **encoded_arguments(folder, filter="lanczos", **asked))
+    async with playing(clips) as ask:
+        found = await ask("vmaf_score_encoded", **encoded_arguments(clips, filter="lanczos", **asked))
         expected = acuity.score(
-            folder / "ref.mkv",
-            folder / "dis.mp4",
+            clips / "ref.mkv",
+            clips / "dis.mp4",
             model="vmaf_v0.6.1",
             frames=2,
             crop="64:48:2:2",
@@ -60,19 +34,17 @@ def test_pictures_are_cut_and_fill_a_display(folder: Path) -> None:
         assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
         assert (shown["width"], shown["height"]) == (1440, 1080)
         assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
-        raw_pair = await ask("vmaf_score", **raw_arguments(folder, **asked))
+        raw_pair = await ask("vmaf_score", **raw_arguments(clips, **asked))
         assert raw_pair["acuity"]["input"]["display"] == "1080p"
-
-    play(scenario, folder)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_raw_pair(folder: Path, era: str) -> None:
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score", **raw_arguments(folder, precision="max"))
+async def test_a_raw_pair(clips: Path, era: str) -> None:
+    async with playing(clips, era=era) as ask:
+        found = await ask("vmaf_score", **raw_arguments(clips, precision="max"))
         expected = acuity.score(
-            folder / "ref.yuv",
-            folder / "dis.yuv",
+            clips / "ref.yuv",
+            clips / "dis.yuv",
             model="vmaf_v0.6.1",
             width=GEOMETRY["width"],
             height=GEOMETRY["height"],
@@ -86,79 +58,29 @@ def test_a_raw_pair(folder: Path, era: str) -> None:
         assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
         assert found["acuity"]["input"]["pairs"] == FRAMES
 
-    play(scenario, folder, era=era)
-
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_encoded_pair(folder: Path, era: str) -> None:
-    async def scenario(ask: Ask) -> None:
-        given = encoded_arguments(folder, backend="cpu", frame_cnt=4.0)
+async def test_an_encoded_pair(clips: Path, era: str) -> None:
+    async with playing(clips, era=era) as ask:
+        given = encoded_arguments(clips, backend="cpu", frame_cnt=4.0)
         found = await ask("vmaf_score_encoded", **given)
-        expected = acuity.score(folder / "ref.mkv", folder / "dis.mp4", model="vmaf_v0.6.1", frames=4)
+        expected = acuity.score(clips / "ref.mkv", clips / "dis.mp4", model="vmaf_v0.6.1", frames=4)
         assert found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(expected.score, abs=1e-6)
         assert (found["backend_requested"], found["backend_used"]) == ("cpu", "cpu")
-        assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(folder)
+        assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(clips)
         compared = found["acuity"]["input"]
         assert compared["distorted"]["codec"] == "h264"
         assert (compared["pairs"], compared["pair_by"]) == (4, "index")
         assert found["report"].startswith("acuity://reports/")
 
-    play(scenario, folder, era=era)
 
-
-@needs_golden
-def test_a_golden_clip_has_libvmafs_figure() -> None:
-    assert GOLDEN is not None
-    case = load_cases()["q160x90_48f"]
-    run = case.runs["model_vmaf_v0.6.1"]
-
-    async def scenario(ask: Ask) -> None:
-        found = await ask(
-            "vmaf_score",
-            ref=str(case.reference),
-            dis=str(case.distorted),
-            width=case.width,
-            height=case.height,
-            pixfmt=case.pixel_format,
-            bitdepth=case.bitdepth,
-            precision="max",
-            include_frames=True,
-        )
-        assert found["pooled_metrics"]["vmaf"] == pytest.approx(run.pooled["vmaf"], rel=0, abs=1e-11)
-        for frame, adm, score in zip(
-            found["frames"], run.metrics["integer_adm2"], run.metrics["vmaf"], strict=True
-        ):
-            assert frame["metrics"]["integer_adm2"] == adm
-            assert frame["metrics"]["vmaf"] == pytest.approx(score, rel=0, abs=1e-11)
-
-    play(scenario, GOLDEN)
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_progress_reaches_a_client_that_asked_for_it(folder: Path, era: str) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
-
-    async def listen(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
-
-    async def main() -> None:
-        async with Client(serve(services_for(folder, ThreadJobs())), mode=era) as client:
-            await client.call_tool("vmaf_score", raw_arguments(folder), progress_callback=listen)
-
-    anyio.run(main)
-    assert told[0][:2] == (0, FRAMES)
-    assert told[-1][:2] == (FRAMES, FRAMES)
-    assert told[-1][2] is not None
-    assert told[-1][2].startswith(f"{FRAMES} of {FRAMES} frames, ")
-    assert " fps, 0 s left, mean " in told[-1][2]
-
-
-def test_options_become_the_engines(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_options_become_the_engines(clips: Path) -> None:
+    jobs = ThreadJobs()
+    async with playing(clips, jobs=jobs) as ask:
         found = await ask(
             "vmaf_score",
             **raw_arguments(
-                folder,
+                clips,
                 model="version=vmaf_v0.6.1:name=mine",
                 disable_clip=True,
                 enable_transform=True,
@@ -174,25 +96,21 @@ def test_options_become_the_engines(folder: Path) -> None:
         metrics = found["frames"][0]["metrics"]
         assert {"mine", "integer_vif"} <= set(metrics)
         assert metrics["mine"] == float(parse_precision(3).format(metrics["mine"]))
-        only = await ask("vmaf_score", **raw_arguments(folder, no_prediction=True))
+        only = await ask("vmaf_score", **raw_arguments(clips, no_prediction=True))
         assert "vmaf" not in only["pooled_metrics"]
         assert "integer_adm2" in only["pooled_metrics"]
-
-    jobs = ThreadJobs()
-    play(scenario, folder, jobs=jobs)
     model = "version=vmaf_v0.6.1:name=mine:disable_clip:enable_transform"
     assert jobs.specs[0].payload["request"]["models"] == [model]
     assert jobs.specs[0].title == "dis.yuv against ref.yuv"
     assert (jobs.specs[0].task, jobs.specs[0].tool) == ("score", "vmaf_score")
 
 
-def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
+async def test_files_of_other_sizes_and_kinds(clips: Path, tmp_path: Path) -> None:
     named = raw(tmp_path / "ref_70x52_420p8.yuv")
     y4m(tmp_path / "dis.y4m", worse=True)
     half = container(tmp_path / "half.mkv", FRAMES - 1, half=True)
     whole = container(tmp_path / "whole.mkv")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         mixed = await ask(
             "vmaf_score_encoded", reference_encoded=str(named), distorted_encoded=str(tmp_path / "dis.y4m")
         )
@@ -205,51 +123,41 @@ def test_files_of_other_sizes_and_kinds(folder: Path, tmp_path: Path) -> None:
         )
         assert refused["error"].endswith("so pass scale=force to scale the distorted video to the reference")
 
-    play(scenario, tmp_path)
 
-
-def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
+async def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
     whole, short = container(tmp_path / "whole.mkv"), container(tmp_path / "short.mkv", FRAMES - 2)
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
         assert len(found["frames"]) == FRAMES - 2
         assert "frame-count" in {note["code"] for note in found["notes"]}
-
-    play(scenario, tmp_path)
     described = tools(services_for(tmp_path, ThreadJobs()))[1].description
     assert "missing frames) is refused" not in described
     assert "where one video ends early, the frames that both have are scored" in described
 
 
-def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
+async def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
     slow, fast = container(tmp_path / "slow.mkv"), container(tmp_path / "fast.mkv", rate=50)
     given = {"reference_encoded": str(slow), "distorted_encoded": str(fast)}
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         assert "pass rate=match" in (await ask("vmaf_score_encoded", **given))["error"]
         found = await ask("vmaf_score_encoded", **given, rate="match")
         assert found["acuity"]["input"]["frame_step_dis"] == 2
         assert len(found["frames"]) == FRAMES // 2
 
-    play(scenario, tmp_path)
-
 
 @pytest.mark.parametrize("backend", ["cuda", "sycl", "hip", "metal"])
 @pytest.mark.parametrize("tool", ["vmaf_score", "vmaf_score_encoded"])
 @pytest.mark.usefixtures("without_cuda")
-def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, backend: str) -> None:
+async def test_a_backend_that_is_not_there_is_refused(clips: Path, tool: str, backend: str) -> None:
     make = raw_arguments if tool == "vmaf_score" else encoded_arguments
     why = ": CuPy is not installed: pip install 'acuity-vmaf[cuda]'" if backend == "cuda" else ""
 
-    async def scenario(ask: Ask) -> None:
-        assert (await ask(tool, **make(folder, backend=backend)))["error"] == (
+    jobs = ThreadJobs()
+    async with playing(clips, jobs=jobs) as ask:
+        assert (await ask(tool, **make(clips, backend=backend)))["error"] == (
             f"backend '{backend}' requested but this server does not have it{why} (available: ['cpu']); "
             "refusing to fall back silently. Pass backend='auto' to let Acuity pick."
         )
-
-    jobs = ThreadJobs()
-    play(scenario, folder, jobs=jobs)
     assert jobs.specs == []  # refused before anything was queued
 
 
@@ -278,139 +186,58 @@ def test_a_backend_that_is_not_there_is_refused(folder: Path, tool: str, backend
         ({"feature": ["vif"] * 65}, "should have at most 64 entries"),
         ({"gpumask": 1}, "tool 'vmaf_score' has no argument 'gpumask'"),
         ({"height": 51}, "not a whole number of frames"),
+        *(({"aom_ctc": version}, "invalid aom_ctc") for version in ("v8.0", "proposed", 7)),
         ({"model": "version=none"}, "call list_models for a list"),
+        ({"model": "version=vmaf_v0.6.1:cambi.enc_width=640"}, "does not use the extractor 'cambi'"),
+        *(
+            (
+                {"model": f"version=vmaf_v0.6.1:name={name}"},
+                f"would be reported as '{name}', which is the name of another column",
+            )
+            for name in ("integer_adm2", "psnr_y", "frameNum")
+        ),
     ],
 )
-def test_bad_arguments(folder: Path, changed: dict[str, Any], sentence: str) -> None:
-    async def scenario(ask: Ask) -> None:
-        assert sentence in (await ask("vmaf_score", **raw_arguments(folder, **changed)))["error"]
-
-    play(scenario, folder)
+async def test_bad_arguments(clips: Path, changed: dict[str, Any], sentence: str) -> None:
+    async with playing(clips) as ask:
+        assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **changed)))["error"]
 
 
-def test_missing_things(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
-        missing = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder / "none.yuv")))
+async def test_missing_things(clips: Path) -> None:
+    async with playing(clips) as ask:
+        missing = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips / "none.yuv")))
         assert missing["error"] == (
-            f"no such file under the allowed folders: {folder / 'none.yuv'}; list_videos shows what is there"
+            f"no such file under the allowed folders: {clips / 'none.yuv'}; list_videos shows what is there"
         )
-        root = await ask("vmaf_score", **raw_arguments(folder, ref=str(folder)))
-        assert root["error"].startswith(f"path {folder} is an allowed folder, not a file: name a file in it")
+        root = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips)))
+        assert root["error"].startswith(f"path {clips} is an allowed folder, not a file: name a file in it")
         incomplete = await ask("vmaf_score", ref="a.yuv")
         assert incomplete["error"] == (
             "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
         )
         swapped = await ask(
-            "vmaf_score", **raw_arguments(folder, ref=str(folder / "ref.mkv"), dis=str(folder / "ref.mkv"))
+            "vmaf_score", **raw_arguments(clips, ref=str(clips / "ref.mkv"), dis=str(clips / "ref.mkv"))
         )
         assert swapped["error"].endswith("score the pair with vmaf_score_encoded")
         unnamed = await ask(
             "vmaf_score_encoded",
-            **encoded_arguments(folder, reference_encoded=str(folder / "ref.yuv")),
+            **encoded_arguments(clips, reference_encoded=str(clips / "ref.yuv")),
         )
         assert "score the pair with vmaf_score, which takes width" in unnamed["error"]
 
-    play(scenario, folder)
 
-
-def test_a_model_file_of_ones_own(folder: Path, tmp_path: Path) -> None:
+async def test_a_model_file_of_ones_own(clips: Path, tmp_path: Path) -> None:
     info = next(model for model in acuity.list_models() if model.name == "vmaf_v0.6.1")
     for name in ("ref.yuv", "dis.yuv"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
+        (tmp_path / name).write_bytes((clips / name).read_bytes())
     (tmp_path / "mine.json").write_bytes(info.path.read_bytes())
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         usual = await ask("vmaf_score", **raw_arguments(tmp_path))
         mine = await ask(
             "vmaf_score", **raw_arguments(tmp_path, model=f"path={tmp_path}/../{tmp_path.name}/mine.json")
         )
         assert mine["pooled_metrics"] == usual["pooled_metrics"]
         assert "mismatched_model_warning" not in mine  # nobody knows what it is for
-
-    play(scenario, tmp_path)
-
-
-def test_schemas_are_sound_and_only_offer_what_works(folder: Path) -> None:
-    offered = tools(services_for(folder, ThreadJobs()))
-    assert [tool.name for tool in offered] == ["vmaf_score", "vmaf_score_encoded"]
-    for tool in offered:
-        assert tool.output_schema is not None
-        jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
-        properties = tool.input_schema["properties"]
-        assert all(schema["description"] for schema in properties.values())
-        assert not {"dnn_ep", "gpumask"} & set(properties)
-        assert properties["model"]["default"] == "version=vmaf_v0.6.1"
-        assert properties["precision"]["default"] == "legacy"
-        assert all(parse_precision(text) for text in properties["precision"]["enum"])
-        described = tool.describe()
-        assert described.annotations is not None
-        assert described.annotations.read_only_hint
-    assert "width" not in offered[1].input_schema["properties"]
-
-
-def test_cancelling_a_call_stops_the_work(folder: Path) -> None:
-    """The handler is cancelled, and with it whoever waits for the job."""
-
-    class Waiting:
-        def __init__(self) -> None:
-            self.started = anyio.Event()
-            self.stopped = anyio.Event()
-
-        async def run(self, *_: Any, **__: Any) -> None:
-            self.started.set()
-            try:
-                await anyio.sleep_forever()
-            finally:
-                self.stopped.set()
-
-    async def main() -> None:
-        jobs = Waiting()
-        async with (
-            Client(serve(services_for(folder, jobs)), mode="legacy") as client,
-            anyio.create_task_group() as calls,
-        ):
-            calls.start_soon(lambda: ask_with(client, "vmaf_score", **raw_arguments(folder)))
-            with anyio.fail_after(5):
-                await jobs.started.wait()
-                calls.cancel_scope.cancel()
-        with anyio.fail_after(5):
-            await jobs.stopped.wait()
-
-    anyio.run(main)
-
-
-def test_a_score_that_is_no_number_is_an_error(folder: Path, tmp_path: Path) -> None:
-    model = tmp_path / "overflowing.json"
-    model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
-    for name in ("ref.yuv", "dis.yuv"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score", **raw_arguments(tmp_path, model=f"path={model}"))
-        assert found["error"].startswith("the score 'vmaf' of frame 0 by '")
-        assert "is not a number" in found["error"]
-
-    play(scenario, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["integer_adm2", "psnr_y", "frameNum"])
-def test_a_model_labelled_like_a_column_is_refused(folder: Path, name: str) -> None:
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score", **raw_arguments(folder, model=f"version=vmaf_v0.6.1:name={name}"))
-        assert f"would be reported as '{name}', which is the name of another column" in found["error"]
-
-    play(scenario, folder)
-
-
-def test_options_that_do_nothing_are_refused(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
-        found = await ask(
-            "vmaf_score", **raw_arguments(folder, model="version=vmaf_v0.6.1:cambi.enc_width=640")
-        )
-        assert "does not use the extractor 'cambi'" in found["error"]
-
-    play(scenario, folder)
 
 
 def wide(path: Path, *, worse: bool = False) -> Path:
@@ -421,14 +248,13 @@ def wide(path: Path, *, worse: bool = False) -> Path:
     return path
 
 
-def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
+async def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
     ref, dis = wide(tmp_path / "ref_256x176_420p8.yuv"), wide(tmp_path / "dis_256x176_420p8.yuv", worse=True)
     raw_pair = {"ref": str(ref), "dis": str(dis), "width": 256, "height": 176, "pixfmt": "420", "bitdepth": 8}
     encoded_pair = {"reference_encoded": str(ref), "distorted_encoded": str(dis)}
     metrics = ["psnr", "cambi"]
     expected = acuity.score(ref, dis, viewing="tv", metrics=metrics).to_dict()
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         for tool, given in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
             found = await ask(tool, **given, viewing="tv", metrics=metrics, precision="max")
             assert (found["score"], found["model"]) == (expected["score"], "vmaf_v1.0.16_3d0h")
@@ -461,31 +287,25 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             )
             assert "use one of 'vmaf', " in (await ask(tool, **given, metrics=["beauty"]))["error"]
 
-    play(scenario, tmp_path)
 
-
-def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
+async def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
     frames = frames_of("grain")[:40]
     ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
     dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
     given = {"reference_encoded": str(ref), "distorted_encoded": str(dis)}
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         refused = (await ask("vmaf_score_encoded", **given))["error"]
         assert refused.endswith("pass frame_skip_ref=1, or align=auto")
         found = await ask("vmaf_score_encoded", **given, align="auto", precision="max")
         assert found["score"] == acuity.score(ref, dis, align="auto", model="vmaf_v0.6.1").score
         assert "alignment" in {note["code"] for note in found["notes"]}
 
-    play(scenario, tmp_path)
-
 
 @pytest.mark.parametrize("name", ["pixfmt_test.yuv", "--width.yuv"])
-def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
+async def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
     clip = str(raw(tmp_path / name))
     (tmp_path / "m.json").write_text("{}")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(tmp_path) as ask:
         refused = await ask("vmaf_score_encoded", reference_encoded=clip, distorted_encoded=clip)
         assert refused["error"] == (
             f"'{clip}' is raw video and its name gives no size: "
@@ -493,5 +313,3 @@ def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
         )
         refused = await ask("vmaf_score", ref=clip, dis=clip, **{**GEOMETRY, "height": 53})
         assert f"'{clip}'" in refused["error"]
-
-    play(scenario, tmp_path)

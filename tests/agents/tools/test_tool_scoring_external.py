@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from acuity.agents.tools import external
-from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Ask, ThreadJobs, play
-
-
-@pytest.fixture(autouse=True)
-def nothing_seen() -> Iterator[None]:
-    external._seen.clear()
-    yield
-    external._seen.clear()
+from scoring_clips import FORK_HELP, fake_vmaf, raw, runs_of
+from scoring_room import ThreadJobs, playing, raw_arguments
 
 
 @pytest.fixture
@@ -29,17 +19,14 @@ def folder(tmp_path: Path) -> Path:
     return clips
 
 
-def arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-
-
-def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
+async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf", help=FORK_HELP)
 
-    async def scenario(ask: Ask) -> None:
+    jobs = ThreadJobs()
+    async with playing(folder, binary=binary, jobs=jobs) as ask:
         found = await ask(
             "vmaf_score",
-            **arguments(
+            **raw_arguments(
                 folder,
                 backend="cuda",
                 feature=["psnr", "cambi=window_size=3"],
@@ -57,9 +44,6 @@ def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
         assert (found["backend_requested"], found["backend_used"]) == ("cuda", "cuda")
         assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
         assert "mismatched_model_warning" not in found  # no model predicts
-
-    jobs = ThreadJobs()
-    play(scenario, folder, binary=binary, jobs=jobs)
     assert [(spec.task, spec.tool) for spec in jobs.specs] == [("external", "vmaf_score")]
     argv = runs_of(binary)[-1]
     given = argv[4 : argv.index("-m")]
@@ -82,77 +66,63 @@ def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
         ("--reference --distorted", "cpu", [], "cpu"),
     ],
 )
-def test_backends_are_chosen_by_switching_off_the_others(
+async def test_backends_are_chosen_by_switching_off_the_others(
     folder: Path, help: str, backend: str, disabled: list[str], used: str
 ) -> None:
     binary = fake_vmaf(folder.parent / "vmaf", help=help)
-
-    async def scenario(ask: Ask) -> None:
-        found = await ask("vmaf_score", **arguments(folder, backend=backend))
+    async with playing(folder, binary=binary) as ask:
+        found = await ask("vmaf_score", **raw_arguments(folder, backend=backend))
         assert found["backend_used"] == used
-
-    play(scenario, folder, binary=binary)
     assert [option for option in runs_of(binary)[-1] if option.startswith("--no_")] == disabled
 
 
-def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
+async def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
-
-    async def scenario(ask: Ask) -> None:
-        assert (await ask("vmaf_score", **arguments(folder, backend="cuda")))["error"] == (
+    async with playing(folder, binary=binary) as ask:
+        assert (await ask("vmaf_score", **raw_arguments(folder, backend="cuda")))["error"] == (
             "backend 'cuda' requested but the local vmaf binary does not advertise it (available: ['cpu']); "
             "refusing to fall back silently. Pass backend='auto' to let vmaf pick, "
             "or rebuild with the requested backend enabled."
         )
-
-    play(scenario, folder, binary=binary)
     assert runs_of(binary) == [["--help"]]
 
 
-def test_a_stock_binary_has_no_precision(folder: Path) -> None:
+async def test_a_stock_binary_has_no_precision(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
-
-    async def scenario(ask: Ask) -> None:
-        assert "version" in await ask("vmaf_score", **arguments(folder))
-        refused = await ask("vmaf_score", **arguments(folder, precision="max"))
+    async with playing(folder, binary=binary) as ask:
+        assert "version" in await ask("vmaf_score", **raw_arguments(folder))
+        refused = await ask("vmaf_score", **raw_arguments(folder, precision="max"))
         assert refused["error"].startswith(
             f"the vmaf binary {binary} has no --precision: leave out precision"
         )
-        assert "has no --scale" in (await ask("vmaf_score", **arguments(folder, scale="force")))["error"]
+        assert "has no --scale" in (await ask("vmaf_score", **raw_arguments(folder, scale="force")))["error"]
         for own in ({"viewing": "tv"}, {"metrics": ["psnr"]}):
             assert (
                 f"has no --{next(iter(own))}"
-                in (await ask("vmaf_score", **arguments(folder, **own)))["error"]
+                in (await ask("vmaf_score", **raw_arguments(folder, **own)))["error"]
             )
-
-    play(scenario, folder, binary=binary)
     assert "--precision" not in runs_of(binary)[-1]
 
 
-def test_failures(folder: Path) -> None:
+async def test_failures(folder: Path) -> None:
     binary = folder.parent / "vmaf"
-
-    async def scenario(ask: Ask) -> None:
-        gone = await ask("vmaf_score", **arguments(folder))
+    async with playing(folder, binary=binary) as ask:
+        gone = await ask("vmaf_score", **raw_arguments(folder))
         assert gone["error"].startswith(f"vmaf binary not found at {binary}. ")
         fake_vmaf(binary, scoring='print("problem loading model", file=sys.stderr); sys.exit(255)')
-        failed = await ask("vmaf_score", **arguments(folder))
+        failed = await ask("vmaf_score", **raw_arguments(folder))
         assert failed == {"error": "vmaf exited 255: problem loading model"}
-        outside = await ask("vmaf_score", **arguments(folder, ref="/etc/passwd"))
+        outside = await ask("vmaf_score", **raw_arguments(folder, ref="/etc/passwd"))
         assert "not under an allowlisted root" in outside["error"]
-
-    play(scenario, folder, binary=binary)
     assert len(runs_of(binary)) == 2  # the question, and one score
 
 
-def test_the_model_may_be_chosen_by_size(folder: Path) -> None:
+async def test_the_model_may_be_chosen_by_size(folder: Path) -> None:
     binary = fake_vmaf(folder.parent / "vmaf")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, binary=binary) as ask:
         assert (
-            "(sd)" in (await ask("vmaf_score", **arguments(folder, model="auto")))["mismatched_model_warning"]
+            "(sd)"
+            in (await ask("vmaf_score", **raw_arguments(folder, model="auto")))["mismatched_model_warning"]
         )
-
-    play(scenario, folder, binary=binary)
     argv = runs_of(binary)[-1]
     assert argv[argv.index("-m") + 1] == "version=vmaf_v0.6.1"

@@ -15,8 +15,8 @@ import acuity
 from acuity.agents.tools import models
 from info_server import Asked
 from product_server import environment, stdio
-from scoring_clips import FORK_HELP, GEOMETRY, container, fake_vmaf, raw, runs_of
-from scoring_room import Ask, ThreadJobs, play
+from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
+from scoring_room import ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 
@@ -24,31 +24,15 @@ ALONE = {"no_reference": True}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("clips")
-    raw(made / "ref.yuv")
-    raw(made / "dis.yuv", worse=True)
-    container(made / "ref.mkv")
-    container(made / "dis.mp4", worse=True, codec="libx264")
-    full_reference(made / "fr.onnx")
-    no_reference(made / "nr.onnx")
-    return made
+def folder(clips: Path) -> Path:
+    full_reference(clips / "fr.onnx")
+    no_reference(clips / "nr.onnx")
+    return clips
 
 
-def raw_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"reference_encoded": str(folder / "ref.mkv"), "distorted_encoded": str(folder / "dis.mp4")}
-    return {**given, **more}
-
-
-def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:
+async def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:
     tiny = str(folder / "fr.onnx")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder) as ask:
         found = await ask(
             "vmaf_score", **raw_arguments(folder, tiny_model=tiny, tiny_device="cpu", precision="max")
         )
@@ -66,14 +50,11 @@ def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:
         plain = await ask("vmaf_score", **raw_arguments(folder))
         assert "tiny_model" not in plain
 
-    play(scenario, folder)
 
-
-def test_no_reference_reads_one_video(folder: Path) -> None:
+async def test_no_reference_reads_one_video(folder: Path) -> None:
     jobs = ThreadJobs()
     tiny = str(folder / "nr.onnx")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, jobs=jobs) as ask:
         found = await ask("vmaf_score", **raw_arguments(folder, ref=None, tiny_model=tiny, **ALONE))
         assert (found["no_reference"], found["model"], found["score"]) == (
             True,
@@ -87,8 +68,6 @@ def test_no_reference_reads_one_video(folder: Path) -> None:
         encoded = await ask("vmaf_score_encoded", **encoded_arguments(folder, tiny_model=tiny, **ALONE))
         assert encoded["no_reference"] is True
         assert encoded["acuity"]["input"]["distorted"]["path"] == str(folder / "dis.mp4")
-
-    play(scenario, folder, jobs=jobs)
     assert all("reference" not in spec.payload["request"] for spec in jobs.specs)
     assert jobs.specs[0].title == "dis.yuv without a reference"
 
@@ -138,42 +117,35 @@ def test_no_reference_reads_one_video(folder: Path) -> None:
         ({"model": "path={}/nr.onnx"}, "is a tiny model (ONNX), not a VMAF model: pass it as tiny_model"),
     ],
 )
-def test_refusals(folder: Path, changed: dict[str, Any], sentence: str) -> None:
+async def test_refusals(folder: Path, changed: dict[str, Any], sentence: str) -> None:
     given = {
         name: value.format(folder) if isinstance(value, str) else value for name, value in changed.items()
     }
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder) as ask:
         assert sentence in (await ask("vmaf_score", **raw_arguments(folder, **given)))["error"]
 
-    play(scenario, folder)
 
-
-def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -> None:
+async def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=FORK_HELP, scoring="report()")
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, binary=binary) as ask:
         found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=str(folder / "nr.onnx")))
         assert found["error"] == (
             "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, or unset "
             "VMAF_BIN"
         )
-
-    play(scenario, folder, binary=binary)
     assert not any("-r" in argv for argv in runs_of(binary))
 
 
-def test_names_are_those_of_the_list(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_are_those_of_the_list(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     full_reference(tmp_path / "mine.onnx")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
     jobs = ThreadJobs()
-
-    async def scenario(ask: Ask) -> None:
+    async with playing(folder, jobs=jobs) as ask:
         for name in ("acuity_fr_v1", "mine", "mine.onnx"):
             found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=name))
             assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
-
-    play(scenario, folder, jobs=jobs)
     asked = [spec.payload["request"]["tiny_model"] for spec in jobs.specs]
     assert asked == ["acuity_fr_v1", *[str(tmp_path / "mine.onnx")] * 2]
 
@@ -224,12 +196,8 @@ def test_a_description_is_short_whatever_the_sidecar_says(tmp_path: Path) -> Non
         assert text.isprintable()
     raw(tmp_path / "ref.yuv")
     raw(tmp_path / "dis.yuv", worse=True)
-
-    async def scenario(ask: Ask) -> None:
-        block = (await ask("vmaf_score", **raw_arguments(tmp_path, tiny_model=str(made))))["tiny_model"]
-        assert (block["license"], block["notes"]) == (found["tiny"]["license"], found["tiny"]["notes"])
-
-    play(scenario, tmp_path)
+    block = ask_once(tmp_path, "vmaf_score", **raw_arguments(tmp_path, tiny_model=str(made)))["tiny_model"]
+    assert (block["license"], block["notes"]) == (found["tiny"]["license"], found["tiny"]["notes"])
 
 
 def test_files_outside_the_model_folders_are_described_by_what_was_checked(tmp_path: Path) -> None:

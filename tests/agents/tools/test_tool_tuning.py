@@ -6,26 +6,20 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from mcp import Client
 
 import acuity
 from acuity.agents.tools.tuning import tools
 from acuity.errors import TuneError
-from longwire.product.app import build_server
-from longwire.product.catalog import Arguments, Catalog
-from scoring_room import ThreadJobs, ask_with, services_for
+from longwire.product.catalog import Arguments
+from scoring_room import ThreadJobs, ask_once, services_for
 from tune_clips import write_y4m
 
 FRAMES = 30
 FAST = {"preset": "ultrafast"}
-Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +35,7 @@ def own_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(folder: Path, name: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of one call."""
-    found: dict[str, Any] = {}
-
-    async def main() -> None:
-        services = services_for(folder, ThreadJobs())
-        server = build_server(Catalog(tools=tools(services)), name="acuity", version="1")
-        async with Client(server) as client:
-            found.update(await partial(ask_with, client)(name, **arguments))
-
-    anyio.run(main)
-    return found
+    return ask_once(folder, name, family=tools, **arguments)
 
 
 def test_a_search_and_its_file(folder: Path) -> None:
@@ -199,28 +183,24 @@ def test_bad_arguments(folder: Path, tool: str, arguments: dict[str, Any], sente
     assert "\n" not in answer["error"]
 
 
-def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Path) -> None:
+async def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Path) -> None:
     """A tool's plan raises them, so that submit_job refuses at once."""
-
-    async def main() -> None:
-        services = services_for(folder, ThreadJobs())
-        plans = {tool.name: tool.plan for tool in tools(services)}
-        for name, given in (
-            ("run_search", {"encoder": "nope"}),
-            ("run_search", {"preset": "warp"}),
-            ("run_ladder", {"resolutions": "0x0", "target_vmafs": "90"}),
-            ("run_tune_per_shot", {"target_vmaf": 500}),
-        ):
-            plan = plans[name]
-            assert plan is not None
-            with pytest.raises(TuneError):
-                await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
-        plan = plans["run_search"]
+    services = services_for(folder, ThreadJobs())
+    plans = {tool.name: tool.plan for tool in tools(services)}
+    for name, given in (
+        ("run_search", {"encoder": "nope"}),
+        ("run_search", {"preset": "warp"}),
+        ("run_ladder", {"resolutions": "0x0", "target_vmafs": "90"}),
+        ("run_tune_per_shot", {"target_vmaf": 500}),
+    ):
+        plan = plans[name]
         assert plan is not None
-        spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
-        assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"
-
-    anyio.run(main)
+        with pytest.raises(TuneError):
+            await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
+    plan = plans["run_search"]
+    assert plan is not None
+    spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
+    assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"
 
 
 def test_answers_of_comparisons_are_short(folder: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.tools import video_list, videos
+from acuity.agents.tools import videos
 from image_files import images
-from info_server import Ask, Asked
+from info_server import Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
 from video_clips import encode, encode_two_streams
@@ -98,10 +98,9 @@ def test_it_is_brief() -> None:
     assert tool.annotations.read_only_hint is True
 
 
-def test_filters_and_pages(folder: Path) -> None:
+async def test_filters_and_pages(folder: Path) -> None:
     asked = Asked(videos.tools, roots=[folder])
-
-    async def scenario(ask: Ask) -> None:
+    async with asked.playing() as ask:
         first = await ask("list_videos", limit=3)
         assert (len(first["videos"]), first["count"], first["next_offset"]) == (3, 4, 3)
         rest = await ask("list_videos", limit=3, offset=first["next_offset"])
@@ -111,8 +110,6 @@ def test_filters_and_pages(folder: Path) -> None:
         assert list(by_name(inner)) == ["d.yuv"]
         assert inner["folders"] == [str(folder)]
         assert (await ask("list_videos", name="nothing"))["videos"] == []
-
-    asked.play(scenario)
 
 
 @pytest.mark.parametrize(
@@ -169,15 +166,15 @@ def test_folders_for_videos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(video_list, "_MOST_FOLDERS", 1)
+    monkeypatch.setattr(videos, "_MOST_FOLDERS", 1)
     found = listed(folder)
     assert set(by_name(found)) == {"a.mp4", "b.y4m"}
     assert "name a folder" in found["truncated"]
-    monkeypatch.setattr(video_list, "_MOST_FOLDERS", 100)
-    monkeypatch.setattr(video_list, "_MOST_VIDEOS", 2)
+    monkeypatch.setattr(videos, "_MOST_FOLDERS", 100)
+    monkeypatch.setattr(videos, "_MOST_VIDEOS", 2)
     assert (listed(folder)["count"], "truncated" in listed(folder)) == (2, True)
-    monkeypatch.setattr(video_list, "_MOST_VIDEOS", 100)
-    monkeypatch.setattr(video_list, "_DEPTH", 0)
+    monkeypatch.setattr(videos, "_MOST_VIDEOS", 100)
+    monkeypatch.setattr(videos, "_DEPTH", 0)
     assert "truncated" in listed(folder)
 
 
@@ -222,22 +219,19 @@ for line in sys.stdin:
 
 
 def bad_probe(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    monkeypatch.setattr(video_list, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
+    monkeypatch.setattr(videos, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
 
 
-def test_a_file_that_crashes_its_decoder_costs_itself(
+async def test_a_file_that_crashes_its_decoder_costs_itself(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
     (folder / "b_crash.mp4").write_bytes(b"x")
-
-    async def scenario(ask: Ask) -> None:
+    async with Asked(videos.tools, roots=[folder]).playing() as ask:
         for _ in range(2):
             found = by_name(await ask("list_videos"))
             assert "crashed" in found["b_crash.mp4"].pop("problem")
             assert all("problem" not in video for video in found.values())
-
-    Asked(videos.tools, roots=[folder]).play(scenario)
     asked = (tmp_path / "log").read_text().split()
     assert len(asked) == len(set(asked)) == 5  # everything once: what is known is not looked at again
 
@@ -246,7 +240,7 @@ def test_a_file_that_hangs_its_decoder_is_given_up(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
-    monkeypatch.setattr(video_list, "_EACH", 2.0)
+    monkeypatch.setattr(videos, "_EACH", 2.0)
     (folder / "hang.mp4").write_bytes(b"x")
     found = by_name(listed(folder))
     assert found["hang.mp4"]["problem"] == "it takes too long to look at"
@@ -255,22 +249,20 @@ def test_a_file_that_hangs_its_decoder_is_given_up(
 
 def test_looking_ends_in_time(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad_probe(monkeypatch, tmp_path / "log")
-    monkeypatch.setattr(video_list, "_TOGETHER", 0.0)
+    monkeypatch.setattr(videos, "_TOGETHER", 0.0)
     found = listed(folder)
     assert {video["problem"] for video in found["videos"]} == {
         "it was not looked at: the files before it took too long"
     }
-    monkeypatch.setattr(video_list, "_TOGETHER", 60.0)
+    monkeypatch.setattr(videos, "_TOGETHER", 60.0)
     for number in range(6):
         (folder / f"0_crash{number}.mp4").write_bytes(b"x")
     problems = [video.get("problem", "") for video in listed(folder)["videos"]]
-    assert sum("crashed" in problem for problem in problems) == video_list._STARTS
+    assert sum("crashed" in problem for problem in problems) == videos._STARTS
 
 
-def test_a_file_that_changed_is_looked_at_again(folder: Path) -> None:
-    async def scenario(ask: Ask) -> None:
+async def test_a_file_that_changed_is_looked_at_again(folder: Path) -> None:
+    async with Asked(videos.tools, roots=[folder]).playing() as ask:
         assert by_name(await ask("list_videos"))["b.y4m"]["frames"] == FRAMES
         y4m(folder / "b.y4m", FRAMES + 2)
         assert by_name(await ask("list_videos"))["b.y4m"]["frames"] == FRAMES + 2
-
-    Asked(videos.tools, roots=[folder]).play(scenario)

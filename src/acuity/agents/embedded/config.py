@@ -13,6 +13,8 @@ from acuity.access.paths import AllowedPaths
 from acuity.agents.settings import allowed_folders
 from acuity.agents.standalone.acuity_product import ACUITY
 from acuity.errors import EmbeddedError, SettingsError
+from acuity.scoring.watched import Watched
+from acuity.text import quoted
 from longwire.errors import LongwireError
 from longwire.guard.tokens import Tokens, parse_tokens
 from longwire.settings import Settings, WireLimits
@@ -27,6 +29,8 @@ _RANGES: Final = {
 }
 _EXTEND: Final = "pass its folder in paths= of EmbeddedServer"  # what hosts do about a path that is refused
 _LONGEST_AGENT: Final = 128  # characters
+STEERED: Final = "another server steers this measurement already: stop that one first"
+_MOST_FRAMES: Final = 10**12  # more than 200 years of them
 LONGEST_LEASE: Final = 86400.0  # seconds
 # The tools, which are loaded too late to check the names that a host gives.
 READING_TOOLS: Final = (
@@ -145,6 +149,45 @@ def check_seconds(name: str, value: Any, *, positive: bool = False) -> float:
         least = "above 0" if positive else "0 or more"
         raise EmbeddedError(f"{name} {value!r} must be a number of seconds {least}")
     return float(value)
+
+
+def check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> None:
+    """Refuse what would fail later, in front of an agent."""
+    from acuity.measure import Measurement
+
+    if not isinstance(measurement, Measurement):
+        raise EmbeddedError(f"{measurement!r} is no Measurement: make one, and add a model to it")
+    if measurement.boundary.waiter is not None:
+        raise EmbeddedError(STEERED)
+    if not isinstance(config, EmbeddedConfig | None):
+        raise EmbeddedError(f"config={config!r} is no EmbeddedConfig: write EmbeddedConfig(queue_depth=64)")
+    if total is not None and (not isinstance(total, int) or isinstance(total, bool) or total < 0):
+        raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
+    if total is not None and total > _MOST_FRAMES:
+        raise EmbeddedError(f"total is more than {_MOST_FRAMES} frames: pass None if it isn't known")
+    if not isinstance(watched, Watched | None):
+        raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
+
+
+def check_port(port: int) -> None:
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
+        raise EmbeddedError(f"{port!r} is no port: pass 0 to 65535, 0 for any that is free")
+
+
+def check_url_path(path: object) -> None:
+    """Refuse what is no path of a URL, and paths that are taken."""
+    if (
+        not isinstance(path, str)
+        or not path.startswith("/")
+        or not path.isascii()
+        or not path.isprintable()
+        or set(path) & set(" ?#{}")
+        or "//" in path
+        or {".", ".."} & set(path.split("/"))  # clients would ask for another path
+    ):
+        raise EmbeddedError(f"{quoted(str(path))} is no path of a URL: write it as in /mcp/sse")
+    if path == "/" or path.endswith("/request"):
+        raise EmbeddedError(f"the path '{path}' is taken already: write another, as /mcp/sse")
 
 
 def given_paths(paths: Any) -> AllowedPaths | None:

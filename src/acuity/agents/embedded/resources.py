@@ -12,7 +12,6 @@ With ?rate=N a subscriber is notified at most N times a second; reading ignores 
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 import sys
@@ -33,7 +32,18 @@ from acuity.agents.embedded.live.report import (
     report_text,
     slices,
 )
-from acuity.agents.resources.content import CSV, JSON, beyond, document_content, missing, text_content
+from acuity.agents.resources.content import (
+    CSV,
+    JSON,
+    PNG,
+    beyond,
+    document_content,
+    missing,
+    png_content,
+    resource,
+    template,
+    text_content,
+)
 from acuity.errors import AcuityError, EmbeddedError
 from acuity.report import render_report
 from acuity.text import one_line
@@ -49,7 +59,6 @@ TABLE: Final = f"{REPORT}.csv"
 WATCH: Final = f"{MEASUREMENT}/watch"
 _PICTURES: Final = f"{MEASUREMENT}/pictures"
 _PICTURE: Final = re.compile(r"(\d{1,12})/(reference|distorted)\.png")
-_PNG: Final = "image/png"
 
 SLOWEST: Final = 0.1
 FASTEST: Final = 100.0
@@ -177,7 +186,7 @@ class MeasurementResources:
 
     async def list(self) -> Sequence[types.Resource]:
         return [
-            types.Resource(uri=uri, name=_name(uri), title=title, description=text, mime_type=mime)
+            resource(uri, _name(uri), title, text, mime)
             for uri, (title, text, mime) in _DESCRIBED.items()
             if uri != WATCH
         ]
@@ -188,11 +197,8 @@ class MeasurementResources:
             for uri, described in _DESCRIBED.items()
         ]
         title = "Small pictures of the worst frames"
-        rows.append((picture_uri("{frame}", "{kind}"), "pictures", title, _PICTURES_TEXT, _PNG))
-        return [
-            types.ResourceTemplate(uri_template=uri, name=name, title=title, description=text, mime_type=mime)
-            for uri, name, title, text, mime in rows
-        ]
+        rows.append((picture_uri("{frame}", "{kind}"), "pictures", title, _PICTURES_TEXT, PNG))
+        return [template(*row) for row in rows]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
         if uri.startswith(f"{_PICTURES}/"):
@@ -242,10 +248,7 @@ class MeasurementResources:
                 f"there is no picture '{uri}', or it is no longer kept: "
                 "vmaf.worst_frames with pictures names those that are",
             )
-        blob = base64.b64encode(data).decode()
-        return types.ReadResourceResult(
-            contents=[types.BlobResourceContents(uri=uri, blob=blob, mime_type=_PNG)]
-        )
+        return png_content(uri, data)
 
 
 def _name(uri: str) -> str:

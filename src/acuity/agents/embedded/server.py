@@ -30,7 +30,16 @@ from urllib.parse import urlsplit
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.agents import check_installed
-from acuity.agents.embedded.config import EmbeddedConfig, check_seconds, default_paths, given_paths
+from acuity.agents.embedded.config import (
+    STEERED,
+    EmbeddedConfig,
+    check_kinds,
+    check_port,
+    check_seconds,
+    check_url_path,
+    default_paths,
+    given_paths,
+)
 from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.presence import EMPTY, EndSignals, Presence, Watchers
 from acuity.agents.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
@@ -38,14 +47,13 @@ from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSend
 from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
 from acuity.errors import EmbeddedError
 from acuity.scoring.watched import Watched
-from acuity.text import quoted
 from longwire.errors import LongwireError
 from longwire.wire.descriptors import check_descriptor, copied
 from longwire.wire.framing import FRAMINGS, FramingName
 from longwire.wire.listeners import LOOPBACK, Address, bind, bound, listening
 
 if TYPE_CHECKING:
-    from acuity.agents.embedded.endpoints import Endpoints
+    from acuity.agents.embedded.assembly import Endpoints
     from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
@@ -56,8 +64,6 @@ _Binding = Callable[[ExitStack], tuple[PendingEndpoint, str]]
 
 _HTTP_PATH: Final = "/mcp"
 _PATIENCE: Final = 4.0  # seconds for last answers when the server stops
-_STEERED: Final = "another server steers this measurement already: stop that one first"
-_MOST_FRAMES: Final = 10**12  # more than 200 years of them
 _RELOAD: Final = 2.0  # seconds in which a page that is loaded anew comes back
 
 
@@ -96,7 +102,7 @@ class EmbeddedServer:
         `total` says how many frames there will be, where that is known; `watched` says that and more.
         """
         check_installed()  # the protocol is loaded for the first client, which would be late to find out
-        _check_kinds(measurement, config, total, watched)
+        check_kinds(measurement, config, total, watched)
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()
@@ -118,24 +124,13 @@ class EmbeddedServer:
 
     def start_sse(self, port: int = 0, path: str = "/mcp/sse") -> ServerAddress:
         """Serve events and messages over HTTP on 127.0.0.1; port 0 is any that is free."""
-        _check_port(port)
-        if (
-            not isinstance(path, str)
-            or not path.startswith("/")
-            or not path.isascii()
-            or not path.isprintable()
-            or set(path) & set(" ?#{}")
-            or "//" in path
-            or {".", ".."} & set(path.split("/"))  # clients would ask for another path
-        ):
-            raise EmbeddedError(f"{quoted(str(path))} is no path of a URL: write it as in /mcp/sse")
-        if path == "/" or path.endswith("/request"):
-            raise EmbeddedError(f"the path '{path}' is taken already: write another, as /mcp/sse")
+        check_port(port)
+        check_url_path(path)
         return self._start_port("sse", port, path)
 
     def start_http(self, port: int = 0) -> ServerAddress:
         """Serve Streamable HTTP at /mcp on 127.0.0.1; port 0 is any that is free."""
-        _check_port(port)
+        check_port(port)
         return self._start_port("http", port, _HTTP_PATH)
 
     def start_uds(self, path: str | os.PathLike[str]) -> None:
@@ -318,7 +313,7 @@ class EmbeddedServer:
         if self._endpoints is not None:
             return self._endpoints
         if self.measurement.boundary.waiter is not None:
-            raise EmbeddedError(_STEERED)
+            raise EmbeddedError(STEERED)
         paths = (self._paths or default_paths()).with_files(self._watched.files)
         end, both = EndSignals(), (self.measurement, self._native, Handoff())
         sender = CommandSender(*both, ModelLoader(paths), timeout=self.config.command_timeout)
@@ -358,29 +353,6 @@ class EmbeddedServer:
             raise EmbeddedError("the measurement is over: start the server before its first frame")
         if self.measurement.frames:
             raise EmbeddedError("the measurement has begun already: start the server before its first frame")
-
-
-def _check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> None:
-    """Refuse what would fail later, in front of an agent."""
-    from acuity.measure import Measurement
-
-    if not isinstance(measurement, Measurement):
-        raise EmbeddedError(f"{measurement!r} is no Measurement: make one, and add a model to it")
-    if measurement.boundary.waiter is not None:
-        raise EmbeddedError(_STEERED)
-    if not isinstance(config, EmbeddedConfig | None):
-        raise EmbeddedError(f"config={config!r} is no EmbeddedConfig: write EmbeddedConfig(queue_depth=64)")
-    if total is not None and (not isinstance(total, int) or isinstance(total, bool) or total < 0):
-        raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
-    if total is not None and total > _MOST_FRAMES:
-        raise EmbeddedError(f"total is more than {_MOST_FRAMES} frames: pass None if it isn't known")
-    if not isinstance(watched, Watched | None):
-        raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
-
-
-def _check_port(port: int) -> None:
-    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
-        raise EmbeddedError(f"{port!r} is no port: pass 0 to 65535, 0 for any that is free")
 
 
 async def _on_loop(work: Callable[..., None], *arguments: Any) -> None:

@@ -20,7 +20,7 @@ from acuity.agents.embedded.presence import EndSignals, Presence
 from longwire.wire.sdk_private import selector_of
 
 if TYPE_CHECKING:
-    from acuity.agents.embedded.endpoints import Endpoints
+    from acuity.agents.embedded.assembly import Endpoints
 
 
 logger: Final = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionB
 from mcp.shared.exceptions import MCPError
 
 from acuity.agents.embedded.resources import RATES, SCORES, STATUS, WATCH, ResourceUri, parse
-from acuity.agents.embedded.steering.clients import pause_documents
+from acuity.agents.embedded.steering.commands import pause_documents
 from acuity.errors import FeatureError
 from acuity.text import one_line
 from longwire.product.catalog import Context, Method

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.prompts.bitrate import CODECS
-from acuity.agents.prompts.geometry import COMMON, known_geometry, known_size, spelled
+from acuity.agents.prompts.instructions import CODECS
+from acuity.agents.prompts.scoring import COMMON, known_geometry, known_size, spelled
 from acuity.agents.resources import ReportResources, WorstResources
-from acuity.agents.tools.model_list import ONNX, ModelList
+from acuity.agents.tools.models import ONNX, ModelList
 from acuity.devices import BACKENDS, look_for
 from acuity.features import EXTRACTORS, Option
 from acuity.models import ModelSpec

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acuity.agents.resources.extractors import ExtractorResources
-from acuity.agents.resources.models import ModelResources
+from acuity.agents.resources.catalogs import ExtractorResources, ModelResources
 from acuity.agents.resources.reports import ReportResources
 from acuity.agents.resources.worst import WorstResources
 
 if TYPE_CHECKING:
     from acuity.agents.services import Services
     from acuity.agents.tools.kept_pictures import KeptPictures
-    from acuity.agents.tools.model_list import ModelList
+    from acuity.agents.tools.models import ModelList
     from longwire.product.catalog import Resources
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -18,6 +19,7 @@ from longwire.product.results import finite, to_text
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
 HTML: Final = "text/html"
+PNG: Final = "image/png"
 MOST: Final = 900_000  # bytes of a text in a message: the official client refuses events over 1 MiB
 _SPARE: Final = 0.8  # of the frames that would just fit, since some are longer than others
 _LONGEST: Final = 1000  # characters of the sentence of an error
@@ -36,6 +38,28 @@ def name_in(family: str, uri: str) -> str | None:
 
 def is_family(family: str, uri: str) -> bool:
     return uri in (family, f"{family}/")  # some clients add a slash after a host without a path
+
+
+def resource(
+    uri: str, name: str, title: str | None, description: str | None, mime_type: str = JSON, **more: Any
+) -> types.Resource:
+    return types.Resource(
+        uri=uri, name=name, title=title, description=description, mime_type=mime_type, **more
+    )
+
+
+def template(
+    uri: str, name: str, title: str, description: str, mime_type: str = JSON
+) -> types.ResourceTemplate:
+    return types.ResourceTemplate(
+        uri_template=uri, name=name, title=title, description=description, mime_type=mime_type
+    )
+
+
+def png_content(uri: str, data: bytes) -> types.ReadResourceResult:
+    blob = base64.b64encode(data).decode()
+    content = types.BlobResourceContents(uri=uri, blob=blob, mime_type=PNG)
+    return types.ReadResourceResult(contents=[content])
 
 
 def document_content(uri: str, document: Any) -> types.ReadResourceResult:

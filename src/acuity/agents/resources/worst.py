@@ -5,7 +5,6 @@ A picture that is too large for a message is read with ?width=, which makes it s
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,18 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 
-from acuity.agents.resources.content import JSON, document_content, in_words, is_family, missing, name_in
-from acuity.agents.tasks.documents import WORST, picture_uri, timestamp
+from acuity.agents.job_documents import WORST, picture_uri, timestamp
+from acuity.agents.resources.content import (
+    PNG,
+    document_content,
+    in_words,
+    is_family,
+    missing,
+    name_in,
+    png_content,
+    resource,
+    template,
+)
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
 from acuity.jobs.job import Status
 from longwire.principals.limits import may_see, owner
@@ -24,7 +33,6 @@ from longwire.principals.limits import may_see, owner
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
 
-PNG: Final = "image/png"
 _MOST: Final = 700_000  # bytes of a picture in a message; in base64 it is a third longer
 _WIDTH: Final = re.compile(r"width=(\d{1,5})")
 _SEARCHED: Final = 500  # finished jobs
@@ -41,25 +49,18 @@ class WorstResources:
         self._limit: anyio.CapacityLimiter | None = None
 
     async def list(self) -> Sequence[types.Resource]:
-        return [
-            types.Resource(
-                uri=WORST,
-                name="worst",
-                title="Pictures of worst frames",
-                description="An index, newest first: the pictures that describe_worst_frames has made.",
-                mime_type=JSON,
-            )
-        ]
+        text = "An index, newest first: the pictures that describe_worst_frames has made."
+        return [resource(WORST, "worst", "Pictures of worst frames", text)]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
-            types.ResourceTemplate(
-                uri_template=f"{WORST}/{{id}}/{{name}}{{?width}}",
-                name="worst-picture",
-                title="A picture of a worst frame",
-                description="A picture in full size, as `resources` of describe_worst_frames names it; "
+            template(
+                f"{WORST}/{{id}}/{{name}}{{?width}}",
+                "worst-picture",
+                "A picture of a worst frame",
+                "A picture in full size, as `resources` of describe_worst_frames names it; "
                 "width=960 makes it smaller.",
-                mime_type=PNG,
+                PNG,
             )
         ]
 
@@ -79,10 +80,7 @@ class WorstResources:
         if self._limit is None:
             self._limit = anyio.CapacityLimiter(_AT_ONCE)
         data = await anyio.to_thread.run_sync(_data, uri, file, _width(uri, query), limiter=self._limit)
-        blob = base64.b64encode(data).decode()
-        return types.ReadResourceResult(
-            contents=[types.BlobResourceContents(uri=uri, blob=blob, mime_type=PNG)]
-        )
+        return png_content(uri, data)
 
     async def newest(self) -> tuple[Sequence[Job], bool]:
         """Jobs that have pictures, newest first, and whether there may be more."""

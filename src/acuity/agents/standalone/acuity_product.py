@@ -65,7 +65,7 @@ def _sentence(error: Exception, tool: str) -> str:
 
 
 def _worker_environment(options: ServeOptions, turns: Path) -> Mapping[str, str]:
-    from acuity.agents.standalone.worker_settings import worker_environment
+    from acuity.agents.settings import worker_environment
 
     return worker_environment(options, turns)
 

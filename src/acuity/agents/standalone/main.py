@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Final
 
-from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
+from mcp.server.caching import CacheHint
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ResourcesListChanged,
+    ResourceUpdated,
+    SubscriptionBus,
+)
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
+from acuity.agents.apps import CAPABILITIES, AppResources, with_apps
+from acuity.agents.job_documents import REPORTS, JobTasks, has_report, report_uri
+from acuity.agents.prompts.completions import completer
+from acuity.agents.prompts.instructions import PROMPTS
+from acuity.agents.resources import resources
 from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.node_jobs import NodeJobs
-from acuity.agents.standalone.product import NAME, product_catalog
-from acuity.agents.tasks.changes import publish_changes
-from acuity.agents.tools import videos
+from acuity.agents.tools import (
+    backends,
+    benchmark,
+    compare,
+    evaluation,
+    extractors,
+    frames,
+    jobs,
+    models,
+    scoring,
+    tuning,
+    videos,
+    worst_frames,
+)
+from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.kept_pictures import KeptPictures
+from acuity.agents.tools.models import ModelList
 from acuity.jobs.elsewhere import SharedJobs
-from acuity.jobs.service import Jobs, JobsConfig
+from acuity.jobs.service import Job, Jobs, JobsConfig
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_bus import SharedSubscriptionBus
@@ -34,6 +60,60 @@ from longwire.principals.rates import RateLimits
 from longwire.product.allowlists import Allowlists
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
+from longwire.product.catalog import Catalog
+from longwire.tasks.extension import Tasks
+from longwire.tasks.listen import Listen
+
+NAME: Final = "acuity"
+
+
+INSTRUCTIONS: Final = """\
+Acuity measures how much a viewer sees of what encoding did to a video: VMAF, with libvmaf's own digits.
+
+Score encoded files (MP4, MKV, WebM, Y4M) with vmaf_score_encoded, raw YUV with vmaf_score. 100 looks like the
+reference; about 6 points are a difference that most viewers notice. For more than a minute of video use
+submit_job, then get_job: the work survives a lost connection. An answer has the score first, then the worst
+frames; get_frames reads others; describe_worst_frames shows the worst as pictures and says what is wrong with
+them. compare_encodes ranks several encodes of one source. list_models says which models there are.
+It encodes, too: run_search finds the setting that reaches a score, run_compare ranks encoders, run_ladder
+builds bitrate ladders, run_tune_per_shot tunes each shot. Start these with submit_job.
+Files are read from allowed folders only: list_videos shows those, and what is in them."""
+
+# Tools and prompts are fixed while a server runs; resources change with every report.
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+
+
+def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPictures) -> Catalog:
+    """Everything the server offers."""
+    known = ModelList()
+    tools = [
+        *scoring.tools(services, known, pictures),
+        *videos.tools(services),
+        *models.tools(services, known),
+        *backends.tools(services),
+        *extractors.tools(services),
+        *benchmark.tools(services),
+        *tuning.tools(services, known),
+        *compare.tools(services, known),
+        *worst_frames.tools(services, pictures, known),
+        *evaluation.tools(services, known),
+    ]
+    tools = accepting(tools)
+    tools += [*jobs.tools(services, tools), *frames.tools(services)]
+    tools = with_apps(tools)
+    families = resources(services, known, pictures)
+    tasks = JobTasks(services.jobs)
+    return Catalog(
+        tools=tools,
+        prompts=PROMPTS,
+        resources=[*families, AppResources()],
+        complete=completer(services, known, PROMPTS, families),
+        extensions=[Tasks(tools, tasks)],
+        listen=Listen(bus, tasks),
+        cache={"tools/list": _FIXED, "prompts/list": _FIXED, "resources/templates/list": _FIXED},
+        capabilities=CAPABILITIES,
+        instructions=INSTRUCTIONS,
+    )
 
 
 @asynccontextmanager
@@ -127,3 +207,32 @@ def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callab
     # A bus of the cluster tells other nodes by itself.
     everywhere = isinstance(bus, InMemorySubscriptionBus)
     return [publish_changes(jobs, bus, everywhere=everywhere), metrics.watch(jobs), JobTracer().watch(jobs)]
+
+
+def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True) -> Callable[[], None]:
+    """Publish every new report on the bus, also those of other processes; returns a function that stops this.
+
+    Without `everywhere`, those of this process only.
+    """
+    under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
+
+    def heard(job: Job) -> None:
+        if has_report(job):
+            task = asyncio.get_running_loop().create_task(_publish(bus, job.id))
+            under_way.add(task)
+            task.add_done_callback(under_way.discard)
+
+    undo = jobs.on_change(heard, everywhere=everywhere)
+
+    def stop() -> None:
+        undo()
+        for task in under_way:
+            task.cancel()
+
+    return stop
+
+
+async def _publish(bus: SubscriptionBus, job_id: str) -> None:
+    await bus.publish(ResourcesListChanged())
+    for uri in (REPORTS, report_uri(job_id)):
+        await bus.publish(ResourceUpdated(uri=uri))

@@ -1,6 +1,6 @@
 """Acuity's own catalog as a worker: `python -m acuity.agents.standalone.method_worker --socket PATH`.
 
-The runtime starts it (see worker_settings.py). Jobs live here; the workers of one runtime share their store
+The runtime starts it (see settings.py). Jobs live here; the workers of one runtime share their store
 and take turns.
 """
 
@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from acuity import __version__
-from acuity.agents.settings import AcuitySettings
+from acuity.agents.settings import SETTINGS_VARIABLE, AcuitySettings, settings_from
 from acuity.agents.standalone.acuity_product import declare_acuity
-from acuity.agents.standalone.main import standalone_server
-from acuity.agents.standalone.product import NAME
-from acuity.agents.standalone.worker_settings import SETTINGS_VARIABLE, settings_from
+from acuity.agents.standalone.main import NAME, standalone_server
 from acuity.errors import AcuityError
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import LongwireError

@@ -9,10 +9,10 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import outline, record, text
+from acuity.agents.schemas import choices, outline, record
 from acuity.agents.tools import external
-from acuity.agents.tools.external_options import backend_options
-from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.agents.tools.external import backend_options
+from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.devices import BACKENDS, describe_engine, look_for
 from acuity.errors import AcuityError, BackendError, JobError
 from acuity.jobs.job import JobSpec
@@ -46,33 +46,12 @@ _CARDS_SECONDS: Final = 20.0  # that a list of backends waits for the cards
 
 def tools(services: Services) -> list[Tool]:
     """list_backends, probe_backend and vmaf_version."""
-    family = _BackendTools(services)
-    backend = {**text("The backend to probe."), "enum": list(BACKENDS)}
+    its = _BackendTools(services)
+    backend = record({"backend": choices(BACKENDS, "The backend to probe.")}, "backend")
     return [
-        Tool(
-            name="list_backends",
-            title="List backends",
-            description=_LIST,
-            input_schema=record({}),
-            output_schema=_LIST_OUTPUT,
-            run=family.list,
-        ),
-        Tool(
-            name="probe_backend",
-            title="Probe a backend",
-            description=_PROBE,
-            input_schema=record({"backend": backend}),
-            output_schema=_PROBE_OUTPUT,
-            run=family.probe,
-        ),
-        Tool(
-            name="vmaf_version",
-            title="What does the scoring",
-            description=_VERSION,
-            input_schema=record({}),
-            output_schema=_VERSION_OUTPUT,
-            run=family.version,
-        ),
+        Tool("list_backends", "List backends", _LIST, record({}), its.list, _LIST_OUTPUT),
+        Tool("probe_backend", "Probe a backend", _PROBE, backend, its.probe, _PROBE_OUTPUT),
+        Tool("vmaf_version", "What does the scoring", _VERSION, record({}), its.version, _VERSION_OUTPUT),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools import external
-from acuity.agents.tools.external_options import backend_options
+from acuity.agents.tools.external import backend_options
 from acuity.agents.tools.long_tool import long_tool
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
@@ -47,17 +47,7 @@ def tools(services: Services) -> list[Tool]:
             payload["external"] = await _external(services.settings.binary)
         return JobSpec("benchmark", payload, NAME, "benchmark of every backend", _SECONDS)
 
-    return [
-        long_tool(
-            services,
-            name=NAME,
-            title="Benchmark",
-            description=_TEXT,
-            input_schema=record({}),
-            output_schema=_OUTPUT,
-            plan=plan,
-        )
-    ]
+    return [long_tool(services, NAME, "Benchmark", _TEXT, record({}), _OUTPUT, plan)]
 
 
 async def _external(binary: str) -> dict[str, Any]:

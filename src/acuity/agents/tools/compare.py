@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import flag, outline, record, text
+from acuity.agents.schemas import array, choices, flag, named, outline, record, text
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
 from acuity.comparison.encoder_names import AUTO as BY_ITSELF
@@ -50,38 +50,37 @@ _BRIEF: Final[dict[str, dict[str, Any]]] = {
     **{name: {"description": "Of raw video."} for name in GEOMETRY},
 }
 
+
+def _word(description: str | None = None) -> dict[str, Any]:
+    return text(description, maxLength=_WORD)
+
+
 INPUT: Final = record(
     {
         "reference": path_argument("The original, in an allowed folder."),
-        "encodes": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MOST,
-            "items": {
+        "encodes": array(
+            {
                 "type": ["string", "object"],
                 "minLength": 1,
                 "maxLength": MAX_TEXT,
-                "properties": {
-                    "path": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
-                    "name": {"type": "string", "maxLength": _WORD},
-                    "encoder": {"type": "string", "maxLength": _WORD},
-                },
+                "properties": {"path": named(None, MAX_TEXT), "name": _word(), "encoder": _word()},
                 "required": ["path"],
                 "additionalProperties": False,
             },
-            "description": "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
-        },
+            MOST,
+            "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
+            minItems=1,
+        ),
         "model": model_argument(_AS_SCORED),
         **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
-        "encoder_from": {
-            **text("Where encoders are known from that aren't given."),
-            "enum": list(SOURCES),
-            "default": BY_ITSELF,
-        },
-        "against": {**text("The encoder that BD-rates are against; else the first."), "maxLength": _WORD},
-        "remember": {**flag("Take figures of unchanged files from an earlier run."), "default": True},
+        "encoder_from": choices(
+            SOURCES, "Where encoders are known from that aren't given.", default=BY_ITSELF
+        ),
+        "against": _word("The encoder that BD-rates are against; else the first."),
+        "remember": flag("Take figures of unchanged files from an earlier run.", default=True),
     },
-    optional=["model", *map(_FRONT.name, (*_OPTIONS, *GEOMETRY)), "encoder_from", "against", "remember"],
+    "reference",
+    "encodes",
 )
 OUTPUT: Final = outline(
     {"ranking": "array", "pairs": "array", "differences": "array", "bd_rates": "array", "notes": "array"},
@@ -121,18 +120,8 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
         limit = services.settings.submitted_limit
         return JobSpec("compare", payload, TOOL, title, limit, short=short)
 
-    return [
-        long_tool(
-            services,
-            name=TOOL,
-            title="Compare encodes",
-            description=_TEXT,
-            input_schema=INPUT,
-            output_schema=OUTPUT,
-            plan=plan,
-            settle=partial(settle_geometry, services.paths),
-        )
-    ]
+    settle = partial(settle_geometry, services.paths)
+    return [long_tool(services, TOOL, "Compare encodes", _TEXT, INPUT, OUTPUT, plan, settle=settle)]
 
 
 def _pair(services: Services, reference: str, entry: str | Mapping[str, str]) -> ComparePair:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import array, outline, record
+from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
 from acuity.errors import AcuityError
 from acuity.jobs.job import JobSpec
@@ -32,31 +32,15 @@ _COMPARE: Final = """\
 Rank ONNX models by PLCC on the same split, as eval_model_on_split does; models that fail are in `errors`. \
 better_than_next false: the clips can't tell the two apart."""
 
-_SPLIT: Final = "test is about 10 % of the keys, val 10 %, train the rest."
 _TABLE: Final[dict[str, dict[str, Any]]] = {
     "features": path_argument("Parquet file: mos, features such as adm2, and key."),
-    "split": {"type": "string", "enum": list(SPLITS), "default": "test", "description": _SPLIT},
-    "input_name": {
-        "type": "string",
-        "maxLength": _NAME,
-        "default": INPUT,
-        "description": "The graph's input.",
-    },
-    "pooling": {
-        "type": "string",
-        "enum": list(POOLINGS),
-        "default": "auto",
-        "description": "auto: by clip if keys repeat.",
-    },
+    "split": choices(SPLITS, "test is about 10 % of the keys, val 10 %, train the rest.", default="test"),
+    "input_name": text("The graph's input.", maxLength=_NAME, default=INPUT),
+    "pooling": choices(POOLINGS, "auto: by clip if keys repeat.", default="auto"),
 }
-_MODELS: Final = {
-    **array(
-        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
-        _MOST,
-        ".onnx files, or names of list_models.",
-    ),
-    "minItems": 1,
-}
+_MODELS: Final = array(
+    text(minLength=1, maxLength=MAX_TEXT), _MOST, ".onnx files, or names of list_models.", minItems=1
+)
 _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
@@ -79,32 +63,18 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
         payload = compare_payload(found, given["models"], table)
         return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
 
+    one = record(
+        {"model": path_argument("An .onnx file, or a name of list_models."), **_TABLE}, "model", "features"
+    )
+    several = record({"models": _MODELS, **_TABLE}, "models", "features")
+    wrong = {"split": no_split}
+    both = {**wrong, "models": _no_models}
     return [
         long_tool(
-            services,
-            name=EVALUATE,
-            title="Evaluate a model",
-            description=_EVALUATE,
-            input_schema=record(
-                {"model": path_argument("An .onnx file, or a name of list_models."), **_TABLE},
-                optional=_OPTIONAL,
-            ),
-            output_schema=_EVALUATION,
-            plan=plan_one,
-            refusals={"split": no_split},
+            services, EVALUATE, "Evaluate a model", _EVALUATE, one, _EVALUATION, plan_one, refusals=wrong
         ),
         long_tool(
-            services,
-            name=COMPARE,
-            title="Compare models",
-            description=_COMPARE,
-            input_schema=record(
-                {"models": _MODELS, **_TABLE},
-                optional=_OPTIONAL,
-            ),
-            output_schema=outline({"ranked": "array", "errors": "array"}, {"notes": "array"}),
-            plan=plan_several,
-            refusals={"split": no_split, "models": _no_models},
+            services, COMPARE, "Compare models", _COMPARE, several, _RANKING, plan_several, refusals=both
         ),
     ]
 
@@ -150,3 +120,4 @@ _EVALUATION: Final = outline(
     },
     {"krocc": _NUMBER, "ci95": "object", "per_row": ["object", "null"], "notes": "array"},
 )
+_RANKING: Final = outline({"ranked": "array", "errors": "array"}, {"notes": "array"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import flag, outline, record, text
+from acuity.agents.schemas import flag, named, outline, record
 from acuity.features import EXTRACTORS, Extractor, get_extractor
 from acuity.features.describe import describe_extractor
 from longwire.product.catalog import Answer, Call, Tool
@@ -41,19 +41,11 @@ def tools(_: Services) -> list[Tool]:
         return answered(name, call.arguments["detail"])
 
     properties = {
-        "name": {**text("Only this one, with everything about it."), "minLength": 1, "maxLength": 128},
-        "detail": {**flag("Everything about all of them: 40,000 characters."), "default": False},
+        "name": named("Only this one, with everything about it.", 128),
+        "detail": flag("Everything about all of them: 40,000 characters.", default=False),
     }
-    return [
-        Tool(
-            name="list_extractors",
-            title="List feature extractors",
-            description=_LIST,
-            input_schema=record(properties, optional=tuple(properties)),
-            output_schema=outline({"extractors": "array"}),
-            run=run,
-        )
-    ]
+    output = outline({"extractors": "array"})
+    return [Tool("list_extractors", "List feature extractors", _LIST, record(properties), run, output)]
 
 
 def _describe(extractor: type[Extractor]) -> dict[str, Any]:

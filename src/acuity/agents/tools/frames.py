@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 
 from acuity.agents.compare_answers import is_comparison
-from acuity.agents.schemas import array, outline, record, text
+from acuity.agents.job_documents import stored_report
+from acuity.agents.schemas import array, named, outline, record, text, whole
 from acuity.agents.score_answers import score_columns
-from acuity.agents.tasks.documents import stored_report
 from acuity.errors import FeatureError, NoReport
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
@@ -27,6 +27,7 @@ Figures of single frames of a finished score, a row a frame; `columns` names its
 `features` to see what happened in one; `worst` in the score's answer has the lowest frames. Where a range \
 doesn't fit, `next` is the range to ask for next; null: that was all."""
 
+_FEATURES: Final = 'Columns, by their names in pooled_metrics; ["all"] for every one.'
 _PAGE: Final = 18_000  # characters of the rows of one answer
 _MARGIN: Final = 6  # characters around a row
 _ALL: Final = "all"
@@ -40,30 +41,17 @@ def tools(services: Services) -> list[Tool]:
     async def run(call: Call) -> Answer:
         return await _frames(services.jobs, call.arguments)
 
-    frame = {"type": "integer", "minimum": 0, "maximum": _LARGEST}
     properties = {
-        "job_id": {
-            **text("From a score's answer, submit_job or list_jobs."),
-            "minLength": 1,
-            "maxLength": 128,
-        },
-        "first": {**frame, "default": 0, "description": "Number of the first frame; they count from 0."},
-        "last": {**frame, "description": "Number of the last one; left out: to the end."},
-        "features": {
-            **array(text(), _MOST_NAMES, 'Columns, by their names in pooled_metrics; ["all"] for every one.'),
-            "default": [],
-        },
+        "job_id": named("From a score's answer, submit_job or list_jobs.", 128),
+        "first": _frame("Number of the first frame; they count from 0.", default=0),
+        "last": _frame("Number of the last one; left out: to the end."),
+        "features": array(text(), _MOST_NAMES, _FEATURES, default=[]),
     }
-    return [
-        Tool(
-            name="get_frames",
-            title="Read frames of a score",
-            description=_TEXT,
-            input_schema=record(properties, optional=("first", "last", "features")),
-            output_schema=_OUTPUT,
-            run=run,
-        )
-    ]
+    return [Tool("get_frames", "Read frames of a score", _TEXT, record(properties, "job_id"), run, _OUTPUT)]
+
+
+def _frame(description: str, **more: Any) -> dict[str, Any]:
+    return whole(description, minimum=0, maximum=_LARGEST, **more)
 
 
 _OUTPUT: Final = outline(

@@ -6,11 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.agents.schemas import array, flag, outline, record, text, whole
-from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.score_images import as_before
-from acuity.agents.services import CARRIERS
-from acuity.agents.tasks.documents import (
+from acuity.agents.job_documents import (
     JOB_ID,
     STATUSES,
     brief_job,
@@ -18,7 +14,10 @@ from acuity.agents.tasks.documents import (
     job_schema,
     result_document,
 )
-from acuity.agents.tool_answers import shown_document, with_pictures
+from acuity.agents.schemas import array, choices, flag, outline, record, whole
+from acuity.agents.score_answers import FRAMES_SCHEMA
+from acuity.agents.services import CARRIERS
+from acuity.agents.tool_answers import as_before, shown_document, with_pictures
 from acuity.errors import JobError
 from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check
@@ -54,8 +53,7 @@ _SHOWN: Final = 20  # jobs, unless more are asked for
 
 def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
     """The job tools, for those of the given tools that have a plan."""
-    family = _JobTools(services.jobs, long_tools)
-    return [family.submit_tool(), family.get_tool(), family.list_tool(), family.cancel_tool()]
+    return _JobTools(services.jobs, long_tools).tools()
 
 
 class _JobTools:
@@ -93,75 +91,51 @@ class _JobTools:
         message = "cancelled" if after.status == "cancelled" else f"too late: it has {after.status}"
         return {**job_document(after), "message": message}
 
-    def submit_tool(self) -> Tool:
-        properties = {
-            "tool": {**text("The tool to run."), "enum": list(self._long)},
-            "arguments": {
-                "type": "object",
-                "description": "Those of that tool.",
-                "default": {},
-            },
+    def tools(self) -> list[Tool]:
+        submit = {
+            "tool": choices(self._long, "The tool to run."),
+            "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
         }
-        return Tool(
-            name="submit_job",
-            title="Start a job",
-            description=_SUBMIT,
-            input_schema=record(properties, optional=("arguments",)),
-            output_schema=job_schema(),
-            run=self._submit,
-            runs=CARRIERS["submit_job"],
-            read_only=False,
-            idempotent=False,
-        )
-
-    def get_tool(self) -> Tool:
-        return Tool(
-            name="get_job",
-            title="Look at a job",
-            description=_GET,
-            input_schema=record(
-                {
-                    "job_id": JOB_ID,
-                    "include_frames": FRAMES_SCHEMA,
-                    "images": as_before("vmaf_score_encoded"),
-                },
-                optional=("include_frames", "images"),
+        return [
+            Tool(
+                "submit_job",
+                "Start a job",
+                _SUBMIT,
+                record(submit, "tool"),
+                self._submit,
+                job_schema(),
+                runs=CARRIERS["submit_job"],
+                read_only=False,
+                idempotent=False,
             ),
-            output_schema=job_schema(result=["object", "null"]),
-            run=self._get,
-        )
+            Tool("get_job", "Look at a job", _GET, _ONE, self._get, job_schema(result=["object", "null"])),
+            Tool("list_jobs", "List jobs", _LIST, _FILTER, self._list, _JOBS),
+            Tool(
+                "cancel_job",
+                "Cancel a job",
+                _CANCEL,
+                record({"job_id": JOB_ID}, "job_id"),
+                self._cancel,
+                job_schema(message="string"),
+                read_only=False,
+                destructive=True,
+            ),
+        ]
 
-    def list_tool(self) -> Tool:
-        properties = {
-            "status_filter": {
-                **array(
-                    {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all."
-                ),
-                "default": [],
-            },
-            "limit": {**whole("At most so many."), "minimum": 1, "maximum": 500, "default": _SHOWN},
-            "detail": {**flag("Everything that get_job says but results."), "default": False},
-        }
-        return Tool(
-            name="list_jobs",
-            title="List jobs",
-            description=_LIST,
-            input_schema=record(properties, optional=tuple(properties)),
-            output_schema=outline({"jobs": "array", "count": "integer", "truncated": "boolean"}),
-            run=self._list,
-        )
 
-    def cancel_tool(self) -> Tool:
-        return Tool(
-            name="cancel_job",
-            title="Cancel a job",
-            description=_CANCEL,
-            input_schema=record({"job_id": JOB_ID}),
-            output_schema=job_schema(message="string"),
-            run=self._cancel,
-            read_only=False,
-            destructive=True,
-        )
+_ONE: Final = record(
+    {"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA, "images": as_before("vmaf_score_encoded")}, "job_id"
+)
+_FILTER: Final = record(
+    {
+        "status_filter": array(
+            {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all.", default=[]
+        ),
+        "limit": whole("At most so many.", minimum=1, maximum=500, default=_SHOWN),
+        "detail": flag("Everything that get_job says but results.", default=False),
+    }
+)
+_JOBS: Final = outline({"jobs": "array", "count": "integer", "truncated": "boolean"})
 
 
 def _answer(

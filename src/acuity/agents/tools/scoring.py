@@ -10,13 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.score_answers import IMAGES_ASKED
-from acuity.agents.score_images import WORST
-from acuity.agents.tools.external import External, examine
-from acuity.agents.tools.external_options import option_list
+from acuity.agents.tool_answers import WORST
+from acuity.agents.tools.external import External, examine, option_list
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import (
     ENCODED_INPUT,
     ENCODED_OUTPUT,
@@ -63,25 +62,26 @@ def tools(
 ) -> list[Tool]:
     """vmaf_score and vmaf_score_encoded; other tools and resources may share models and pictures."""
     family = _Scoring(services, models or ModelList(), pictures or KeptPictures(services.settings.data))
+    settle = partial(settle_geometry, services.paths)
     return [
         long_tool(
             services,
-            name=RAW,
-            title="Score a raw pair",
-            description=_RAW_TEXT,
-            input_schema=RAW_INPUT,
-            output_schema=RAW_OUTPUT,
-            plan=family.plan_raw,
-            settle=partial(settle_geometry, services.paths),
+            RAW,
+            "Score a raw pair",
+            _RAW_TEXT,
+            RAW_INPUT,
+            RAW_OUTPUT,
+            family.plan_raw,
+            settle=settle,
         ),
         long_tool(
             services,
-            name=ENCODED,
-            title="Score encoded videos",
-            description=_ENCODED_TEXT,
-            input_schema=ENCODED_INPUT,
-            output_schema=ENCODED_OUTPUT,
-            plan=family.plan_encoded,
+            ENCODED,
+            "Score encoded videos",
+            _ENCODED_TEXT,
+            ENCODED_INPUT,
+            ENCODED_OUTPUT,
+            family.plan_encoded,
         ),
     ]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from acuity.agents.schemas import outline
+from acuity.agents.schemas import choices, flag, outline, record, text
 from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.score_images import IMAGES_SCHEMA
+from acuity.agents.tool_answers import IMAGES_SCHEMA
 from acuity.errors import GEOMETRY, ModelError
 from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO
@@ -22,11 +22,11 @@ _TAGGED: Final = ("colour", "deinterlace", "filter")
 
 
 def path_argument(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}  # access/path_text.py bounds it
+    return text(description)  # access/path_text.py bounds it
 
 
 def model_argument(description: str) -> dict[str, Any]:
-    return {**path_argument(description), "default": DEFAULT_MODEL}
+    return text(description, default=DEFAULT_MODEL)
 
 
 def asked_models(
@@ -50,10 +50,6 @@ def asked_models(
     return [] if replaced and named_by is None else models
 
 
-def _switch(description: str) -> dict[str, Any]:
-    return {"type": "boolean", "default": False, "description": description}
-
-
 # Of the entries that only calls with a tiny model have, which every client reads in the list of tools.
 _WORD: Final = 64  # characters of the name of an encoder or a preset
 _SHORT: Final[dict[str, Any]] = {"maximum": None, "default": None}
@@ -75,22 +71,17 @@ _OPTIONS: Final[dict[str, Any]] = {
         tiny_model_verify=_SHORT,
         no_reference=_SHORT,
     ),
-    "precision": {
-        "type": "string",
-        "enum": list(PRECISIONS),
-        "default": "legacy",
-        "description": "legacy: six decimals; max, full: the exact double; 1 to 17: significant digits.",
-    },
+    "precision": choices(
+        PRECISIONS,
+        "legacy: six decimals; max, full: the exact double; 1 to 17: significant digits.",
+        default="legacy",
+    ),
     **{
-        family: {
-            "type": "string",
-            "enum": list(versions),
-            "description": f"Test conditions of {maker}.",
-        }
+        family: choices(versions, f"Test conditions of {maker}.")
         for (family, versions), maker in zip(PRESETS.items(), ("AOM", "Netflix"), strict=True)
     },
-    "disable_clip": _switch("Don't clip scores to 0..100."),
-    "enable_transform": _switch("Apply the model's score transform, made for phones."),
+    "disable_clip": flag("Don't clip scores to 0..100.", default=False),
+    "enable_transform": flag("Apply the model's score transform, made for phones.", default=False),
     "include_frames": FRAMES_SCHEMA,
     "images": IMAGES_SCHEMA,
 }
@@ -110,27 +101,19 @@ _ENCODED_OPTIONS: Final = {
 }
 
 
-def _input(files: dict[str, Any], options: dict[str, Any], *optional: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {**files, **options},
-        "required": [name for name in files if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-RAW_INPUT: Final = _input(
+RAW_INPUT: Final = record(
     {
         "ref": path_argument(
             "The original: a raw YUV file in an allowed folder; needed without no_reference."
         ),
         "dis": path_argument("The version to judge, of the same size, layout and depth."),
         **RAW.arguments(*GEOMETRY),
+        **_RAW_OPTIONS,
     },
-    _RAW_OPTIONS,
-    "ref",
+    "dis",
+    *map(RAW.name, GEOMETRY),
 )
-ENCODED_INPUT: Final = _input(
+ENCODED_INPUT: Final = record(
     {
         "reference_encoded": path_argument(
             "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
@@ -138,9 +121,9 @@ ENCODED_INPUT: Final = _input(
         "distorted_encoded": path_argument(
             "The version to judge; its size, depth, range and rate may differ."
         ),
+        **_ENCODED_OPTIONS,
     },
-    _ENCODED_OPTIONS,
-    "reference_encoded",
+    "distorted_encoded",
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools.long_tool import long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
 from acuity.errors import TuneError
 from acuity.jobs.job import JobSpec
@@ -148,12 +148,12 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
     return [
         long_tool(
             services,
-            name=name,
-            title=kind.title,
-            description=kind.text,
-            input_schema=_schema(kind),
-            output_schema=_OUTPUTS[name],
-            plan=_planner(services, known, name, kind),
+            name,
+            kind.title,
+            kind.text,
+            _schema(kind),
+            _OUTPUTS[name],
+            _planner(services, known, name, kind),
             read_only=kind.output is None,
             idempotent=kind.output is None,
         )
@@ -167,7 +167,7 @@ def _schema(kind: _Kind) -> dict[str, Any]:
     properties |= {name: _argument(name, table[name], kind) for name in kind.arguments}
     if kind.output is not None:
         properties["output"] = path_argument("New file to write.")
-    return record(properties, optional=[name for name in properties if name not in ("src", *kind.required)])
+    return record(properties, "src", *kind.required)
 
 
 def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:

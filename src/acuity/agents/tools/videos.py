@@ -1,21 +1,175 @@
-"""The tool list_videos: the folders that this server may read, and the videos in them."""
+"""The tool list_videos: the folders that this server may read, and the videos in them.
+
+Videos are found by name, and described in a separate process.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
+import signal
+import sys
+import time
+from collections import OrderedDict, deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.access.paths import KINDS
-from acuity.agents.schemas import outline
-from acuity.agents.tools.video_list import SUFFIXES, VideoProbe, find_videos
+from acuity.agents.schemas import outline, record, text, whole
 from acuity.errors import PathError
+from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
     from acuity.agents.services import Services
+
+
+# Recognised by extension, because opening every file would take too long.
+SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES
+
+# Bounds of the search, because an allowed folder may be a whole disk.
+_DEPTH: Final = 8
+_MOST_FOLDERS: Final = 2000
+_MOST_VIDEOS: Final = 5000
+_WALK_SECONDS: Final = 5.0
+
+_PROBE: Final = (sys.executable, "-m", "acuity.agents.tools.video_probe")
+_EACH: Final = 5.0  # seconds for one file
+_TOGETHER: Final = 20.0  # seconds for the files of one call
+_STARTS: Final = 4  # of the process, in one call: each file that crashes it costs one
+_KEPT: Final = 2000  # files whose description is kept
+
+_Key: TypeAlias = tuple[str, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files found by their names, sorted, and whether the search was cut short."""
+
+    files: list[Path]
+    truncated: bool
+
+
+def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[str] = SUFFIXES) -> Found:
+    """The files under these folders, videos by default, whose names contain the text.
+
+    Links to folders are not followed.
+    """
+    found: list[Path] = []
+    waiting = deque((folder, 0) for folder in sorted(folders))
+    seen: set[Path] = set()
+    end = time.monotonic() + _WALK_SECONDS
+    truncated = False
+    while waiting:
+        folder, depth = waiting.popleft()
+        if folder in seen:
+            continue
+        if len(seen) >= _MOST_FOLDERS or len(found) >= _MOST_VIDEOS or time.monotonic() > end:
+            truncated = True
+            break
+        seen.add(folder)
+        files, inside = _look_into(folder, suffixes)
+        found += (file for file in files if name.lower() in file.name.lower())
+        if depth < _DEPTH:
+            waiting += ((place, depth + 1) for place in inside)
+        else:
+            truncated = truncated or bool(inside)
+    return Found(sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS)
+
+
+def _look_into(folder: Path, suffixes: Collection[str]) -> tuple[list[Path], list[Path]]:
+    """The files with these endings and the subfolders of a folder, without hidden ones."""
+    files: list[Path] = []
+    folders: list[Path] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(folder / entry.name)
+            elif os.path.splitext(entry.name)[1].lower() in suffixes:
+                files.append(folder / entry.name)
+    return files, sorted(folders)
+
+
+class VideoProbe:
+    """Describes files in a process that may crash or be killed, and keeps the descriptions."""
+
+    def __init__(self, roots: Sequence[Path], private: Sequence[Path] = ()) -> None:
+        self._roots = json.dumps([[*map(str, roots)], [*map(str, private)]])
+        self._known: OrderedDict[_Key, dict[str, Any]] = OrderedDict()
+        self._busy = asyncio.Lock()
+
+    async def describe(self, files: Sequence[tuple[Path, os.stat_result]]) -> list[dict[str, Any]]:
+        """The descriptions of these files, in the same order: see video_probe.py."""
+        keys = [_key(path, status) for path, status in files]
+        async with self._busy:  # one process is enough, and the next caller may find all files described
+            late: dict[_Key, dict[str, Any]] = {}
+            end = time.monotonic() + _TOGETHER
+            for _ in range(_STARTS):
+                missing = deque(key for key in keys if key not in self._known and key not in late)
+                if not missing or time.monotonic() >= end:
+                    break
+                await self._run(missing, late, end)
+            unseen = {"problem": "it was not looked at: the files before it took too long"}
+            found = [self._known.get(key) or late.get(key, unseen) for key in keys]
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    async def _run(self, missing: deque[_Key], late: dict[_Key, dict[str, Any]], end: float) -> None:
+        """Let a new process describe one file after another, until it is done, has ended or is too slow."""
+        child = await asyncio.create_subprocess_exec(
+            *_PROBE,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(f"{self._roots}\n".encode())
+            async with asyncio.timeout(end - time.monotonic()):
+                if not await child.stdout.readline():
+                    return
+            while missing and (left := end - time.monotonic()) > 0:
+                key = missing.popleft()
+                late[key] = {"problem": "it takes too long to look at"}
+                async with asyncio.timeout(min(_EACH, left)):
+                    answer = await _ask(child.stdin, child.stdout, key[0])
+                self._known[key] = answer or {"problem": "it can't be read: its decoder crashed"}
+                if answer is None:
+                    return
+        except TimeoutError:
+            return
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            await asyncio.shield(child.wait())
+
+
+async def _ask(
+    questions: asyncio.StreamWriter, answers: asyncio.StreamReader, path: str
+) -> dict[str, Any] | None:
+    """The description of a file by the process; None if it has ended."""
+    try:
+        questions.write(f"{json.dumps(path)}\n".encode())
+        await questions.drain()
+        found: dict[str, Any] = json.loads(await answers.readline())
+    except (OSError, ValueError):  # an empty or incomplete line means that it has ended
+        return None
+    return found
+
+
+def _key(path: Path, status: os.stat_result) -> _Key:
+    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
+
 
 NAME: Final = "list_videos"
 _VIDEO: Final = "video"
@@ -23,42 +177,26 @@ _MOST: Final = 200  # videos in one answer
 
 _TEXT: Final = "The folders this server may read, and the videos in them with size, format and length."
 
-_INPUT: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "folder": {"type": "string", "description": "Only this one."},
-        "name": {"type": "string", "description": "Only names with this in them."},
+_INPUT: Final = record(
+    {
+        "folder": text("Only this one."),
+        "name": text("Only names with this in them."),
         "kind": {
             "enum": [_VIDEO, *KINDS],
             "default": _VIDEO,
             "description": "table: .parquet; model: .onnx.",
         },
-        "limit": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": _MOST,
-            "default": 50,
-            "description": "At most so many.",
-        },
-        "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "next_offset, to go on."},
-    },
-    "additionalProperties": False,
-}
+        "limit": whole("At most so many.", minimum=1, maximum=_MOST, default=50),
+        "offset": whole("next_offset, to go on.", minimum=0, default=0),
+    }
+)
+_OUTPUT: Final = outline({"folders": "array", "videos": "array", "count": "integer"})
 
 
 def tools(services: Services) -> list[Tool]:
     """list_videos."""
-    family = _VideoTools(services.paths)
-    return [
-        Tool(
-            name=NAME,
-            title="List videos",
-            description=_TEXT,
-            input_schema=_INPUT,
-            output_schema=outline({"folders": "array", "videos": "array", "count": "integer"}),
-            run=family.list_videos,
-        )
-    ]
+    run = _VideoTools(services.paths).list_videos
+    return [Tool(NAME, "List videos", _TEXT, _INPUT, run, _OUTPUT)]
 
 
 class _VideoTools:

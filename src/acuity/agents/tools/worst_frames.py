@@ -10,7 +10,7 @@ from acuity.agents.schemas import array, flag, number, outline, record, whole
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.model_list import ModelList
+from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
 from acuity.errors import GEOMETRY, ModelError
@@ -46,30 +46,26 @@ INPUT: Final = record(
         **_FRONT.arguments(*GEOMETRY, **_BRIEF),
         "model": model_argument("As for a score."),
         **_FRONT.arguments("backend", backend={"description": "As for a score."}),
-        "n": {**whole("How many frames."), "minimum": 1, "maximum": MAX_FRAMES, "default": DEFAULT_FRAMES},
-        "apart": {
-            **number("Seconds between two of them at least; 0 allows neighbours."),
-            "minimum": 0,
-            "maximum": MAX_APART,
-            "default": DEFAULT_APART,
-        },
-        "start": {**number("From this second on."), "minimum": 0},
-        "end": {**number("Up to this second."), "minimum": 0},
+        "n": whole("How many frames.", minimum=1, maximum=MAX_FRAMES, default=DEFAULT_FRAMES),
+        "apart": number(
+            "Seconds between two of them at least; 0 allows neighbours.",
+            minimum=0,
+            maximum=MAX_APART,
+            default=DEFAULT_APART,
+        ),
+        "start": number("From this second on.", minimum=0),
+        "end": number("Up to this second.", minimum=0),
         **_FRONT.arguments(*_SCORED, **_BRIEF),
-        "region": {**flag("Pictures of the worst region alone, in full detail."), "default": False},
-        "images": {
-            **array(
-                {"enum": list(KINDS)},
-                len(KINDS),
-                "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
-            ),
-            "default": ["distorted", DETAIL],
-        },
+        "region": flag("Pictures of the worst region alone, in full detail.", default=False),
+        "images": array(
+            {"enum": list(KINDS)},
+            len(KINDS),
+            "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
+            default=["distorted", DETAIL],
+        ),
     },
-    optional=[
-        *map(_FRONT.name, (*GEOMETRY, *_SCORED)),
-        *("model", "backend", "n", "apart", "start", "end", "region", "images"),
-    ],
+    "ref",
+    "dis",
 )
 OUTPUT: Final = outline(
     {"model_id": ["string", "null"], "frames": "array"},
@@ -108,17 +104,19 @@ def tools(services: Services, pictures: KeptPictures, models: ModelList | None =
         payload, short = worst_payload(worst, [*images], vlm), is_short(0, reference, distorted)
         return JobSpec("worst", payload, TOOL, title, id=id, short=short)
 
+    settle = partial(settle_geometry, services.paths)
+    wrong = {name: partial(_no_format, name) for name in ("pixfmt", "bitdepth")}
     return [
         long_tool(
             services,
-            name=TOOL,
-            title="Show the worst frames",
-            description=_TEXT,
-            input_schema=INPUT,
-            output_schema=OUTPUT,
-            plan=plan,
-            settle=partial(settle_geometry, services.paths),
-            refusals={"pixfmt": partial(_no_format, "pixfmt"), "bitdepth": partial(_no_format, "bitdepth")},
+            TOOL,
+            "Show the worst frames",
+            _TEXT,
+            INPUT,
+            OUTPUT,
+            plan,
+            settle=settle,
+            refusals=wrong,
         )
     ]
 

@@ -30,19 +30,16 @@ def test_a_silent_page_counts_as_closed_until_it_speaks() -> None:
     assert len(watchers) == 1
 
 
-def test_the_wait_ends_when_the_last_has_left_and_not_for_a_reload() -> None:
-    async def test() -> None:
-        watchers = Watchers()
-        watchers.heard("first")
-        waiting = asyncio.ensure_future(watchers.everybody_left(0.05))
-        await asyncio.sleep(0)
-        watchers.left("first")
-        await asyncio.sleep(0)
-        watchers.heard("reloaded")
-        await asyncio.sleep(0.1)  # longer than the patience: the page came back in time
-        assert not waiting.done()
-        watchers.left("reloaded")
-        with anyio.fail_after(30):
-            await waiting
-
-    anyio.run(test)
+async def test_the_wait_ends_when_the_last_has_left_and_not_for_a_reload() -> None:
+    watchers = Watchers()
+    watchers.heard("first")
+    waiting = asyncio.ensure_future(watchers.everybody_left(0.05))
+    await asyncio.sleep(0)
+    watchers.left("first")
+    await asyncio.sleep(0)
+    watchers.heard("reloaded")
+    await asyncio.sleep(0.1)  # longer than the patience: the page came back in time
+    assert not waiting.done()
+    watchers.left("reloaded")
+    with anyio.fail_after(30):
+        await waiting

@@ -1,88 +1,80 @@
-"""Commands on their way to the measuring thread and back."""
+"""Commands and models on their way to the measuring thread, and replies on their way back."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import threading
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded.steering import commands
-from acuity.errors import CommandQueueFull, EmbeddedError
+from acuity.agents.embedded.steering.commands import ModelLoader
+from acuity.errors import CommandQueueFull, EmbeddedError, ModelError, PathError
 from acuity.measure.feed import feed
-from bridge_room import PATIENCE, Counting, Room, measuring, run
-from moving_pictures import measure, pair
+from bridge_room import PATIENCE, Counting, Room, measuring
+from moving_pictures import pair
+from small_model import small_document
 
 
-def test_a_command_is_carried_out_at_the_next_boundary_and_not_before() -> None:
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("set_subsample", {"n": 3})
-        assert room.measurement.subsample == 1
-        assert not answer.done()
+async def test_a_command_is_carried_out_at_the_next_boundary_and_not_before() -> None:
+    room = Room()
+    answer = await room.send("set_subsample", {"n": 3})
+    assert room.measurement.subsample == 1
+    assert not answer.done()
+    await room.feed()
+    assert await answer == {"subsample": 3, "next_frame": 1}
+    assert room.measurement.subsample == 3
+    room.close()
+
+
+async def test_so_many_at_one_boundary_and_no_more() -> None:
+    room = Room(max_per_frame=3)
+    answers = [await room.send("set_subsample", {"n": n}) for n in range(1, 9)]
+    for left in (5, 2, 0, 0):
         await room.feed()
-        assert await answer == {"subsample": 3, "next_frame": 1}
-        assert room.measurement.subsample == 3
-        room.close()
-
-    run(main)
-
-
-def test_so_many_at_one_boundary_and_no_more() -> None:
-    async def main() -> None:
-        room = Room(max_per_frame=3)
-        answers = [await room.send("set_subsample", {"n": n}) for n in range(1, 9)]
-        for left in (5, 2, 0, 0):
-            await room.feed()
-            assert room.native.waiting == left
-        found = await asyncio.gather(*answers)
-        assert [answer["subsample"] for answer in found] == list(range(1, 9))
-        assert [answer["next_frame"] for answer in found] == [1, 1, 1, 2, 2, 2, 3, 3]
-        room.close()
-
-    run(main)
+        assert room.native.waiting == left
+    found = await asyncio.gather(*answers)
+    assert [answer["subsample"] for answer in found] == list(range(1, 9))
+    assert [answer["next_frame"] for answer in found] == [1, 1, 1, 2, 2, 2, 3, 3]
+    room.close()
 
 
-def test_a_refusal_comes_back_as_a_sentence_and_the_measurement_goes_on() -> None:
-    async def main() -> None:
-        room = Room()
-        await room.feed(5)
-        answer = await room.send("stop_after", {"frame": 2})
-        await room.feed()
-        with pytest.raises(EmbeddedError, match="cannot stop after frame 2"):
-            await answer
-        await room.feed()
-        assert room.measurement.frames == 7
-        room.close()
-
-    run(main)
+async def test_a_refusal_comes_back_as_a_sentence_and_the_measurement_goes_on() -> None:
+    room = Room()
+    await room.feed(5)
+    answer = await room.send("stop_after", {"frame": 2})
+    await room.feed()
+    with pytest.raises(EmbeddedError, match="cannot stop after frame 2"):
+        await answer
+    await room.feed()
+    assert room.measurement.frames == 7
+    room.close()
 
 
-def test_a_fault_of_ours_ends_nobodys_measurement(
+async def test_a_fault_of_ours_ends_nobodys_measurement(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> dict[str, Any]:
         raise ZeroDivisionError
 
     monkeypatch.setitem(commands.COMMANDS, "pause", broken)
-
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("pause")
-        await room.feed()
-        with pytest.raises(EmbeddedError, match="'pause' failed in a way it should not"):
-            await answer
-        await room.feed()
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
+    room = Room()
+    answer = await room.send("pause")
+    await room.feed()
+    with pytest.raises(EmbeddedError, match="'pause' failed in a way it should not"):
+        await answer
+    await room.feed()
+    assert not room.measurement.paused
+    room.close()
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"waits_for": [f"feature {n}" for n in range(500)]}
 
     def refuse(*_: object) -> dict[str, Any]:
@@ -90,240 +82,204 @@ def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, action in (("pause", lambda *_: long), ("resume", refuse)):
         monkeypatch.setitem(commands.COMMANDS, name, action)
-
-    async def main() -> None:
-        room = Room()
-        answers = [await room.send("pause"), await room.send("resume")]
-        await room.feed()
-        assert await answers[0] == long
-        assert room.handoff.results == {}
-        with pytest.raises(EmbeddedError, match=r"^é{200,256}$"):
-            await answers[1]
-        with pytest.raises(EmbeddedError, match="too long"):
-            await room.steer.submit("set_subsample", {"n": "x" * 600})
-        room.close()
-
-    run(main)
+    room = Room()
+    answers = [await room.send("pause"), await room.send("resume")]
+    await room.feed()
+    assert await answers[0] == long
+    assert room.handoff.results == {}
+    with pytest.raises(EmbeddedError, match=r"^é{200,256}$"):
+        await answers[1]
+    with pytest.raises(EmbeddedError, match="too long"):
+        await room.steer.submit("set_subsample", {"n": "x" * 600})
+    room.close()
 
 
-def test_a_full_ring_says_so_at_once() -> None:
-    async def main() -> None:
-        room = Room(depth=2)
-        waiting = [await room.send("pause"), await room.send("resume")]
-        with pytest.raises(CommandQueueFull, match="2 commands are waiting"):
-            await room.steer.submit("pause")
-        await room.feed()
-        await asyncio.gather(*waiting)
-        later = await room.send("pause")
-        await room.feed()
-        assert (await later)["paused"]
-        assert room.native.refused == 1
-        room.close()
-
-    run(main)
+async def test_a_full_ring_says_so_at_once() -> None:
+    room = Room(depth=2)
+    waiting = [await room.send("pause"), await room.send("resume")]
+    with pytest.raises(CommandQueueFull, match="2 commands are waiting"):
+        await room.steer.submit("pause")
+    await room.feed()
+    await asyncio.gather(*waiting)
+    later = await room.send("pause")
+    await room.feed()
+    assert (await later)["paused"]
+    assert room.native.refused == 1
+    room.close()
 
 
-def test_a_flood_is_answered_one_by_one() -> None:
+async def test_a_flood_is_answered_one_by_one() -> None:
     """20,000 commands into a ring of 64: each has its own result or QUEUE_FULL, none twice."""
     count, batch = 20_000, 500
+    measured = Counting()
+    room = Room(measured.as_measurement(), depth=64)
+    over = threading.Event()
+    measuring_thread = threading.Thread(target=measured.run, args=(over,))
+    measuring_thread.start()
+    results: list[int] = []
+    refused = 0
 
-    async def main() -> None:
-        measured = Counting()
-        room = Room(measured.as_measurement(), depth=64)
-        over = threading.Event()
-        measuring_thread = threading.Thread(target=measured.run, args=(over,))
-        measuring_thread.start()
-        results: list[int] = []
-        refused = 0
-
-        async def one(n: int) -> None:
-            nonlocal refused
-            try:
-                results.append((await room.steer.submit("set_subsample", {"n": n}))["subsample"])
-            except CommandQueueFull:
-                refused += 1
-
+    async def one(n: int) -> None:
+        nonlocal refused
         try:
-            for first in range(0, count, batch):
-                await asyncio.gather(*(one(n) for n in range(first + 1, first + batch + 1)))
-        finally:
-            over.set()
-            await asyncio.to_thread(measuring_thread.join)
-        assert len(results) + refused == count
-        assert results == measured.told  # in order, so each once
-        assert len(results) > 64
-        assert refused == room.native.refused > 0
-        assert (room.native.outstanding, room.native.waiting) == (0, 0)
-        assert (room.handoff.attachments, room.handoff.results) == ({}, {})
-        room.steer.detach()
-        room.native.close()
+            results.append((await room.steer.submit("set_subsample", {"n": n}))["subsample"])
+        except CommandQueueFull:
+            refused += 1
 
-    run(main)
-
-
-def test_a_paused_measurement_still_listens() -> None:
-    async def main() -> None:
-        room = Room()
-        fed: list[int] = []
-
-        def pairs() -> Any:
-            for index in range(40):
-                fed.append(index)
-                yield pair(index)
-
-        first = await room.send("pause")
-        feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, pairs()))
-        assert (await first).items() >= {"paused": True, "next_frame": 1}.items()
-        assert (await room.steer.submit("set_subsample", {"n": 2}))["next_frame"] == 1
-        assert (await room.steer.submit("stop_after", {"frame": 20}))["stop_after"] == 20
-        assert room.measurement.paused
-        assert fed == [0]
-        assert (await room.steer.submit("resume")).items() >= {"paused": False, "next_frame": 1}.items()
-        await feeding
-        assert room.measurement.frames == 21
-        assert room.measurement.results().frames == [0, *range(2, 21, 2)]
-        assert 0 < room.side.paused_for < PATIENCE
-        room.close()
-
-    run(main)
+    try:
+        for first in range(0, count, batch):
+            await asyncio.gather(*(one(n) for n in range(first + 1, first + batch + 1)))
+    finally:
+        over.set()
+        await asyncio.to_thread(measuring_thread.join)
+    assert len(results) + refused == count
+    assert results == measured.told  # in order, so each once
+    assert len(results) > 64
+    assert refused == room.native.refused > 0
+    assert (room.native.outstanding, room.native.waiting) == (0, 0)
+    assert (room.handoff.attachments, room.handoff.results) == ({}, {})
+    room.steer.detach()
+    room.native.close()
 
 
-def test_stopping_ends_a_pause() -> None:
-    async def main() -> None:
-        room = Room()
-        first = await room.send("pause")
-        feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
-        await first
-        assert (await room.steer.submit("stop_after", {"frame": 0}))["finished"]
-        await feeding
-        assert room.measurement.frames == 1
-        room.close()
+async def test_a_paused_measurement_still_listens() -> None:
+    room = Room()
+    fed: list[int] = []
 
-    run(main)
+    def pairs() -> Any:
+        for index in range(40):
+            fed.append(index)
+            yield pair(index)
+
+    first = await room.send("pause")
+    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, pairs()))
+    assert (await first).items() >= {"paused": True, "next_frame": 1}.items()
+    assert (await room.steer.submit("set_subsample", {"n": 2}))["next_frame"] == 1
+    assert (await room.steer.submit("stop_after", {"frame": 20}))["stop_after"] == 20
+    assert room.measurement.paused
+    assert fed == [0]
+    assert (await room.steer.submit("resume")).items() >= {"paused": False, "next_frame": 1}.items()
+    await feeding
+    assert room.measurement.frames == 21
+    assert room.measurement.results().frames == [0, *range(2, 21, 2)]
+    assert 0 < room.side.paused_for < PATIENCE
+    room.close()
+
+
+async def test_stopping_ends_a_pause() -> None:
+    room = Room()
+    first = await room.send("pause")
+    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
+    await first
+    assert (await room.steer.submit("stop_after", {"frame": 0}))["finished"]
+    await feeding
+    assert room.measurement.frames == 1
+    room.close()
 
 
 @pytest.mark.parametrize("by_client", [True, False])
-def test_leaving_lets_a_measurement_go_on_that_a_client_paused(by_client: bool) -> None:
-    async def main() -> None:
-        room = Room()
-        if by_client:
-            answer = await room.send("pause")
-            await room.feed()
-            await answer
-        else:
-            room.measurement.pause()
-        room.side.detach()
-        assert room.measurement.paused is not by_client
-        assert room.measurement.boundary.waiter is None
-        assert not room.measurement.boundary
-        room.close()
-
-    run(main)
+async def test_leaving_lets_a_measurement_go_on_that_a_client_paused(by_client: bool) -> None:
+    room = Room()
+    if by_client:
+        answer = await room.send("pause")
+        await room.feed()
+        await answer
+    else:
+        room.measurement.pause()
+    room.side.detach()
+    assert room.measurement.paused is not by_client
+    assert room.measurement.boundary.waiter is None
+    assert not room.measurement.boundary
+    room.close()
 
 
-def test_the_host_may_end_everyones_pause() -> None:
-    async def main() -> None:
-        room = Room()
-        first = await room.send("pause")
-        feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
-        await first
-        room.measurement.resume()
-        assert room.measurement.paused  # its own was none of these
-        room.measurement.resume(everyone=True)
+async def test_the_host_may_end_everyones_pause() -> None:
+    room = Room()
+    first = await room.send("pause")
+    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
+    await first
+    room.measurement.resume()
+    assert room.measurement.paused  # its own was none of these
+    room.measurement.resume(everyone=True)
+    await feeding
+    assert room.measurement.frames == 9
+    room.close()
+
+
+async def test_closing_a_paused_measurement_from_another_thread() -> None:
+    room = Room()
+    first = await room.send("pause")
+    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
+    await first
+    room.measurement.close()
+    with pytest.raises(Exception, match="was closed"):
         await feeding
-        assert room.measurement.frames == 9
-        room.close()
-
-    run(main)
-
-
-def test_closing_a_paused_measurement_from_another_thread() -> None:
-    async def main() -> None:
-        room = Room()
-        first = await room.send("pause")
-        feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
-        await first
-        room.measurement.close()
-        with pytest.raises(Exception, match="was closed"):
-            await feeding
-        room.close()
-
-    run(main)
+    room.close()
 
 
 @pytest.mark.parametrize("end", ["flush", "close"])
-def test_when_the_measurement_is_over_whoever_waits_is_told(end: str) -> None:
-    async def main() -> None:
-        room = Room(max_per_frame=1)
-        carried_out = await room.send("set_subsample", {"n": 2})
-        left = [await room.send("pause"), await room.send("resume")]
-        await room.feed()
-        await asyncio.to_thread(getattr(room.measurement, end))
-        assert (await carried_out)["subsample"] == 2
-        for answer in left:
-            with pytest.raises(EmbeddedError, match="is over, so it can't be steered"):
-                await answer
-        with pytest.raises(EmbeddedError, match="is over"):
-            await room.steer.submit("pause")
-        assert room.steer.over
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
-
-
-def test_a_caller_that_leaves_takes_its_command_back() -> None:
-    async def main() -> None:
-        room = Room()
-        gone = await room.send("set_subsample", {"n": 5})
-        gone.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await gone
-        stays = await room.send("stop_after", {"frame": 9})
-        await room.feed()
-        assert (await stays)["stop_after"] == 9
-        assert room.measurement.subsample == 1
-        assert (room.native.outstanding, room.handoff.attachments) == (0, {})
-        room.close()
-
-    run(main)
-
-
-def test_a_stopped_server_tells_whoever_waits() -> None:
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("pause")
-        room.steer.detach()
-        with pytest.raises(EmbeddedError, match="the server is stopping"):
+async def test_when_the_measurement_is_over_whoever_waits_is_told(end: str) -> None:
+    room = Room(max_per_frame=1)
+    carried_out = await room.send("set_subsample", {"n": 2})
+    left = [await room.send("pause"), await room.send("resume")]
+    await room.feed()
+    await asyncio.to_thread(getattr(room.measurement, end))
+    assert (await carried_out)["subsample"] == 2
+    for answer in left:
+        with pytest.raises(EmbeddedError, match="is over, so it can't be steered"):
             await answer
-        room.close()
-
-    run(main)
-
-
-def test_a_bridge_that_closes_at_a_boundary_disturbs_nobody() -> None:
-    async def main() -> None:
-        room = Room()
-        room.steer.detach()
-        room.native.close()
-        await room.feed(3)
-        assert not room.measurement.boundary
-        room.measurement.flush()
-        room.close()
-
-    run(main)
+    with pytest.raises(EmbeddedError, match="is over"):
+        await room.steer.submit("pause")
+    assert room.steer.over
+    assert not room.measurement.paused
+    room.close()
 
 
-def test_unsteered_runs_have_the_same_figures_with_and_without_the_bridge() -> None:
-    async def main() -> None:
-        room = Room(measuring(("vmaf_v0.6.1",)))
-        await asyncio.to_thread(feed, room.measurement, map(pair, range(12)))
-        alone = measure(12, "vmaf_v0.6.1", threads=1)
-        found = room.measurement.results()
-        assert list(found.columns) == list(alone.columns)
-        for key, column in alone.columns.items():
-            assert np.array_equal(found.columns[key], column, equal_nan=True)
-        assert not found.steered
-        room.close()
+async def test_a_bridge_that_closes_at_a_boundary_disturbs_nobody() -> None:
+    room = Room()
+    room.steer.detach()
+    room.native.close()
+    await room.feed(3)
+    assert not room.measurement.boundary
+    room.measurement.flush()
+    room.close()
 
-    run(main)
+
+async def test_models_that_can_not_be_had_never_reach_the_ring() -> None:
+    room = Room(measuring(("vmaf_v0.6.1",)))
+    with pytest.raises(ModelError, match="vmaf_v9"):
+        await room.steer.submit("swap_model", {"model": "vmaf_v9"})
+    with pytest.raises(PathError, match="allowlisted"):
+        await room.steer.submit("swap_model", {"model": "path=/etc/hostname"})
+    assert room.native.outstanding == 0
+    unknown = await room.send("swap_model", {"model": "vmaf_v0.6.1neg", "slot": "other"})
+    await room.feed()
+    with pytest.raises(EmbeddedError, match="reported as 'other'"):
+        await unknown
+    assert room.handoff.attachments == {}
+    room.close()
+
+
+async def test_nothing_to_swap() -> None:
+    room = Room()
+    answer = await room.send("swap_model", {"model": "vmaf_v0.6.1"})
+    await room.feed()
+    with pytest.raises(EmbeddedError, match="no model is being measured"):
+        await answer
+    room.close()
+
+
+async def test_a_model_that_comes_back_is_the_same_unless_its_file_changed(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(small_document()))
+    loader = ModelLoader(AllowedPaths([tmp_path]))
+    first = await loader.load(f"path={file}")
+    assert await loader.load(f"path={file}") is first
+    changed = small_document()
+    changed["model_dict"]["slopes"][1] = 3.5
+    file.write_text(json.dumps(changed))
+    os.utime(file, ns=(1, 1))
+    assert await loader.load(f"path={file}") is not first
+    others = [await loader.load(f"path={file}:name=n{number}") for number in range(9)]
+    assert await loader.load(f"path={file}:name=n8") is others[8]
+    assert await loader.load(f"path={file}:name=n0") is not others[0]  # eight are kept

@@ -20,13 +20,13 @@ from mcp import Client
 from mcp_types import Implementation
 
 from acuity import EmbeddedConfig, EmbeddedServer
-from acuity.agents.embedded.steering.clients import Client as Owner
+from acuity.agents.embedded.steering.commands import Client as Owner
 from acuity.measure import Measurement
 from acuity.measure.feed import feed
-from bridge_room import PATIENCE, Room, measuring, run
-from embedded_client import LineClient, connected, feeding, started
+from bridge_room import PATIENCE, Room, measuring
+from embedded_client import LineClient, connected, feeding, hosted, started
 from endpoint_bench import META
-from live_ground import MODEL, SECONDS, Ground, play
+from live_ground import MODEL, SECONDS, playing
 from longwire.endpoints import Open
 from moving_pictures import pair
 from transport_bench import run as run_async
@@ -65,19 +65,17 @@ def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
         "io.modelcontextprotocol/clientInfo": {"name": "inspector", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with feeding(measurement):
-            with connected(tmp_path / "s") as client:
-                params: dict[str, Any] = {"name": "vmaf.pause", "arguments": {}}
-                asked = client.ask("tools/call", **params, **({"_meta": meta} if envelope else {}))
-                assert asked["result"]["structuredContent"]["paused"]
-                (pause,) = client.call("vmaf.status")["paused_by"]
-                assert pause["by"] == ("inspector" if envelope else "a client")
-                assert pause["transport"] == "uds"
-                moving = Moving(measurement)
-            assert moving.again()
-            assert not measurement.paused
+    with hosted(tmp_path) as (measurement, _), feeding(measurement):
+        with connected(tmp_path / "s") as client:
+            params: dict[str, Any] = {"name": "vmaf.pause", "arguments": {}}
+            asked = client.ask("tools/call", **params, **({"_meta": meta} if envelope else {}))
+            assert asked["result"]["structuredContent"]["paused"]
+            (pause,) = client.call("vmaf.status")["paused_by"]
+            assert pause["by"] == ("inspector" if envelope else "a client")
+            assert pause["transport"] == "uds"
+            moving = Moving(measurement)
+        assert moving.again()
+        assert not measurement.paused
 
 
 def test_at_descriptors() -> None:
@@ -100,8 +98,7 @@ def test_at_descriptors() -> None:
 @pytest.mark.parametrize("transport", ["sse", "http", "uds"])
 def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
     """The end of its stream, session or connection is the end of its pause."""
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, server):
         where = {"sse": server.start_sse().url, "http": server.start_http().url, "uds": str(tmp_path / "s")}
         info = Implementation(name="inspector", version="1")
 
@@ -139,8 +136,7 @@ def test_over_streamable_http_it_ends_soon_after_the_last_connection(
     era: str, rest: float, tmp_path: Path
 ) -> None:
     """Without a word: an agent that was killed deletes no session."""
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, server):
         url = server.start_http().url
         now = server_clock(measurement)
         with feeding(measurement), connected(tmp_path / "s") as watcher:
@@ -183,8 +179,7 @@ def test_a_client_that_comes_back_has_its_whole_lease_again(tmp_path: Path) -> N
         connection.request("POST", "/mcp", body, headers)
         return json.load(connection.getresponse())["result"]["structuredContent"]
 
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, server):
         address = server.start_http()
         server_clock(measurement)
         with feeding(measurement), connected(tmp_path / "s") as watcher:
@@ -198,41 +193,38 @@ def test_a_client_that_comes_back_has_its_whole_lease_again(tmp_path: Path) -> N
 
 
 def test_the_host_sets_the_longest_lease(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement, EmbeddedConfig(max_lease=60)) as server:
-        server.start_uds(tmp_path / "s")
-        with feeding(measurement), connected(tmp_path / "s") as client:
-            assert client.call("vmaf.pause")["lease_seconds"] == 60
-            arguments = {"lease_seconds": 61}
-            assert "60" in str(client.ask("tools/call", name="vmaf.pause", arguments=arguments)["result"])
+    with (
+        hosted(tmp_path, config=EmbeddedConfig(max_lease=60)) as (measurement, _),
+        feeding(measurement),
+        connected(tmp_path / "s") as client,
+    ):
+        assert client.call("vmaf.pause")["lease_seconds"] == 60
+        arguments = {"lease_seconds": 61}
+        assert "60" in str(client.ask("tools/call", name="vmaf.pause", arguments=arguments)["result"])
 
 
 def test_of_two_who_paused_one_goes(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
-        with feeding(measurement), connected(tmp_path / "s") as stays:
-            with connected(tmp_path / "s") as leaves:
-                assert leaves.call("vmaf.pause")["paused"]
-                assert len(stays.call("vmaf.pause")["paused_by"]) == 2
-            while len((status := stays.call("vmaf.status"))["paused_by"]) == 2:
-                pass
-            assert status["paused"]
-            moving = Moving(measurement)
-            resumed = stays.call("vmaf.resume")
-            assert (resumed["paused"], len(resumed["lifted"])) == (False, 1)
-            assert moving.again()
+    with hosted(tmp_path) as (measurement, _), feeding(measurement), connected(tmp_path / "s") as stays:
+        with connected(tmp_path / "s") as leaves:
+            assert leaves.call("vmaf.pause")["paused"]
+            assert len(stays.call("vmaf.pause")["paused_by"]) == 2
+        while len((status := stays.call("vmaf.status"))["paused_by"]) == 2:
+            pass
+        assert status["paused"]
+        moving = Moving(measurement)
+        resumed = stays.call("vmaf.resume")
+        assert (resumed["paused"], len(resumed["lifted"])) == (False, 1)
+        assert moving.again()
 
 
-def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
-    async def main() -> None:
-        room = Room()
-        client = Owner("one", gone=True)  # as if it left between the two steps
-        answer = await room.send("pause", None, client)
-        await room.feed()
-        assert (await answer)["paused"] is False
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
+async def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
+    room = Room()
+    client = Owner("one", gone=True)  # as if it left between the two steps
+    answer = await room.send("pause", None, client)
+    await room.feed()
+    assert (await answer)["paused"] is False
+    assert not room.measurement.paused
+    room.close()
 
 
 # ---- leases -----------------------------------------------------------------------------------
@@ -282,12 +274,9 @@ def test_a_bare_post_has_only_its_lease(transport: str, token: str | None) -> No
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 0.5, 86401, "long"])
-def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            assert "lease_seconds" in await ground.refused(client, "vmaf.pause", lease_seconds=seconds)
-
-    play(scene, tmp_path, MODEL)
+async def test_leases_that_are_none(seconds: object, tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        assert "lease_seconds" in await ground.refused(client, "vmaf.pause", lease_seconds=seconds)
 
 
 # ---- host and clients -------------------------------------------------------------------------
@@ -318,27 +307,24 @@ def test_neither_an_agent_nor_the_servers_end_lifts_the_hosts_pause(tmp_path: Pa
         assert measurement.frames == 5
 
 
-def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
-    async def main() -> None:
-        room = Room()
-        answer = await room.send("pause")
-        hold = room.measurement.gate.hold
+async def test_a_server_that_stops_while_a_pause_is_carried_out_leaves_none() -> None:
+    room = Room()
+    answer = await room.send("pause")
+    hold = room.measurement.gate.hold
 
-        def stopped_meanwhile(*arguments: Any) -> None:
-            room.side.detach()
-            hold(*arguments)
+    def stopped_meanwhile(*arguments: Any) -> None:
+        room.side.detach()
+        hold(*arguments)
 
-        room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
-        await room.feed()
-        await answer
-        assert not room.measurement.paused
-        room.close()
-
-    run(main)
+    room.measurement.gate.hold = stopped_meanwhile  # type: ignore[method-assign]
+    await room.feed()
+    await answer
+    assert not room.measurement.paused
+    room.close()
 
 
-def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         told: list[dict[str, Any]] = []
 
         async def hear(message: Any) -> None:
@@ -357,18 +343,14 @@ def test_a_pause_is_told_to_those_who_follow(tmp_path: Path) -> None:
             assert told[-1]["paused_by"] == paused["paused_by"]
             assert paused["paused_by"][0]["by"] == "other"
 
-    play(scene, tmp_path, MODEL)
 
-
-def test_names_of_clients_are_shown_not_obeyed(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_names_of_clients_are_shown_not_obeyed(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         info = Implementation(name="\033[2Jevil\n" + "x" * 200, version="1")
         async with ground.client("legacy", client_info=info) as client:
             (pause,) = (await ground.steered(client, "vmaf.pause"))["paused_by"]
             assert pause["by"].startswith("\\x1b[2Jevil\\nxxx")
             assert len(pause["by"]) == 64
-
-    play(scene, tmp_path, MODEL)
 
 
 # ---- hosts that only call add() ---------------------------------------------------------------
@@ -394,8 +376,7 @@ def adding(measurement: Measurement) -> Iterator[list[int | None]]:
 
 
 def test_a_host_that_only_adds_is_paused_and_stopped(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, _):
         with adding(measurement) as taken, connected(tmp_path / "s") as client:
             first = client.call("vmaf.pause")["next_frame"]
             # A paused measurement carries out commands, and no frame moves meanwhile.

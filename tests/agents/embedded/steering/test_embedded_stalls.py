@@ -16,59 +16,53 @@ from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.steering import bridge
 from acuity.errors import EmbeddedError
-from bridge_room import PATIENCE, Room, measuring, run
-from embedded_client import connected
-from live_ground import MODEL, SECONDS, Ground, play
+from bridge_room import PATIENCE, Room, measuring
+from embedded_client import connected, hosted
+from live_ground import MODEL, SECONDS, playing
 from moving_pictures import pair
 from tool_results import wire_sentence
 
 
-def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
-    async def main() -> None:
-        room = Room(timeout=0.01)
-        with pytest.raises(EmbeddedError, match=r"came for 0\.01 seconds, so \'set_subsample\' was"):
-            await room.steer.submit("set_subsample", {"n": 5})
-        assert room.handoff.attachments == {}
-        await room.feed()  # what is still in the ring is not carried out
-        assert room.measurement.subsample == 1
-        while room.native.outstanding:
-            await asyncio.sleep(0)
-        room.close()
-
-    run(main)
+async def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
+    room = Room(timeout=0.01)
+    with pytest.raises(EmbeddedError, match=r"came for 0\.01 seconds, so \'set_subsample\' was"):
+        await room.steer.submit("set_subsample", {"n": 5})
+    assert room.handoff.attachments == {}
+    await room.feed()  # what is still in the ring is not carried out
+    assert room.measurement.subsample == 1
+    while room.native.outstanding:
+        await asyncio.sleep(0)
+    room.close()
 
 
-def test_a_command_that_is_carried_out_just_then_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_that_is_carried_out_just_then_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     now, looks = [time.monotonic()], [0]
 
     def clock() -> float:
         looks[0] += 1
         return now[0]
 
-    async def main() -> None:
-        room = Room(timeout=0.01)
-        monkeypatch.setattr(bridge, "time", SimpleNamespace(monotonic=clock))
-        begun, go_on = threading.Event(), threading.Event()
+    room = Room(timeout=0.01)
+    monkeypatch.setattr(bridge, "time", SimpleNamespace(monotonic=clock))
+    begun, go_on = threading.Event(), threading.Event()
 
-        def slowly(n: int) -> None:
-            begun.set()
-            assert go_on.wait(PATIENCE)
+    def slowly(n: int) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
 
-        room.measurement.set_subsample = slowly  # type: ignore[method-assign]
-        answer = await room.send("set_subsample", {"n": 5})
-        feeding = asyncio.create_task(room.feed())
-        assert await asyncio.to_thread(begun.wait, PATIENCE)
-        now[0] += PATIENCE  # it would be too late by now
-        seen = looks[0]
-        while looks[0] == seen:
-            await asyncio.sleep(0)
-        assert not answer.done()
-        go_on.set()
-        assert (await answer)["next_frame"] == 1
-        await feeding
-        room.close()
-
-    run(main)
+    room.measurement.set_subsample = slowly  # type: ignore[method-assign]
+    answer = await room.send("set_subsample", {"n": 5})
+    feeding = asyncio.create_task(room.feed())
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    now[0] += PATIENCE  # it would be too late by now
+    seen = looks[0]
+    while looks[0] == seen:
+        await asyncio.sleep(0)
+    assert not answer.done()
+    go_on.set()
+    assert (await answer)["next_frame"] == 1
+    await feeding
+    room.close()
 
 
 def test_the_host_chooses_how_long(tmp_path: Path) -> None:
@@ -87,49 +81,42 @@ def test_the_host_chooses_how_long(tmp_path: Path) -> None:
         assert measurement.results().stopped_after == 0
 
 
-def test_status_says_what_it_waits_for() -> None:
-    async def main() -> None:
-        room = Room()
-        now = [room.side.attached + 7.0]
-        live = LiveState(room.measurement, room.native, room.side, clock=lambda: now[0])
-        assert (live.status()["state"], live.status()["waiting_seconds"]) == ("waiting", 7.0)
-        await room.feed(2)
-        while room.measurement.snapshot().frames_done < 2:
-            await asyncio.sleep(0)
-        last = room.native.status()[1]
-        now[0] = last + 0.9
-        assert (live.status()["state"], live.status()["waiting_seconds"]) == ("measuring", None)
-        now[0] = last + 12.0
-        assert (live.status()["state"], live.status()["waiting_seconds"]) == ("waiting_for_input", 12.0)
-        room.measurement.pause()
-        assert (live.status()["state"], live.status()["waiting_seconds"]) == ("paused", None)
-        room.close()
-
-    run(main)
-
-
-def test_a_stop_needs_no_boundary_and_comes_once() -> None:
-    async def main() -> None:
-        room = Room()
-        await room.feed(2)
-        assert room.steer.stop() == {"stopped": True, "frames_read": 2}
-        assert room.steer.stop() == {"stopped": True, "frames_read": 2}
-        assert await asyncio.to_thread(room.measurement.add, *pair(2)) is None
-        room.measurement.flush()
+async def test_status_says_what_it_waits_for() -> None:
+    room = Room()
+    now = [room.side.attached + 7.0]
+    live = LiveState(room.measurement, room.native, room.side, clock=lambda: now[0])
+    assert (live.status()["state"], live.status()["waiting_seconds"]) == ("waiting", 7.0)
+    await room.feed(2)
+    while room.measurement.snapshot().frames_done < 2:
         await asyncio.sleep(0)
-        with pytest.raises(EmbeddedError, match="is over"):
-            room.steer.stop()
-        room.close()
+    last = room.native.status()[1]
+    now[0] = last + 0.9
+    assert (live.status()["state"], live.status()["waiting_seconds"]) == ("measuring", None)
+    now[0] = last + 12.0
+    assert (live.status()["state"], live.status()["waiting_seconds"]) == ("waiting_for_input", 12.0)
+    room.measurement.pause()
+    assert (live.status()["state"], live.status()["waiting_seconds"]) == ("paused", None)
+    room.close()
 
-    run(main)
+
+async def test_a_stop_needs_no_boundary_and_comes_once() -> None:
+    room = Room()
+    await room.feed(2)
+    assert room.steer.stop() == {"stopped": True, "frames_read": 2}
+    assert room.steer.stop() == {"stopped": True, "frames_read": 2}
+    assert await asyncio.to_thread(room.measurement.add, *pair(2)) is None
+    room.measurement.flush()
+    await asyncio.sleep(0)
+    with pytest.raises(EmbeddedError, match="is over"):
+        room.steer.stop()
+    room.close()
 
 
 # ---- nobody wants it any more -----------------------------------------------------------------
 
 
 def test_what_was_cancelled_while_it_waited_is_not_carried_out(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, _):
         with connected(tmp_path / "s") as client:
             number = client.send("tools/call", name="vmaf.set_subsample", arguments={"n": 7})
             while not client.call("vmaf.status")["queue"]["waiting"]:
@@ -148,8 +135,7 @@ def test_what_was_cancelled_while_it_waited_is_not_carried_out(tmp_path: Path) -
 
 
 def test_the_command_of_a_client_that_left_is_not_carried_out(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "s")
+    with hosted(tmp_path) as (measurement, _):
         with connected(tmp_path / "s") as watches:
             with connected(tmp_path / "s") as leaves:
                 leaves.send("tools/call", name="vmaf.pause", arguments={})
@@ -171,18 +157,15 @@ def test_the_command_of_a_client_that_left_is_not_carried_out(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("repredict", [False, True])
-def test_a_swap_to_the_same_model_begins_no_segment(repredict: bool, tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            await ground.feed(3)
-            done = await ground.steered(client, "vmaf.request_model_swap", name=MODEL, repredict=repredict)
-            assert (done["status"], done["first"], done["starts"]) == ("MODEL_SWAPPED", 4, [])
-            await ground.feed(2)
-            await ground.flush()
-            assert len(ground.measurement.segments) == 1
-            report: dict[str, Any] = await ground.ask(client, "vmaf.report")
-            assert "steering" not in report["acuity"]
-            with anyio.fail_after(SECONDS):
-                assert not ground.measurement.results().steered
-
-    play(scene, tmp_path, MODEL)
+async def test_a_swap_to_the_same_model_begins_no_segment(repredict: bool, tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        await ground.feed(3)
+        done = await ground.steered(client, "vmaf.request_model_swap", name=MODEL, repredict=repredict)
+        assert (done["status"], done["first"], done["starts"]) == ("MODEL_SWAPPED", 4, [])
+        await ground.feed(2)
+        await ground.flush()
+        assert len(ground.measurement.segments) == 1
+        report: dict[str, Any] = await ground.ask(client, "vmaf.report")
+        assert "steering" not in report["acuity"]
+        with anyio.fail_after(SECONDS):
+            assert not ground.measurement.results().steered

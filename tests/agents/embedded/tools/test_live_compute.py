@@ -17,7 +17,7 @@ from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.scoring.watched import Watched
 from embedded_client import connected
-from live_ground import MODEL, NEG, Ground, play
+from live_ground import MODEL, NEG, playing
 from misaligned_clips import encode_luma, frames_of
 from moving_pictures import HEIGHT, WIDTH, luma, measure
 
@@ -47,88 +47,78 @@ def raw(folder: Path, layout: str = "420", depth: int = 8) -> dict[str, Any]:
     }
 
 
-def test_every_layout_and_depth_off_the_measuring_thread(tmp_path: Path) -> None:
+async def test_every_layout_and_depth_off_the_measuring_thread(tmp_path: Path) -> None:
     expected = measure(FRAMES, MODEL)
     others = psutil.Process().children()  # of fixtures
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            assert not ground.compute.started
-            plain = await ground.ask(client, "compute_vmaf", **raw(tmp_path))
-            assert (plain["score"], plain["frames_scored"]) == (expected.pool(), FRAMES)
-            assert (plain["model"], plain["pool_method"]) == (MODEL, "mean")
-            assert (plain["model_version"], plain["bitdepth"]) == (MODEL, 8)
-            assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
-            assert "frames" not in plain
-            for layout in CHROMA:
-                for depth in (8, 10, 12, 16) if layout == "420" else (8, 10):
-                    given = raw(tmp_path, layout, depth)
-                    found = await ground.ask(
-                        client, "compute_vmaf", **given, pixel_format=layout, bitdepth=depth
-                    )
-                    score = acuity.score(
-                        given["reference_path"],
-                        given["distorted_path"],
-                        model=MODEL,
-                        width=WIDTH,
-                        height=HEIGHT,
-                        pixel_format=layout,
-                        bitdepth=depth,
-                    ).score
-                    assert (found["score"], found["bitdepth"]) == (score, depth)
-            full = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model=NEG, include_frames=True)
-            assert [row["frameNum"] for row in full["frames"]] == list(range(FRAMES))
-            assert full["score"] == measure(FRAMES, NEG).pool()
-            named = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model_version=NEG)
-            assert (named["score"], named["model_version"]) == (full["score"], NEG)
-            assert ground.measurement.frames == 0  # nobody asked the measurement
-            workers = [child for child in psutil.Process().children() if child not in others]
-            assert len(workers) == 1
-            await ground.compute.close()
-            assert not psutil.wait_procs(workers, 30)[1]
-
-    play(scene, tmp_path, MODEL)
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        assert not ground.compute.started
+        plain = await ground.ask(client, "compute_vmaf", **raw(tmp_path))
+        assert (plain["score"], plain["frames_scored"]) == (expected.pool(), FRAMES)
+        assert (plain["model"], plain["pool_method"]) == (MODEL, "mean")
+        assert (plain["model_version"], plain["bitdepth"]) == (MODEL, 8)
+        assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
+        assert "frames" not in plain
+        for layout in CHROMA:
+            for depth in (8, 10, 12, 16) if layout == "420" else (8, 10):
+                given = raw(tmp_path, layout, depth)
+                found = await ground.ask(client, "compute_vmaf", **given, pixel_format=layout, bitdepth=depth)
+                score = acuity.score(
+                    given["reference_path"],
+                    given["distorted_path"],
+                    model=MODEL,
+                    width=WIDTH,
+                    height=HEIGHT,
+                    pixel_format=layout,
+                    bitdepth=depth,
+                ).score
+                assert (found["score"], found["bitdepth"]) == (score, depth)
+        full = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model=NEG, include_frames=True)
+        assert [row["frameNum"] for row in full["frames"]] == list(range(FRAMES))
+        assert full["score"] == measure(FRAMES, NEG).pool()
+        named = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model_version=NEG)
+        assert (named["score"], named["model_version"]) == (full["score"], NEG)
+        assert ground.measurement.frames == 0  # nobody asked the measurement
+        workers = [child for child in psutil.Process().children() if child not in others]
+        assert len(workers) == 1
+        await ground.compute.close()
+        assert not psutil.wait_procs(workers, 30)[1]
 
 
-def test_what_cannot_be_scored_is_said_in_a_sentence(tmp_path: Path) -> None:
+async def test_what_cannot_be_scored_is_said_in_a_sentence(tmp_path: Path) -> None:
     outside = tmp_path.parent / "elsewhere.yuv"
     outside.write_bytes(b"")
     inside = tmp_path / "allowed"
     inside.mkdir()
+    async with playing(inside, MODEL) as ground, ground.client("legacy") as client:
+        good = raw(inside)
 
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            good = raw(inside)
+        async def refused(**changes: Any) -> str:
+            given = {key: value for key, value in (good | changes).items() if value is not None}
+            return await ground.refused(client, "compute_vmaf", **given)
 
-            async def refused(**changes: Any) -> str:
-                given = {key: value for key, value in (good | changes).items() if value is not None}
-                return await ground.refused(client, "compute_vmaf", **given)
-
-            assert "not under an allowlisted root" in await refused(reference_path=str(outside))
-            assert "not under an allowlisted root" in await refused(model=f"path={outside}")
-            name = str(inside / "nope.yuv")
-            for given in ({"reference_path": name}, {"distorted_path": name}, {"model": f"path={name}"}):
-                sentence = await refused(**given)
-                assert sentence.startswith("no such file under the allowed folders: ")
-                assert name in sentence
-            assert "give one of them" in await refused(model=NEG, model_version=MODEL)
-            assert "missing required argument: 'distorted_path'" in await refused(distorted_path=None)
-            assert "use one of '400', '420'" in await refused(pixel_format="411")
-            assert "use one of 8, 10" in await refused(bitdepth=9)
-            assert not ground.compute.started  # none of this needed a worker
-            sentence = await refused(model="vmaf_v9")
-            assert "there is no model named 'vmaf_v9'" in sentence
-            assert "call list_models" in sentence
-            assert "height" in await refused(height=None)
-            assert "vmaf_score" not in await refused(width=None, height=None)
-            assert "frame" in await refused(width=WIDTH - 2)
-            found = await ground.ask(client, "compute_vmaf", **good)  # the worker is as good as before
-            assert found["frames_scored"] == FRAMES
-
-    play(scene, inside, MODEL)
+        assert "not under an allowlisted root" in await refused(reference_path=str(outside))
+        assert "not under an allowlisted root" in await refused(model=f"path={outside}")
+        name = str(inside / "nope.yuv")
+        for given in ({"reference_path": name}, {"distorted_path": name}, {"model": f"path={name}"}):
+            sentence = await refused(**given)
+            assert sentence.startswith("no such file under the allowed folders: ")
+            assert name in sentence
+        assert "give one of them" in await refused(model=NEG, model_version=MODEL)
+        assert "missing required argument: 'distorted_path'" in await refused(distorted_path=None)
+        assert "use one of '400', '420'" in await refused(pixel_format="411")
+        assert "use one of 8, 10" in await refused(bitdepth=9)
+        assert not ground.compute.started  # none of this needed a worker
+        sentence = await refused(model="vmaf_v9")
+        assert "there is no model named 'vmaf_v9'" in sentence
+        assert "call list_models" in sentence
+        assert "height" in await refused(height=None)
+        assert "vmaf_score" not in await refused(width=None, height=None)
+        assert "frame" in await refused(width=WIDTH - 2)
+        found = await ground.ask(client, "compute_vmaf", **good)  # the worker is as good as before
+        assert found["frames_scored"] == FRAMES
 
 
-def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
+async def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     frames = rng.integers(16, 236, 2 * 256 * 176 * 3 // 2, np.uint8)
     ref, dis = tmp_path / "ref.yuv", tmp_path / "dis.yuv"
@@ -137,51 +127,39 @@ def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
     given = {"reference_path": str(ref), "distorted_path": str(dis), "width": 256, "height": 176}
     size: dict[str, Any] = {"width": 256, "height": 176, "pixel_format": "420", "bitdepth": 8}
     expected = acuity.score(ref, dis, viewing="tv", metrics=["psnr"], **size).to_dict()
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            found = await ground.ask(client, "compute_vmaf", **given, viewing="tv", metrics=["psnr"])
-            assert (found["score"], found["model"]) == (expected["score"], "vmaf_v1.0.16_3d0h")
-            assert found["metrics"] == expected["metrics"]
-            alone = await ground.ask(client, "compute_vmaf", **given, metrics=["psnr"])
-            assert (alone["score"], alone["model"]) == (None, None)
-            for name, model in (("model", NEG), ("model", MODEL), ("model_version", "vmaf_v0.6.1")):
-                asked = {**given, "viewing": "tv", name: model}
-                refused = await ground.refused(client, "compute_vmaf", **asked)
-                assert f"viewing='tv' chooses the model, and '{name}' names one" in refused
-            twice = {**given, "model": MODEL, "model_version": "vmaf_v0.6.1neg"}
-            assert "give one of them" in await ground.refused(client, "compute_vmaf", **twice)
-
-    play(scene, tmp_path, MODEL)
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        found = await ground.ask(client, "compute_vmaf", **given, viewing="tv", metrics=["psnr"])
+        assert (found["score"], found["model"]) == (expected["score"], "vmaf_v1.0.16_3d0h")
+        assert found["metrics"] == expected["metrics"]
+        alone = await ground.ask(client, "compute_vmaf", **given, metrics=["psnr"])
+        assert (alone["score"], alone["model"]) == (None, None)
+        for name, model in (("model", NEG), ("model", MODEL), ("model_version", "vmaf_v0.6.1")):
+            asked = {**given, "viewing": "tv", name: model}
+            refused = await ground.refused(client, "compute_vmaf", **asked)
+            assert f"viewing='tv' chooses the model, and '{name}' names one" in refused
+        twice = {**given, "model": MODEL, "model_version": "vmaf_v0.6.1neg"}
+        assert "give one of them" in await ground.refused(client, "compute_vmaf", **twice)
 
 
-def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
+async def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
     frames = frames_of("grain")[:40]
     ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
     dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
     given = {"reference_path": str(ref), "distorted_path": str(dis)}
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            assert "or align=auto" in await ground.refused(client, "compute_vmaf", **given)
-            found = await ground.ask(client, "compute_vmaf", **given, align="auto")
-            assert found["frames_scored"] == 39
-
-    play(scene, tmp_path, MODEL)
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        assert "or align=auto" in await ground.refused(client, "compute_vmaf", **given)
+        found = await ground.ask(client, "compute_vmaf", **given, align="auto")
+        assert found["frames_scored"] == 39
 
 
 @pytest.mark.parametrize("name", ["pixfmt_test.yuv", "--width.yuv"])
-def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
+async def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> None:
     clip = tmp_path / name
     clip.write_bytes(bytes(64 * 36 * 3 // 2))
     given = {"reference_path": str(clip), "distorted_path": str(clip)}
     said = f"'{clip}' is raw video and its name gives no size: give width, height, pixel_format and bitdepth"
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            assert await ground.refused(client, "compute_vmaf", **given) == said
-
-    play(scene, tmp_path, MODEL)
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        assert await ground.refused(client, "compute_vmaf", **given) == said
 
 
 def test_the_files_being_measured_may_be_read_and_none_beside_them(tmp_path: Path) -> None:

@@ -17,89 +17,74 @@ from acuity.measure.pooling import POOLS, pool
 from acuity.report import render_report
 from acuity.report.document import report_rows
 from acuity.report.precision import Precision
-from live_ground import ERAS, MODEL, NEG, Ground, play
+from live_ground import ERAS, MODEL, NEG, playing
 from longwire.product.results import to_text
 from moving_pictures import measure
 
 
-def test_status_says_where_it_stands(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            before = await ground.ask(client, "vmaf.status")
-            assert (before["state"], before["frames_read"], before["last_score"]) == ("waiting", 0, None)
-            assert before["model"] == MODEL
-            await ground.feed(4)
-            during = await ground.ask(client, "vmaf.status")
-            assert (during["state"], during["frames_read"]) == ("measuring", 4)
-            assert during["last_score"] == ground.measurement.score_at(during["last_frame"])
-            await ground.flush()
-            after = await ground.ask(client, "vmaf.status")
-            assert (after["state"], after["last_frame"], after["frames_pending"]) == ("over", 3, 0)
-
-    play(scene, tmp_path, MODEL)
+async def test_status_says_where_it_stands(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        before = await ground.ask(client, "vmaf.status")
+        assert (before["state"], before["frames_read"], before["last_score"]) == ("waiting", 0, None)
+        assert before["model"] == MODEL
+        await ground.feed(4)
+        during = await ground.ask(client, "vmaf.status")
+        assert (during["state"], during["frames_read"]) == ("measuring", 4)
+        assert during["last_score"] == ground.measurement.score_at(during["last_frame"])
+        await ground.flush()
+        after = await ground.ask(client, "vmaf.status")
+        assert (after["state"], after["last_frame"], after["frames_pending"]) == ("over", 3, 0)
 
 
-def test_features_are_those_being_computed(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            found = await ground.ask(client, "vmaf.features")
-            extractors = {entry["name"]: entry for entry in found["extractors"]}
-            assert set(extractors) == {"vif", "adm", "motion"}
-            (model,) = found["models"]
-            assert set(model["reads"]) <= set(found["figures"])
-            assert set(extractors["vif"]["keys"]) <= set(found["figures"])
-
-    play(scene, tmp_path, MODEL)
+async def test_features_are_those_being_computed(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        found = await ground.ask(client, "vmaf.features")
+        extractors = {entry["name"]: entry for entry in found["extractors"]}
+        assert set(extractors) == {"vif", "adm", "motion"}
+        (model,) = found["models"]
+        assert set(model["reads"]) <= set(found["figures"])
+        assert set(extractors["vif"]["keys"]) <= set(found["figures"])
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path) -> None:
+async def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path) -> None:
     whole = measure(12, MODEL)
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            await ground.feed(7)
-            newest = await ground.ask(client, "vmaf.score")
-            assert newest["score"] == whole.columns["vmaf"][newest["frame"]]
-            assert newest["aggregate"]["mean"] == whole.pool(last=newest["aggregate"]["last"])
-            await ground.feed(5)
-            await ground.flush()
-            over = await ground.ask(client, "vmaf.score", percentiles=[0, 5, 50, 99.5])
-            assert (over["frame"], over["model"]) == (11, MODEL)
-            aggregate = over["aggregate"]
-            assert {method: aggregate[method] for method in POOLS} == whole.pooled()["vmaf"]
-            assert aggregate["percentiles"] == {
-                name: pool(whole.columns["vmaf"], name) for name in ("p0", "p5", "p50", "p99.5")
-            }
-            for index in (0, 5, 11):
-                one = await ground.ask(client, "vmaf.score", index=index)
-                assert (one["frame"], one["score"]) == (index, whole.columns["vmaf"][index])
-
-    play(scene, tmp_path, MODEL, threads=threads)
+    async with playing(tmp_path, MODEL, threads=threads) as ground, ground.client("legacy") as client:
+        await ground.feed(7)
+        newest = await ground.ask(client, "vmaf.score")
+        assert newest["score"] == whole.columns["vmaf"][newest["frame"]]
+        assert newest["aggregate"]["mean"] == whole.pool(last=newest["aggregate"]["last"])
+        await ground.feed(5)
+        await ground.flush()
+        over = await ground.ask(client, "vmaf.score", percentiles=[0, 5, 50, 99.5])
+        assert (over["frame"], over["model"]) == (11, MODEL)
+        aggregate = over["aggregate"]
+        assert {method: aggregate[method] for method in POOLS} == whole.pooled()["vmaf"]
+        assert aggregate["percentiles"] == {
+            name: pool(whole.columns["vmaf"], name) for name in ("p0", "p5", "p50", "p99.5")
+        }
+        for index in (0, 5, 11):
+            one = await ground.ask(client, "vmaf.score", index=index)
+            assert (one["frame"], one["score"]) == (index, whole.columns["vmaf"][index])
 
 
-def test_the_newest_score_is_the_newest_there_is(tmp_path: Path) -> None:
+async def test_the_newest_score_is_the_newest_there_is(tmp_path: Path) -> None:
     """However often it is asked for, and with the aggregate of the same frames."""
     whole = measure(40, MODEL)
-
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            for fed in (8, 16, 40):
-                await ground.feed(fed - ground.measurement.frames)
-                for arguments in ({}, {"percentiles": [50]}):
-                    found = await ground.ask(client, "vmaf.score", **arguments)
-                    assert found["frame"] == found["aggregate"]["last"] == fed - 2  # the last needs the next
-                    assert found["score"] == whole.columns["vmaf"][fed - 2]
-                    assert found["aggregate"]["mean"] == whole.pool(last=fed - 2)
-                assert ground.scores.newest()["frame"] == fed - 2  # what quick answers are made of
-
-    play(scene, tmp_path, MODEL, max_age=1000.0)
+    async with playing(tmp_path, MODEL, max_age=1000.0) as ground, ground.client("legacy") as client:
+        for fed in (8, 16, 40):
+            await ground.feed(fed - ground.measurement.frames)
+            for arguments in ({}, {"percentiles": [50]}):
+                found = await ground.ask(client, "vmaf.score", **arguments)
+                assert found["frame"] == found["aggregate"]["last"] == fed - 2  # the last needs the next
+                assert found["score"] == whole.columns["vmaf"][fed - 2]
+                assert found["aggregate"]["mean"] == whole.pool(last=fed - 2)
+            assert ground.scores.newest()["frame"] == fed - 2  # what quick answers are made of
 
 
-def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
+async def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
     whole = measure(9, MODEL, features=("vif=debug=true",))
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL, features=("vif=debug=true",)) as ground:
         await ground.feed(9)
         await ground.flush()
         async with ground.client("legacy") as client:
@@ -120,13 +105,10 @@ def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
             assert head["model"] is None
             assert head["score"] == whole.columns["integer_vif_scale0"][1]
 
-    play(scene, tmp_path, MODEL, features=("vif=debug=true",))
 
-
-def test_a_long_range_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_range_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.agents.embedded.live.scores.MAX_FRAMES", 4)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         await ground.feed(10)
         await ground.flush()
         async with ground.client("legacy") as client:
@@ -139,39 +121,34 @@ def test_a_long_range_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyP
                 first = part["next_first"]
             assert seen == list(range(1, 10))
 
-    play(scene, tmp_path, MODEL)
+
+async def test_what_cannot_be_answered_is_said_in_a_sentence(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+
+        async def refused(**arguments: object) -> str:
+            return await ground.refused(client, "vmaf.score", **arguments)
+
+        assert await refused() == "no frame has vmaf yet: ask again after a frame or two"
+        assert await refused(index=0) == "frame 0 was not read yet: none was"
+        assert "no frame has vmaf yet" in await ground.refused(client, "vmaf.worst_frames")
+        assert "no frame was measured" in await ground.refused(client, "vmaf.report")
+        await ground.feed(3)
+        assert await refused(index=3) == "frame 3 was not read yet: the newest is 2"
+        assert await refused(index=2) == "frame 2 has no vmaf yet: ask again in a moment"
+        assert await refused(first=2, last=1) == "first 2 is behind last 1: swap them"
+        assert "give one or the other" in await refused(index=0, first=0)
+        assert "nothing named 'vmfa'" in await refused(name="vmfa")
+        assert "nothing named 'vmfa'" in await refused(features=["vmfa"])
+        assert await refused(index=-1) == "invalid index -1: should be 0 or more"
+        assert "should be of type integer" in await refused(index="first")
+        assert "has no argument 'frame'" in await refused(frame=1)
+        assert "should be 100 or less" in await refused(percentiles=[101])
+        await ground.flush()
+        assert await refused(index=3) == "there is no frame 3: 3 were measured, and no more come"
 
 
-def test_what_cannot_be_answered_is_said_in_a_sentence(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-
-            async def refused(**arguments: object) -> str:
-                return await ground.refused(client, "vmaf.score", **arguments)
-
-            assert await refused() == "no frame has vmaf yet: ask again after a frame or two"
-            assert await refused(index=0) == "frame 0 was not read yet: none was"
-            assert "no frame has vmaf yet" in await ground.refused(client, "vmaf.worst_frames")
-            assert "no frame was measured" in await ground.refused(client, "vmaf.report")
-            await ground.feed(3)
-            assert await refused(index=3) == "frame 3 was not read yet: the newest is 2"
-            assert await refused(index=2) == "frame 2 has no vmaf yet: ask again in a moment"
-            assert await refused(first=2, last=1) == "first 2 is behind last 1: swap them"
-            assert "give one or the other" in await refused(index=0, first=0)
-            assert "nothing named 'vmfa'" in await refused(name="vmfa")
-            assert "nothing named 'vmfa'" in await refused(features=["vmfa"])
-            assert await refused(index=-1) == "invalid index -1: should be 0 or more"
-            assert "should be of type integer" in await refused(index="first")
-            assert "has no argument 'frame'" in await refused(frame=1)
-            assert "should be 100 or less" in await refused(percentiles=[101])
-            await ground.flush()
-            assert await refused(index=3) == "there is no frame 3: 3 were measured, and no more come"
-
-    play(scene, tmp_path, MODEL)
-
-
-def test_without_a_model_features_have_to_be_named(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_without_a_model_features_have_to_be_named(tmp_path: Path) -> None:
+    async with playing(tmp_path, features=("motion",)) as ground:
         await ground.feed(3)
         async with ground.client("legacy") as client:
             sentence = await ground.refused(client, "vmaf.score")
@@ -182,11 +159,9 @@ def test_without_a_model_features_have_to_be_named(tmp_path: Path) -> None:
             assert worst["frames"] == [{"frame": 0, "score": 0.0}]
             assert (await ground.ask(client, "vmaf.status"))["model"] is None
 
-    play(scene, tmp_path, features=("motion",))
 
-
-def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL, subsample=3) as ground:
         await ground.feed(7)
         await ground.flush()
         async with ground.client("legacy") as client:
@@ -196,13 +171,10 @@ def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
             assert sentence == "frame 4 has no vmaf, because one frame in 3 is measured"
             assert (await ground.ask(client, "vmaf.report"))["acuity"]["frames_scored"] == 3
 
-    play(scene, tmp_path, MODEL, subsample=3)
 
-
-def test_the_worst_frames_so_far(tmp_path: Path) -> None:
+async def test_the_worst_frames_so_far(tmp_path: Path) -> None:
     whole = measure(10, MODEL)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         await ground.feed(10)
         await ground.flush()
         async with ground.client("legacy") as client:
@@ -222,55 +194,47 @@ def test_the_worst_frames_so_far(tmp_path: Path) -> None:
             assert curve["status"]["last_score"] == curve["scores"][-1]
             assert "status" not in await ground.ask(client, "vmaf.curve")
 
-    play(scene, tmp_path, MODEL)
+
+async def test_the_report_is_the_commands(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        await ground.feed(6)
+        early = await ground.ask(client, "vmaf.report")
+        assert early["acuity"] | {"partial": True, "frames_read": 6} == early["acuity"]
+        assert [row["frameNum"] for row in early["frames"]] == list(range(6))
+        assert "vmaf" not in early["frames"][5]["metrics"]  # its motion needs the next frame
+        assert early["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(
+            np.mean([row["metrics"]["vmaf"] for row in early["frames"][:5]]), abs=1e-5
+        )
+        await ground.flush()
+        final = await ground.ask(client, "vmaf.report", precision="max")
+        results = ground.measurement.results()
+        written = json.loads("".join(render_report(results, "json", "max")))
+        assert {key: final[key] for key in written} == written
+        assert final["acuity"]["partial"] is False
+        part = await ground.ask(client, "vmaf.report", first=1, last=2)
+        assert [row["frameNum"] for row in part["frames"]] == [1, 2]
+        assert (
+            part["pooled_metrics"]["vmaf"]
+            == json.loads("".join(render_report(results, "json")))["pooled_metrics"]["vmaf"]
+        )
+        bare = await ground.ask(client, "vmaf.report", include_frames=False)
+        assert bare["frames"] == []
+        assert bare["frames_omitted"]["count"] == 6
+        assert "acuity://measurement/report?frames=" in bare["frames_omitted"]["remedy"]
 
 
-def test_the_report_is_the_commands(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            await ground.feed(6)
-            early = await ground.ask(client, "vmaf.report")
-            assert early["acuity"] | {"partial": True, "frames_read": 6} == early["acuity"]
-            assert [row["frameNum"] for row in early["frames"]] == list(range(6))
-            assert "vmaf" not in early["frames"][5]["metrics"]  # its motion needs the next frame
-            assert early["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(
-                np.mean([row["metrics"]["vmaf"] for row in early["frames"][:5]]), abs=1e-5
-            )
-            await ground.flush()
-            final = await ground.ask(client, "vmaf.report", precision="max")
-            results = ground.measurement.results()
-            written = json.loads("".join(render_report(results, "json", "max")))
-            assert {key: final[key] for key in written} == written
-            assert final["acuity"]["partial"] is False
-            part = await ground.ask(client, "vmaf.report", first=1, last=2)
-            assert [row["frameNum"] for row in part["frames"]] == [1, 2]
-            assert (
-                part["pooled_metrics"]["vmaf"]
-                == json.loads("".join(render_report(results, "json")))["pooled_metrics"]["vmaf"]
-            )
-            bare = await ground.ask(client, "vmaf.report", include_frames=False)
-            assert bare["frames"] == []
-            assert bare["frames_omitted"]["count"] == 6
-            assert "acuity://measurement/report?frames=" in bare["frames_omitted"]["remedy"]
-
-    play(scene, tmp_path, MODEL)
+async def test_frames_come_unasked_only_while_the_report_is_short(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        for frames in (5, 40):
+            await ground.feed(frames)
+            result = await client.call_tool("vmaf.report", {})
+            assert len(result.content[0].text) <= 20_000
+            assert bool(result.structured_content["frames"]) is (frames == 5)
+        whole = await ground.ask(client, "vmaf.report", include_frames=True)
+        assert len(whole["frames"]) == 45
 
 
-def test_frames_come_unasked_only_while_the_report_is_short(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            for frames in (5, 40):
-                await ground.feed(frames)
-                result = await client.call_tool("vmaf.report", {})
-                assert len(result.content[0].text) <= 20_000
-                assert bool(result.structured_content["frames"]) is (frames == 5)
-            whole = await ground.ask(client, "vmaf.report", include_frames=True)
-            assert len(whole["frames"]) == 45
-
-    play(scene, tmp_path, MODEL)
-
-
-def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left out is never written: that takes long, and the interpreter from the measuring thread."""
     written: list[int] = []
 
@@ -280,8 +244,7 @@ def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(reporting, "MOST_FRAMES", 3)
     monkeypatch.setattr(reporting, "report_rows", rows)
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         await ground.feed(5)
         async with ground.client("legacy") as client:
             found = await ground.ask(client, "vmaf.report")
@@ -295,16 +258,14 @@ def test_a_report_too_long_for_an_answer(tmp_path: Path, monkeypatch: pytest.Mon
             assert len(part["frames"]) == 3
             assert written == [3]
 
-    play(scene, tmp_path, MODEL)
 
-
-def test_a_long_report_is_written_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_report_is_written_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each it is asked whether the client may go on; the text is as if written at once."""
     monkeypatch.setattr(reporting, "_SLICE", 7)
     monkeypatch.setattr(reporting, "READABLE", 1000)
     monkeypatch.setattr("longwire.product.results.READABLE", 1000)
+    async with playing(tmp_path, MODEL) as ground:
 
-    async def scene(ground: Ground) -> None:
         async def turn() -> None:
             nonlocal turns
             turns += 1
@@ -329,33 +290,27 @@ def test_a_long_report_is_written_in_slices(tmp_path: Path, monkeypatch: pytest.
             (report,) = (await client.read_resource("acuity://measurement/report?frames=3-50")).contents
             assert [row["frameNum"] for row in json.loads(report.text)["frames"]] == list(range(3, 51))
 
-    play(scene, tmp_path, MODEL)
 
-
-def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client("legacy") as client:
-            found = await ground.ask(client, "list_features")
-            assert found["count"] == len(found["features"]) == len(found["extractors"])
-            assert {"vif", "adm", "motion"} <= set(found["features"])
-            assert all(set(extractor) == {"name", "summary"} for extractor in found["extractors"])
-            (vif,) = (await ground.ask(client, "list_features", name="vif"))["extractors"]
-            assert {"provides", "options"} <= set(vif)
-            full = (await ground.ask(client, "list_features", detail=True))["extractors"]
-            assert vif in full
-            assert len(full) == found["count"]
-            models = await ground.ask(client, "list_models")
-            assert {MODEL, NEG} <= {model["name"] for model in models["models"]}
-
-    play(scene, tmp_path, MODEL)
+async def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
+    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
+        found = await ground.ask(client, "list_features")
+        assert found["count"] == len(found["features"]) == len(found["extractors"])
+        assert {"vif", "adm", "motion"} <= set(found["features"])
+        assert all(set(extractor) == {"name", "summary"} for extractor in found["extractors"])
+        (vif,) = (await ground.ask(client, "list_features", name="vif"))["extractors"]
+        assert {"provides", "options"} <= set(vif)
+        full = (await ground.ask(client, "list_features", detail=True))["extractors"]
+        assert vif in full
+        assert len(full) == found["count"]
+        models = await ground.ask(client, "list_models")
+        assert {MODEL, NEG} <= {model["name"] for model in models["models"]}
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> None:
+async def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> None:
     steering = {"request_model_swap", "pause", "resume", "stop", "stop_after", "set_subsample"}
     reading = {"status", "features", "score", "curve", "worst_frames", "report", "watch"}
-
-    async def scene(ground: Ground) -> None:
+    async with playing(tmp_path, MODEL) as ground:
         client: Client
         async with ground.client(era) as client:
             listed = await client.list_tools()
@@ -373,5 +328,3 @@ def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path) -> No
             assert tool.output_schema is not None
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint is (name.removeprefix("vmaf.") not in steering)
-
-    play(scene, tmp_path, MODEL)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.agents.embedded.budget import Budget
-from acuity.agents.embedded.steering.clients import pause_documents, timestamp
+from acuity.agents.embedded.steering.commands import pause_documents, timestamp
 from acuity.errors import NotReady, ScoreError
 from acuity.measure.gate import Pause
 from acuity.measure.plan import ExtractorSet

@@ -22,11 +22,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity._native import PAYLOAD_BYTES, Bridge
-from acuity.agents.embedded.steering.clients import Client
 from acuity.agents.embedded.steering.commands import (
     COMMANDS,
     NAMES,
     Attachment,
+    Client,
     Document,
     Handoff,
     ModelLoader,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import mcp_types as types
 
 from acuity.access.path_text import shown
-from acuity.agents.schemas import flag, named, outline, record, text
+from acuity.agents.schemas import flag, named, outline, record
 from acuity.agents.score_answers import in_order
 from acuity.agents.tools import models
 from acuity.agents.tools.argument_names import accepting
-from acuity.agents.tools.progress_notifications import ProgressNotifications
+from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.agents.tools.scoring_schema import asked_models, model_argument
 from acuity.errors import GEOMETRY, InputError, PathError
 from acuity.features import EXTRACTORS, get_extractor
@@ -196,10 +196,9 @@ def tools(compute: Compute) -> list[Tool]:
 
 _LIST_INPUT: Final = record(
     {
-        "name": text("Only this extractor, in full.", minLength=1, maxLength=128),
+        "name": named("Only this extractor, in full.", 128),
         "detail": flag("All of them in full: 57,000 characters.", default=False),
-    },
-    optional=("name", "detail"),
+    }
 )
 _LIST: Final = outline(
     {"features": "array", "count": "integer", "extractors": "array"},
@@ -220,7 +219,8 @@ _INPUT: Final = record(
             "Whether the answer has the figures of every frame, if they fit in one message.", default=False
         ),
     },
-    optional=(*GEOMETRY, "model", "model_version", *map(EMBEDDED.name, _CHOICES), "include_frames"),
+    "reference_path",
+    "distorted_path",
 )
 _OUTPUT: Final = outline(
     {"score": ["number", "null"], "pool_method": "string", "pooled_metrics": "object"}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
-from acuity.agents.embedded.steering.clients import Client, Leases, calling_client
-from acuity.agents.embedded.steering.commands import LARGEST, LEASE
+from acuity.agents.embedded.steering.commands import LARGEST, LEASE, Client, Leases, calling_client
 from acuity.agents.schemas import flag, named, number, outline, record, whole
 from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
@@ -58,7 +57,7 @@ def tools(sender: CommandSender, leases: Leases, max_lease: float) -> list[Tool]
     """The tools that change what happens; `leases` follows those who pause, `max_lease` seconds at most."""
     its = _Steering(sender, leases)
     tool = partial(Tool, read_only=False)
-    last, nth = record({"frame": _LAST}), record({"n": _NTH})
+    last, nth = record({"frame": _LAST}, "frame"), record({"n": _NTH}, "n")
     return [
         tool("vmaf.request_model_swap", "Swap the model", _SWAP_TEXT, _SWAP_INPUT, its.swap, _SWAP),
         tool("vmaf.pause", "Pause", _PAUSE_TEXT, _pause_input(max_lease), its.pause, _PAUSED),
@@ -140,7 +139,7 @@ _SWAP_INPUT: Final = record(
             "that of name= in the model, or else the first model's."
         ),
     },
-    optional=("repredict", "reported_as"),
+    "name",
 )
 _LAST: Final[dict[str, Any]] = {
     **whole("The last frame to read, 0 is the first.", minimum=0, maximum=LARGEST),
@@ -156,7 +155,7 @@ def _pause_input(max_lease: float) -> dict[str, Any]:
         maximum=max_lease,
         default=min(LEASE, max_lease),
     )
-    return record({"lease_seconds": lease}, optional=("lease_seconds",))
+    return record({"lease_seconds": lease})
 
 
 _NEXT: Final = "The next frame to be read, from which on it holds."

@@ -13,7 +13,7 @@ from acuity.agents.embedded.live.report import MOST_FRAMES, SHORT, report_answer
 from acuity.agents.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
 from acuity.agents.embedded.resources import picture_uri
 from acuity.agents.embedded.steering.commands import LARGEST
-from acuity.agents.schemas import array, flag, named, number, outline, record, text, whole
+from acuity.agents.schemas import array, choices, flag, named, number, outline, record, whole
 from acuity.agents.tools.scoring_schema import PRECISIONS
 from acuity.errors import InputError
 from longwire.product.catalog import Call, Tool
@@ -178,32 +178,26 @@ def _frame(description: str, **more: Any) -> dict[str, Any]:
     return whole(description, minimum=0, maximum=LARGEST, **more)
 
 
-def _optional(properties: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return record(properties, optional=tuple(properties))
-
-
 _COLUMN: Final = named(
     "A column of the report: a model's name or a feature. Left out: the first model's score."
 )
-_SCORE_INPUT: Final = _optional(
+_SCORE_INPUT: Final = record(
     {
         "index": _frame("One frame by its number, 0 is the first. Left out: the newest that has a score."),
         "first": _frame("A range instead: its first frame. Left out where there is a last: 0."),
         "last": _frame("Its last frame. Left out where there is a first: the newest."),
         "name": _COLUMN,
-        "features": {
-            **array(named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
-        },
-        "percentiles": {
-            **array(
-                number(minimum=0, maximum=100),
-                32,
-                "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
-            ),
-        },
+        "features": array(
+            named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'
+        ),
+        "percentiles": array(
+            number(minimum=0, maximum=100),
+            32,
+            "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
+        ),
     }
 )
-_WORST_INPUT: Final = _optional(
+_WORST_INPUT: Final = record(
     {
         "n": whole("How many.", minimum=1, maximum=500, default=5),
         "name": _COLUMN,
@@ -220,7 +214,7 @@ _WORST_INPUT: Final = _optional(
         ),
     }
 )
-_CURVE_INPUT: Final = _optional(
+_CURVE_INPUT: Final = record(
     {
         "first": _frame("The first frame wanted: next_first of the answer before.", default=0),
         "name": _COLUMN,
@@ -237,9 +231,9 @@ _WATCH_INPUT: Final = record(
             "How long to wait for the first such frame.", minimum=0, maximum=_LONGEST_WATCH, default=30
         ),
     },
-    optional=("name", "first", "timeout_seconds"),
+    "below",
 )
-_REPORT_INPUT: Final = _optional(
+_REPORT_INPUT: Final = record(
     {
         "include_frames": flag(
             "Whether the answer has the figures of every frame. Left out: if it stays under "
@@ -248,9 +242,9 @@ _REPORT_INPUT: Final = _optional(
         ),
         "first": _frame("Only the figures of the frames from this one on; the pools are of all frames."),
         "last": _frame("Only those up to this one."),
-        "precision": text(
+        "precision": choices(
+            PRECISIONS,
             "Digits: legacy is six decimals as libvmaf prints them, max brings back the exact double.",
-            enum=list(PRECISIONS),
             default="legacy",
         ),
     }
