@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-_PREFIX: Final = "longwire-private-"
+_PREFIX: Final = "longwire-"
 _LOCK: Final = "process.lock"
 _YOUNG: Final = 60.0  # seconds in which a folder without a lock may still get one
 
