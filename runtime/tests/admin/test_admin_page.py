@@ -10,7 +10,7 @@ import pytest
 
 from admin_ground import EVIL, TOKEN, AdminGround, FakeWorkers, admin_ground
 from devtools import BROWSER, Chromium, DevTools
-from longwire.admin.static_files import static_files
+from longwire.admin.port import static_files
 from raw_http import call, open_session
 from transport_bench import run
 

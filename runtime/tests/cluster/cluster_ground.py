@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from fake_responder import FakeResponder
-from longwire.cluster.cluster_state import ClusterSessions, ClusterState, cluster_sessions
+from longwire.cluster.cluster_node import ClusterSessions, ClusterState, cluster_sessions
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis

@@ -11,7 +11,7 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 
 from cluster_nodes import SECRET, ClusterNodes, Node, at, play
-from longwire.cluster.shared_secret import ClusterKeys
+from longwire.cluster.cluster_settings import ClusterKeys
 from longwire.cluster.signatures import FORWARDED, Signer
 from longwire.wire.http.request import Request
 from raw_http import ACCEPT, call, events, http_client, modern, open_session

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from longwire.cluster.shared_secret import ClusterKeys, hkdf, read_secret
+from longwire.cluster.cluster_settings import ClusterKeys, hkdf, read_secret
 from longwire.cluster.signatures import FORWARDED, WINDOW, BadSignature, Signer, Verifier
 from longwire.errors import SettingsError
 from longwire.principals.principal import Principal

@@ -7,7 +7,7 @@ import gc
 import weakref
 from typing import Any
 
-from longwire.dispatch.heartbeats import PING, Heartbeats
+from longwire.dispatch.exchange import PING, Heartbeats
 
 
 class Stream:

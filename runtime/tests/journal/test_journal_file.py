@@ -19,9 +19,9 @@ import pytest
 from journal_records import ALICE, BOB, event, found, journal, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
+from longwire.http_runtime import open_journal
 from longwire.journal.journal import NoJournal
 from longwire.journal.journal_file import JournalFile, check_journal_file
-from longwire.journal.open_journal import open_journal
 
 
 def opened(store: str) -> None:

@@ -14,8 +14,8 @@ from longwire.guard.grants import Scopes
 from longwire.guard.tokens import TokenFile, parse_tokens
 from longwire.operations.logs import Redactor
 from longwire.principals.rates import parse_rate
-from longwire.server.oversights import Named
 from longwire.server.reload import reloading
+from longwire.server.serve import Named
 from transport_bench import Signal, run
 
 TOOLS = ["vmaf_score", "vmaf_version", "list_models"]

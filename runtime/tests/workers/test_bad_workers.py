@@ -15,7 +15,7 @@ from fake_responder import FakeResponder
 from longwire.contract.envelopes import Notify
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.pool import WorkerPlan
 from longwire.workers.running_call import MOST_WAITING

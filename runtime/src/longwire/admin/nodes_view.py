@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Final
 
-from longwire.admin.answers import Document
+from longwire.admin.queries import Document
 from longwire.admin.sources import ListedNodes, Sources
 from longwire.cluster.nodes import LEASE, NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place

@@ -10,7 +10,7 @@ from typing import Final
 
 from longwire.config import kinds
 from longwire.config.key import Key
-from longwire.contract.launch import command_words
+from longwire.contract.envelopes import command_words
 from longwire.declared import declared
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins

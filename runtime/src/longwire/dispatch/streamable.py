@@ -30,8 +30,7 @@ from mcp_types import (
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
-from longwire.dispatch.core import Core
-from longwire.dispatch.dispatch import Dispatch
+from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.proven_streams import ProvenStreams

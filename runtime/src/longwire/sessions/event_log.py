@@ -16,8 +16,7 @@ from typing import Final
 
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
-from longwire.sessions.kept_events import KeptEvents
-from longwire.sessions.log_journal import LogJournal, event_record, stream_record
+from longwire.sessions.kept_events import KeptEvents, LogJournal, event_record, stream_record
 from longwire.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream, parse_event_id
 from longwire.settings import WireLimits
 

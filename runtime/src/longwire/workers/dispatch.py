@@ -48,9 +48,8 @@ from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
-from longwire.workers.call import NoticeCall, Outcome, WorkerCall
+from longwire.workers.call import NoticeCall, Outcome, WorkerCall, WorkerFailure
 from longwire.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
-from longwire.workers.failures import WorkerFailure
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall

@@ -35,8 +35,7 @@ from longwire.contract.envelopes import (
 from longwire.contract.frames import FrameDecoder, FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
-from longwire.workers.call import Outcome, WorkerCall
-from longwire.workers.failures import WorkerFailure, told_by_worker
+from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
 
 logger: Final = logging.getLogger(__name__)
 

@@ -24,8 +24,7 @@ from longwire.dispatch.dispatcher import continued
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import dumped
 from longwire.sessions.sending import TOO_MUCH, Overrun
-from longwire.workers.call import Outcome, WorkerCall
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import Outcome, WorkerCall, WorkerFailure
 from longwire.workers.link import Link
 
 logger: Final = logging.getLogger(__name__)

@@ -11,12 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from longwire.contract.envelopes import Notify, NotifyOutcome
-from longwire.contract.launch import command_with_socket, worker_environment
+from longwire.contract.envelopes import Notify, NotifyOutcome, command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
-from longwire.workers.call import WorkerCall
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.status import WorkerState, WorkerStatus
 

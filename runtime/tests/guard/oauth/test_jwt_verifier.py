@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from mcp.server.auth.provider import AccessToken
 
 from longwire.errors import SettingsError
+from longwire.guard.grants import Rejected, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
-from longwire.guard.oauth.key_set import ALGORITHMS, KeySet
-from longwire.guard.verdicts import Rejected, Undecided
+from longwire.guard.oauth.key_sources import ALGORITHMS, KeySet
 from oauth_ground import (
     ISSUER,
     KINDS,

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from longwire.errors import SettingsError
+from longwire.guard.grants import Rejected, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_sources import (
     FRESH,
@@ -22,7 +23,6 @@ from longwire.guard.oauth.key_sources import (
     fetch_document,
     key_source,
 )
-from longwire.guard.verdicts import Rejected, Undecided
 from oauth_ground import ISSUER, RESOURCE, KeyServer, key_set, private_key, public_jwk, token
 from transport_bench import run
 

@@ -14,7 +14,7 @@ from acuity.jobs import job as spec
 from longwire.principals.limits import may_see
 from longwire.product.catalog import Call, Tool
 from longwire.product.results import failure
-from longwire.tasks.task import Listener, Status, Support, Task
+from longwire.tasks.extension import Listener, Status, Support, Task
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
