@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -66,6 +68,17 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} needs a program that is not {_MISSING}: see .ci/run"
     return report
+
+
+@pytest.hookimpl
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own, and fails rather than hangs."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+    asyncio.run(asyncio.wait_for(test(**arguments), 120))
+    return True
 
 
 @pytest.fixture(scope="module")

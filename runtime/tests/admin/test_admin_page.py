@@ -12,7 +12,6 @@ from admin_ground import EVIL, TOKEN, AdminGround, FakeWorkers, admin_ground
 from devtools import BROWSER, Chromium, DevTools
 from longwire.admin.port import static_files
 from raw_http import call, open_session
-from transport_bench import run
 
 browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
 
@@ -69,28 +68,21 @@ async def nothing_stopped(page: DevTools) -> None:
     assert page.problems == []
 
 
-def test_the_page_takes_no_token_and_has_a_strict_policy() -> None:
-    async def test() -> None:
-        async with admin_ground() as ground:
-            for path in static_files():
-                answer = await ground.get(path, token=None)
-                assert answer.status_code == 200
-                policy = answer.headers["content-security-policy"]
-                assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
-                assert "unsafe" not in policy
-                assert answer.headers["x-content-type-options"] == "nosniff"
-            page = (await ground.get("/admin", token=None)).text
-            assert "<style" not in page
-            assert " style=" not in page
-            assert (
-                page.count("<script")
-                == page.count('<script type="module" src="/admin/static/admin.js">')
-                == 1
-            )
-            assert {"/admin", "/admin/static/admin.css", "/admin/static/icon.svg"} <= static_files().keys()
-            assert (await ground.get("/admin/static/../port.py")).status_code == 404
-
-    run(test)
+async def test_the_page_takes_no_token_and_has_a_strict_policy() -> None:
+    async with admin_ground() as ground:
+        for path in static_files():
+            answer = await ground.get(path, token=None)
+            assert answer.status_code == 200
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+            assert "unsafe" not in policy
+            assert answer.headers["x-content-type-options"] == "nosniff"
+        page = (await ground.get("/admin", token=None)).text
+        assert "<style" not in page
+        assert " style=" not in page
+        assert page.count("<script") == page.count('<script type="module" src="/admin/static/admin.js">') == 1
+        assert {"/admin", "/admin/static/admin.css", "/admin/static/icon.svg"} <= static_files().keys()
+        assert (await ground.get("/admin/static/../port.py")).status_code == 404
 
 
 @browser

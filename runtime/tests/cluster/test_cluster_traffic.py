@@ -271,25 +271,22 @@ def test_a_session_that_moved_is_looked_for_again() -> None:
     play(scenario)
 
 
-def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptureFixture) -> None:
-    async def other_secret() -> None:
-        async with pair(hello) as (one, other):
-            forwarder = Forwarder(Signer(b"x" * 32, "b", time.time), LIMITS, one.lives)
-            handler = ClusterHandler(
-                one.local, one.sessions, one.ownership, forwarder, one.counters, node="b", incarnation="life"
-            )
-            responder = FakeResponder()
-            handler.handle(post(), responder)
-            await answered(responder)
-            assert responder.status == 503
-            assert b"don't accept each other's requests" in responder.body
-            assert one.counters.forwards_failed == {"rejected": 1}
-            assert other.refused == {"peer_forged": 1}
-            assert any("'a' rejects the requests of this one" in line for line in caplog.messages)
-            await handler.close()
-            forwarder.close()
-
-    asyncio.run(other_secret())
+async def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptureFixture) -> None:
+    async with pair(hello) as (one, other):
+        forwarder = Forwarder(Signer(b"x" * 32, "b", time.time), LIMITS, one.lives)
+        handler = ClusterHandler(
+            one.local, one.sessions, one.ownership, forwarder, one.counters, node="b", incarnation="life"
+        )
+        responder = FakeResponder()
+        handler.handle(post(), responder)
+        await answered(responder)
+        assert responder.status == 503
+        assert b"don't accept each other's requests" in responder.body
+        assert one.counters.forwards_failed == {"rejected": 1}
+        assert other.refused == {"peer_forged": 1}
+        assert any("'a' rejects the requests of this one" in line for line in caplog.messages)
+        await handler.close()
+        forwarder.close()
 
 
 def test_a_session_that_goes_to_and_fro_is_refused_in_the_end() -> None:

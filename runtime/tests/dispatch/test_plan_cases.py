@@ -25,7 +25,7 @@ from longwire.guard.origins import Origins
 from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Prompt, Tool
 from longwire.settings import Settings
 from raw_http import ACCEPT, HELLO, Event, RawSession, events, http_client
-from transport_bench import LOCAL, Bench, Running, run, serving
+from transport_bench import LOCAL, Bench, Running, serving
 
 VERSION = "2025-11-25"
 URI = "resource://demo/readme"
@@ -145,148 +145,121 @@ def counted(server: Running, outcome: str) -> int:
     return server.counters.client_requests["sampling", outcome]
 
 
-def test_the_lists_of_a_demo() -> None:
-    async def main() -> None:
-        async with demo() as server, http_client() as http:
-            answer = await http.post(server.where, json=HELLO, headers=ACCEPT)
-            assert answer.json()["result"]["serverInfo"]["name"] == "bench"
-            session = await began(server, http)
-            tool = (await asked(session, "tools/list"))["result"]["tools"][0]
-            assert (tool["name"], tool["inputSchema"]["required"]) == ("echo", ["text"])
-            called = await asked(session, "tools/call", name="echo", arguments={"text": "hi"})
-            assert called["result"]["structuredContent"]["text"] == "hi"
-            resources = (await asked(session, "resources/list"))["result"]["resources"]
-            assert [resource["uri"] for resource in resources] == [URI]
-            read = (await asked(session, "resources/read", uri=URI))["result"]["contents"]
-            assert read[0]["text"] == "Read me"
-            prompts = (await asked(session, "prompts/list"))["result"]["prompts"]
-            assert [prompt["name"] for prompt in prompts] == ["welcome"]
-            got = (await asked(session, "prompts/get", name="welcome"))["result"]["messages"]
-            assert got[0]["content"]["text"] == "Welcome"
-        assert server.over.is_set()  # a clean stop
-
-    run(main)
+async def test_the_lists_of_a_demo() -> None:
+    async with demo() as server, http_client() as http:
+        answer = await http.post(server.where, json=HELLO, headers=ACCEPT)
+        assert answer.json()["result"]["serverInfo"]["name"] == "bench"
+        session = await began(server, http)
+        tool = (await asked(session, "tools/list"))["result"]["tools"][0]
+        assert (tool["name"], tool["inputSchema"]["required"]) == ("echo", ["text"])
+        called = await asked(session, "tools/call", name="echo", arguments={"text": "hi"})
+        assert called["result"]["structuredContent"]["text"] == "hi"
+        resources = (await asked(session, "resources/list"))["result"]["resources"]
+        assert [resource["uri"] for resource in resources] == [URI]
+        read = (await asked(session, "resources/read", uri=URI))["result"]["contents"]
+        assert read[0]["text"] == "Read me"
+        prompts = (await asked(session, "prompts/list"))["result"]["prompts"]
+        assert [prompt["name"] for prompt in prompts] == ["welcome"]
+        got = (await asked(session, "prompts/get", name="welcome"))["result"]["messages"]
+        assert got[0]["content"]["text"] == "Welcome"
+    assert server.over.is_set()  # a clean stop
 
 
-def test_a_notification_reaches_the_stream_of_its_session() -> None:
-    async def main() -> None:
-        async with demo() as server, http_client() as http:
-            session, other = await began(server, http), await began(server, http)
-            async with listening(session) as heard, listening(other) as silent:
-                queued = await asked(session, "debug/notify", text="hello")
-                assert queued["result"] == {"queued": True}
-                event = await anext(heard)
-                assert event.message["method"] == "notifications/message"
-                assert event.message["params"]["data"] == "hello"
-                assert (await asked(other, "debug/notify", text="to the other"))["result"]["queued"]
-                assert (await anext(silent)).message["params"]["data"] == "to the other"
-
-    run(main)
+async def test_a_notification_reaches_the_stream_of_its_session() -> None:
+    async with demo() as server, http_client() as http:
+        session, other = await began(server, http), await began(server, http)
+        async with listening(session) as heard, listening(other) as silent:
+            queued = await asked(session, "debug/notify", text="hello")
+            assert queued["result"] == {"queued": True}
+            event = await anext(heard)
+            assert event.message["method"] == "notifications/message"
+            assert event.message["params"]["data"] == "hello"
+            assert (await asked(other, "debug/notify", text="to the other"))["result"]["queued"]
+            assert (await anext(silent)).message["params"]["data"] == "to the other"
 
 
-def test_a_notification_waits_for_the_stream() -> None:
-    async def main() -> None:
-        async with demo() as server, http_client() as http:
-            session = await began(server, http)
-            for text in ("one", "two"):
-                await asked(session, "debug/notify", text=text)
-            async with listening(session) as heard:
-                said = [(await anext(heard)).message["params"]["data"] for _ in range(2)]
-            assert said == ["one", "two"]
-
-    run(main)
+async def test_a_notification_waits_for_the_stream() -> None:
+    async with demo() as server, http_client() as http:
+        session = await began(server, http)
+        for text in ("one", "two"):
+            await asked(session, "debug/notify", text=text)
+        async with listening(session) as heard:
+            said = [(await anext(heard)).message["params"]["data"] for _ in range(2)]
+        assert said == ["one", "two"]
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_a_foreign_origin_is_refused(method: str) -> None:
-    async def main() -> None:
-        access = Access(origins=Origins.parse([PAGE]))
-        async with demo(access) as server, http_client() as http:
-            session = await began(server, http, origin=PAGE)
-            headers = {**session.headers, "origin": "https://evil.example"}
-            body = {"json": HELLO} if method == "POST" else {}
-            answer = await http.request(method, server.where, headers=headers, **body)
-            assert answer.status_code == 403
-
-    run(main)
+async def test_a_foreign_origin_is_refused(method: str) -> None:
+    access = Access(origins=Origins.parse([PAGE]))
+    async with demo(access) as server, http_client() as http:
+        session = await began(server, http, origin=PAGE)
+        headers = {**session.headers, "origin": "https://evil.example"}
+        body = {"json": HELLO} if method == "POST" else {}
+        answer = await http.request(method, server.where, headers=headers, **body)
+        assert answer.status_code == 403
 
 
-def test_a_session_is_deleted_once() -> None:
-    async def main() -> None:
-        access = Access(origins=Origins.parse([PAGE]))
-        async with demo(access) as server, http_client() as http:
-            session = await began(server, http, origin=PAGE)
-            headers = {**session.headers, "origin": PAGE}
-            statuses = [(await http.delete(server.where, headers=headers)).status_code for _ in range(2)]
-            assert statuses == [200, 404]
-            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-            assert (await session.post(ping)).status_code == 404
-
-    run(main)
+async def test_a_session_is_deleted_once() -> None:
+    access = Access(origins=Origins.parse([PAGE]))
+    async with demo(access) as server, http_client() as http:
+        session = await began(server, http, origin=PAGE)
+        headers = {**session.headers, "origin": PAGE}
+        statuses = [(await http.delete(server.where, headers=headers)).status_code for _ in range(2)]
+        assert statuses == [200, 404]
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        assert (await session.post(ping)).status_code == 404
 
 
-def test_sampling_reaches_the_stream() -> None:
-    async def main() -> None:
-        async with demo(capability_policy="warn") as server, http_client() as http:
-            session = await began(server, http)
+async def test_sampling_reaches_the_stream() -> None:
+    async with demo(capability_policy="warn") as server, http_client() as http:
+        session = await began(server, http)
+        async with listening(session) as heard:
+            queued = await asked(session, "debug/sample", text=PROMPT)
+            assert queued["result"] == {"queued": True}
+            request = (await anext(heard)).message
+            assert request["method"] == "sampling/createMessage"
+            params = request["params"]
+            assert params["messages"][0]["content"]["text"] == PROMPT
+            assert (params["systemPrompt"], params["maxTokens"]) == (SYSTEM, TOKENS)
+            # The plan's own relay goes no further: an answer is refused there.
+            content = {"type": "text", "text": "Hello"}
+            result = {"role": "assistant", "content": content, "model": "m"}
+            reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+            assert (await session.post(reply)).status_code == 202
+            await server.bench.started.reaches()
+            assert isinstance(server.bench, Demo)
+            assert server.bench.outcomes == ["m"]
+        assert (counted(server, "warned"), counted(server, "answered")) == (1, 1)
+
+
+async def test_sampling_policy_drop() -> None:
+    async with demo(capability_policy="drop") as server, http_client() as http:
+        session = await began(server, http)
+        async with listening(session) as heard:
+            assert counted(server, "dropped") == 0
+            queued = await asked(session, "debug/sample", text=PROMPT)
+            assert queued["result"] == {"queued": True}
+            await server.bench.started.reaches()
+            assert counted(server, "dropped") == 1
+            # What comes next on the stream is what was sent next.
+            await asked(session, "debug/notify", text="after")
+            assert (await anext(heard)).message["params"]["data"] == "after"
+
+
+async def test_sampling_policy_error() -> None:
+    async with demo(capability_policy="error") as server, http_client() as http:
+        session = await began(server, http)
+        assert counted(server, "refused") == 0
+        refused = await asked(session, "tools/call", name="sample", arguments={"text": PROMPT})
+        assert refused["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+        assert "'sampling'" in refused["error"]["message"]
+        assert counted(server, "refused") == 1
+
+
+async def test_sampling_waits_for_the_stream() -> None:
+    async with demo(capability_policy="warn", client_timeout=600) as server, http_client() as http:
+        session = await began(server, http)
+        await asked(session, "debug/sample", text=PROMPT)
+        with anyio.fail_after(30):
             async with listening(session) as heard:
-                queued = await asked(session, "debug/sample", text=PROMPT)
-                assert queued["result"] == {"queued": True}
-                request = (await anext(heard)).message
-                assert request["method"] == "sampling/createMessage"
-                params = request["params"]
-                assert params["messages"][0]["content"]["text"] == PROMPT
-                assert (params["systemPrompt"], params["maxTokens"]) == (SYSTEM, TOKENS)
-                # The plan's own relay goes no further: an answer is refused there.
-                content = {"type": "text", "text": "Hello"}
-                result = {"role": "assistant", "content": content, "model": "m"}
-                reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
-                assert (await session.post(reply)).status_code == 202
-                await server.bench.started.reaches()
-                assert isinstance(server.bench, Demo)
-                assert server.bench.outcomes == ["m"]
-            assert (counted(server, "warned"), counted(server, "answered")) == (1, 1)
-
-    run(main)
-
-
-def test_sampling_policy_drop() -> None:
-    async def main() -> None:
-        async with demo(capability_policy="drop") as server, http_client() as http:
-            session = await began(server, http)
-            async with listening(session) as heard:
-                assert counted(server, "dropped") == 0
-                queued = await asked(session, "debug/sample", text=PROMPT)
-                assert queued["result"] == {"queued": True}
-                await server.bench.started.reaches()
-                assert counted(server, "dropped") == 1
-                # What comes next on the stream is what was sent next.
-                await asked(session, "debug/notify", text="after")
-                assert (await anext(heard)).message["params"]["data"] == "after"
-
-    run(main)
-
-
-def test_sampling_policy_error() -> None:
-    async def main() -> None:
-        async with demo(capability_policy="error") as server, http_client() as http:
-            session = await began(server, http)
-            assert counted(server, "refused") == 0
-            refused = await asked(session, "tools/call", name="sample", arguments={"text": PROMPT})
-            assert refused["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-            assert "'sampling'" in refused["error"]["message"]
-            assert counted(server, "refused") == 1
-
-    run(main)
-
-
-def test_sampling_waits_for_the_stream() -> None:
-    async def main() -> None:
-        async with demo(capability_policy="warn", client_timeout=600) as server, http_client() as http:
-            session = await began(server, http)
-            await asked(session, "debug/sample", text=PROMPT)
-            with anyio.fail_after(30):
-                async with listening(session) as heard:
-                    assert (await anext(heard)).message["method"] == "sampling/createMessage"
-
-    run(main)
+                assert (await anext(heard)).message["method"] == "sampling/createMessage"

@@ -307,7 +307,9 @@ def stop_and_start(server: Restarts) -> None:
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 @pytest.mark.parametrize("again", [Restarts.restart, stop_and_start], ids=["killed", "stopped"])
-def test_the_official_client_resumes_by_itself(server: Restarts, again: Callable[[Restarts], object]) -> None:
+async def test_the_official_client_resumes_by_itself(
+    server: Restarts, again: Callable[[Restarts], object]
+) -> None:
     """It notices that the connections end, comes back with the last ids, and its caller gets the error."""
     heard = Listener()
 
@@ -328,15 +330,12 @@ def test_the_official_client_resumes_by_itself(server: Restarts, again: Callable
         ended = await session.call_tool("count", {"upto": 2, "stay": False})
         assert ended.structured_content == {"counted": 2}
 
-    async def main() -> None:
-        with anyio.fail_after(SOON):
-            async with (
-                streamable_http_client(server.url or server.start()) as (read, write),
-                ClientSession(read, write, logging_callback=heard.logged) as session,
-            ):
-                await talk(session)
-
-    anyio.run(main)
+    with anyio.fail_after(SOON):
+        async with (
+            streamable_http_client(server.url or server.start()) as (read, write),
+            ClientSession(read, write, logging_callback=heard.logged) as session,
+        ):
+            await talk(session)
     assert len(heard.progress) >= 8
     said = list(range(1, len(heard.progress) + 1))
     assert heard.progress == said

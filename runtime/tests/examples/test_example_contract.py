@@ -193,15 +193,12 @@ def test_state_and_announcements(command: list[str]) -> None:
     _run(command, test)
 
 
-def test_every_case_of_the_contract(command: list[str]) -> None:
-    async def main() -> None:
-        with started(command) as (_, path):
-            await listening(path)
-            reports = await check_worker(path)
-        assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
-        assert len(reports) == len(CASES)
-
-    asyncio.run(main())
+async def test_every_case_of_the_contract(command: list[str]) -> None:
+    with started(command) as (_, path):
+        await listening(path)
+        reports = await check_worker(path)
+    assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
+    assert len(reports) == len(CASES)
 
 
 def test_the_worker_ends_with_its_parent(command: list[str]) -> None:

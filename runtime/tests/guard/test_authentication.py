@@ -15,7 +15,6 @@ from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
-from transport_bench import run
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
@@ -177,42 +176,36 @@ async def asked(authentication: Authentication, request: Request) -> Principal |
     return await later
 
 
-def test_the_hook_is_asked_for_tokens_that_the_file_has_not() -> None:
+async def test_the_hook_is_asked_for_tokens_that_the_file_has_not() -> None:
     seen: list[str | None] = []
 
     async def hook(token: str | None, _: Mapping[str, str], __: str) -> Any:
         seen.append(token)
         return {"carol-has-a-ticket": "carol", None: "guest"}.get(token)
 
-    async def main() -> None:
-        clock = Clock()
-        authentication = Authentication(TOKENS, AuthHook(hook, remembered=0), clock)
-        assert await asked(authentication, sent(ALICE)) == Principal.of_token("alice")
-        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
-        assert await asked(authentication, sent(None)) == Principal.of_token("guest")
-        for _ in range(20):
-            assert status(await asked(authentication, sent(WRONG))) == 401
-        assert seen == ["carol-has-a-ticket", None, *[WRONG] * 20]
-        # The hook isn't asked about guesses any more, but about those it has let in before.
-        assert status(await asked(authentication, sent(WRONG))) == 429
-        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
-        assert len(seen) == 23
-
-    run(main)
+    clock = Clock()
+    authentication = Authentication(TOKENS, AuthHook(hook, remembered=0), clock)
+    assert await asked(authentication, sent(ALICE)) == Principal.of_token("alice")
+    assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+    assert await asked(authentication, sent(None)) == Principal.of_token("guest")
+    for _ in range(20):
+        assert status(await asked(authentication, sent(WRONG))) == 401
+    assert seen == ["carol-has-a-ticket", None, *[WRONG] * 20]
+    # The hook isn't asked about guesses any more, but about those it has let in before.
+    assert status(await asked(authentication, sent(WRONG))) == 429
+    assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+    assert len(seen) == 23
 
 
-def test_a_hook_that_fails_is_the_servers_fault() -> None:
+async def test_a_hook_that_fails_is_the_servers_fault() -> None:
     async def hook(*_: Any) -> Any:
         raise OSError("no directory server")
 
-    async def main() -> None:
-        authentication = Authentication(Tokens(), AuthHook(hook, remembered=0), Clock())
-        assert authentication
-        for _ in range(30):
-            refused = await asked(authentication, sent(WRONG))
-            assert isinstance(refused, Refusal)
-            assert refused.status == 503
-            assert dict(refused.headers) == {b"retry-after": b"1"}
-            assert "directory" not in refused.reason
-
-    run(main)
+    authentication = Authentication(Tokens(), AuthHook(hook, remembered=0), Clock())
+    assert authentication
+    for _ in range(30):
+        refused = await asked(authentication, sent(WRONG))
+        assert isinstance(refused, Refusal)
+        assert refused.status == 503
+        assert dict(refused.headers) == {b"retry-after": b"1"}
+        assert "directory" not in refused.reason

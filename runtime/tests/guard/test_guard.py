@@ -16,7 +16,6 @@ from longwire.guard.tokens import Tokens
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
-from transport_bench import run
 
 ALICE = "alice-correct-horse"
 TOKENS = Tokens({ALICE: "alice"})
@@ -157,49 +156,43 @@ def test_a_hook_is_as_good_as_tokens() -> None:
     assert Access(hook=AuthHook(lambda *_: None)).at(EVERYWHERE).reachable
 
 
-def test_the_hook_answers_later() -> None:
-    async def main() -> None:
-        going = asyncio.Event()
+async def test_the_hook_answers_later() -> None:
+    going = asyncio.Event()
 
-        async def hook(token: str | None, headers: Mapping[str, str], address: str) -> Any:
-            await going.wait()
-            return {"name": headers["x-user"], "tools": ["echo"]} if "x-user" in headers else None
+    async def hook(token: str | None, headers: Mapping[str, str], address: str) -> Any:
+        await going.wait()
+        return {"name": headers["x-user"], "tools": ["echo"]} if "x-user" in headers else None
 
-        inner = Inner()
-        guard = Access(hook=AuthHook(hook)).guard(inner, HERE)
-        answers = [Answered() for _ in range(3)]
-        for answered, user in zip(answers, ("carol", None, "dave"), strict=True):
-            headers = {"host": "localhost"} | ({} if user is None else {"x-user": user})
-            guard(Request("POST", "/mcp", headers=headers), answered)
-        assert [answered.status for answered in answers] == [0, 0, 0]
-        answers[2].gone = True  # that client waited no longer
-        going.set()
-        while not (answers[0].status and answers[1].status):
-            await asyncio.sleep(0)
-        assert [answered.status for answered in answers] == [200, 401, 0]
-        assert inner.seen == [Principal.of_token("carol", tools=frozenset({"echo"}))]
-        assert PRINCIPAL.get() is None
-
-    run(main)
+    inner = Inner()
+    guard = Access(hook=AuthHook(hook)).guard(inner, HERE)
+    answers = [Answered() for _ in range(3)]
+    for answered, user in zip(answers, ("carol", None, "dave"), strict=True):
+        headers = {"host": "localhost"} | ({} if user is None else {"x-user": user})
+        guard(Request("POST", "/mcp", headers=headers), answered)
+    assert [answered.status for answered in answers] == [0, 0, 0]
+    answers[2].gone = True  # that client waited no longer
+    going.set()
+    while not (answers[0].status and answers[1].status):
+        await asyncio.sleep(0)
+    assert [answered.status for answered in answers] == [200, 401, 0]
+    assert inner.seen == [Principal.of_token("carol", tools=frozenset({"echo"}))]
+    assert PRINCIPAL.get() is None
 
 
-def test_a_hook_that_fails_refuses_for_now() -> None:
-    async def main() -> None:
-        async def hook(*_: Any) -> Any:
-            raise OSError("cannot reach ldap://secret.example")
+async def test_a_hook_that_fails_refuses_for_now() -> None:
+    async def hook(*_: Any) -> Any:
+        raise OSError("cannot reach ldap://secret.example")
 
-        inner, answered = Inner(), Answered()
-        Access(hook=AuthHook(hook)).guard(inner, HERE)(
-            Request("POST", "/mcp", headers={"host": "localhost"}), answered
-        )
-        while not answered.status:
-            await asyncio.sleep(0)
-        assert answered.status == 503
-        assert answered.headers[b"retry-after"] == b"1"
-        assert b"secret" not in answered.body
-        assert inner.seen == []
-
-    run(main)
+    inner, answered = Inner(), Answered()
+    Access(hook=AuthHook(hook)).guard(inner, HERE)(
+        Request("POST", "/mcp", headers={"host": "localhost"}), answered
+    )
+    while not answered.status:
+        await asyncio.sleep(0)
+    assert answered.status == 503
+    assert answered.headers[b"retry-after"] == b"1"
+    assert b"secret" not in answered.body
+    assert inner.seen == []
 
 
 def test_who_guesses_at_one_port_is_slowed_down_at_all() -> None:

@@ -100,26 +100,23 @@ def test_pings_and_notifications_always_pass() -> None:
     with_calls(Settings(calls=1, calls_each=1), test)
 
 
-def test_a_place_is_free_again_however_a_call_ends() -> None:
-    async def main() -> None:
-        limits = CallLimits(Settings(calls=1))
-        context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None, params=None)
+async def test_a_place_is_free_again_however_a_call_ends() -> None:
+    limits = CallLimits(Settings(calls=1))
+    context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None, params=None)
 
-        async def fail(_: Any) -> HandlerResult:
-            raise KeyError("broken")
+    async def fail(_: Any) -> HandlerResult:
+        raise KeyError("broken")
 
-        async def wait(_: Any) -> HandlerResult:
-            tasks.cancel_scope.cancel()
-            await anyio.sleep_forever()
+    async def wait(_: Any) -> HandlerResult:
+        tasks.cancel_scope.cancel()
+        await anyio.sleep_forever()
 
-        for _ in range(3):
-            with pytest.raises(KeyError):
-                await limits(context, fail)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(limits, context, wait)
-        assert limits.in_flight == 0
-
-    run(main)
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            await limits(context, fail)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(limits, context, wait)
+    assert limits.in_flight == 0
 
 
 def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:

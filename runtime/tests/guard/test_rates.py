@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,19 +190,16 @@ def test_a_principal_has_a_rate_that_no_agent_reaches_unless_another_is_set() ->
     assert limits.check("bob") is None
 
 
-def test_the_default_rate_is_not_asked_for_elsewhere() -> None:
+async def test_the_default_rate_is_not_asked_for_elsewhere() -> None:
     class Elsewhere:
         async def take(self, holder: object, rate: Rate) -> float:
             raise AssertionError("a request should not wait for another server")
 
         def give_back(self, holder: object, rate: Rate) -> None: ...
 
-    async def main() -> None:
-        limits = RateLimits(Settings().rate, clock=Clock())
-        passed = [await limits.check_shared(Elsewhere(), "alice", None, None) is None for _ in range(1001)]
-        assert passed == [True] * 1000 + [False]
-
-    anyio.run(main)
+    limits = RateLimits(Settings().rate, clock=Clock())
+    passed = [await limits.check_shared(Elsewhere(), "alice", None, None) is None for _ in range(1001)]
+    assert passed == [True] * 1000 + [False]
 
 
 def test_retry_after_is_rounded_up() -> None:

@@ -91,13 +91,10 @@ def test_lines_carry_the_time_of_their_call() -> None:
         asyncio.run(main(lines))
 
 
-def test_nothing_is_lost_when_the_server_ends() -> None:
-    async def main() -> None:
+async def test_nothing_is_lost_when_the_server_ends() -> None:
+    with logging_to_lines() as lines:
         kept = CallLines()
         kept.add(GOOD)
         kept._timer = None  # as when the loop is gone
-
-    with logging_to_lines() as lines:
-        asyncio.run(main())
         gc.collect()
         assert _said(lines) == ["ok"]

@@ -7,7 +7,6 @@ import asyncio
 from longwire.operations.loop_lag import TOO_LATE, LoopLag
 from longwire.operations.metrics import Metrics
 from longwire.server.main import Readiness
-from transport_bench import run
 
 
 class Clock:
@@ -55,14 +54,11 @@ def test_a_server_whose_loop_is_late_is_not_ready() -> None:
     assert "event loop was 59.8 s late" in (ready.problem() or "")
 
 
-def test_it_is_a_metric_while_it_is_watched() -> None:
-    async def main() -> None:
-        metrics, clock = Metrics(()), Clock()
-        metrics.loop_lag = LoopLag(clock)
-        async with metrics.loop_lag.watched():
-            await asyncio.sleep(0)
-            clock.now += 5.25
-            assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
-        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0
-
-    run(main)
+async def test_it_is_a_metric_while_it_is_watched() -> None:
+    metrics, clock = Metrics(()), Clock()
+    metrics.loop_lag = LoopLag(clock)
+    async with metrics.loop_lag.watched():
+        await asyncio.sleep(0)
+        clock.now += 5.25
+        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
+    assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0

@@ -63,7 +63,7 @@ def finished(job: Job = JOB, **changes: Any) -> Job:
     return replace(job, **{"status": "completed", "started": 101.0, "finished": 105.0, **changes})
 
 
-def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanExporter) -> None:
+async def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanExporter) -> None:
     jobs = PretendJobs()
 
     async def score(_: Call) -> Answer:
@@ -72,17 +72,14 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
         jobs.tell(finished(progress=Progress(48, 48, "48 of 48", {"fps": 12.0})))
         return {"score": 95.0}
 
-    async def main() -> None:
-        tool = Tool("vmaf_score", "Score", "score", OBJECT, score)
-        server = build_server(
-            Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
-        )
-        trace_requests(server)
-        JobTracer(trace.get_tracer_provider().get_tracer("longwire")).watch(jobs)
-        async with Client(server, mode="legacy") as client:
-            await client.call_tool("vmaf_score", {})
-
-    anyio.run(main)
+    tool = Tool("vmaf_score", "Score", "score", OBJECT, score)
+    server = build_server(
+        Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
+    )
+    trace_requests(server)
+    JobTracer(trace.get_tracer_provider().get_tracer("longwire")).watch(jobs)
+    async with Client(server, mode="legacy") as client:
+        await client.call_tool("vmaf_score", {})
     found = spans(exporter)
     call, job = found["tools/call vmaf_score"], found["job vmaf_score"]
     assert call.attributes is not None

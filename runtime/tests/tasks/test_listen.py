@@ -202,45 +202,39 @@ def test_streams_are_bounded_and_end_with_their_client() -> None:
     play(scene, most_streams=1)
 
 
-def test_a_client_that_does_not_read_costs_no_memory() -> None:
+async def test_a_client_that_does_not_read_costs_no_memory() -> None:
     """A thousand changes while nothing is read: each kind waits once."""
 
-    async def main() -> None:
-        bus = InMemorySubscriptionBus()
-        listen = Listen(bus)
-        reading = asyncio.Event()
-        sent: list[str] = []
+    bus = InMemorySubscriptionBus()
+    listen = Listen(bus)
+    reading = asyncio.Event()
+    sent: list[str] = []
 
-        async def send(notification: Any, _: object) -> None:
-            sent.append(notification.method)
-            await reading.wait()
+    async def send(notification: Any, _: object) -> None:
+        sent.append(notification.method)
+        await reading.wait()
 
-        context: Any = SimpleNamespace(request_id=1, session=SimpleNamespace(send_notification=send))
-        asked = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a://b"])
-        params = types.SubscriptionsListenRequestParams(notifications=asked)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(listen(context, params))
-            while not sent:
-                await asyncio.sleep(0)
-            for _ in range(1000):
-                await bus.publish(ToolsListChanged())
-                await bus.publish(ResourceUpdated(uri="a://b"))
-            reading.set()
-            listen.close()
-        assert sent == [
-            "notifications/subscriptions/acknowledged",
-            "notifications/tools/list_changed",
-            "notifications/resources/updated",
-        ]
-
-    anyio.run(main)
+    context: Any = SimpleNamespace(request_id=1, session=SimpleNamespace(send_notification=send))
+    asked = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a://b"])
+    params = types.SubscriptionsListenRequestParams(notifications=asked)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(listen(context, params))
+        while not sent:
+            await asyncio.sleep(0)
+        for _ in range(1000):
+            await bus.publish(ToolsListChanged())
+            await bus.publish(ResourceUpdated(uri="a://b"))
+        reading.set()
+        listen.close()
+    assert sent == [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "notifications/resources/updated",
+    ]
 
 
-def test_a_request_needs_an_id() -> None:
-    async def main() -> None:
-        context: Any = SimpleNamespace(request_id=None)
-        params = types.SubscriptionsListenRequestParams(notifications=types.SubscriptionFilter())
-        with pytest.raises(MCPError, match="needs a request id"):
-            await Listen(InMemorySubscriptionBus())(context, params)
-
-    anyio.run(main)
+async def test_a_request_needs_an_id() -> None:
+    context: Any = SimpleNamespace(request_id=None)
+    params = types.SubscriptionsListenRequestParams(notifications=types.SubscriptionFilter())
+    with pytest.raises(MCPError, match="needs a request id"):
+        await Listen(InMemorySubscriptionBus())(context, params)

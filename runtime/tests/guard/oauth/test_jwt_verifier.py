@@ -8,7 +8,6 @@ from base64 import urlsafe_b64encode
 from datetime import timedelta
 from typing import Any
 
-import anyio
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -344,14 +343,11 @@ def test_without_keys_nothing_is_decided() -> None:
     assert isinstance(JwtVerifier(ISSUER, (RESOURCE,), Keys()).verify(token()), Undecided)
 
 
-def test_it_is_a_token_verifier_of_the_sdk() -> None:
-    async def main() -> None:
-        found = await verifier().verify_token(token())
-        assert found is not None
-        assert found.subject == "alice"
-        assert await verifier().verify_token(token(aud="other")) is None
-
-    anyio.run(main)
+async def test_it_is_a_token_verifier_of_the_sdk() -> None:
+    found = await verifier().verify_token(token())
+    assert found is not None
+    assert found.subject == "alice"
+    assert await verifier().verify_token(token(aud="other")) is None
 
 
 # ---- key sets ---------------------------------------------------------------------------------------------

@@ -195,24 +195,21 @@ def test_one_who_gives_up_does_not_end_the_attempt_of_others() -> None:
 # ---- over HTTP --------------------------------------------------------------------------------------------
 
 
-def test_rotation_with_a_server() -> None:
-    async def main() -> None:
-        clock = [0.0]
-        with KeyServer(OLD_SET).serving() as server:
-            source = UrlKeys(server.url, clock=lambda: clock[0])
-            verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
-            assert await verifier.verify_token(olds()) is not None
-            server.document = BOTH
-            clock[0] += SPACING
-            assert await verifier.verify_token(news()) is not None
-            server.document = NEW_SET
-            clock[0] += SPACING
-            source.reload()  # as SIGHUP does
-            await source.refresh()
-            assert isinstance(await verifier.decide(olds()), Rejected)
-            assert server.asked == 3
-
-    run(main)
+async def test_rotation_with_a_server() -> None:
+    clock = [0.0]
+    with KeyServer(OLD_SET).serving() as server:
+        source = UrlKeys(server.url, clock=lambda: clock[0])
+        verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
+        assert await verifier.verify_token(olds()) is not None
+        server.document = BOTH
+        clock[0] += SPACING
+        assert await verifier.verify_token(news()) is not None
+        server.document = NEW_SET
+        clock[0] += SPACING
+        source.reload()  # as SIGHUP does
+        await source.refresh()
+        assert isinstance(await verifier.decide(olds()), Rejected)
+        assert server.asked == 3
 
 
 @pytest.mark.parametrize(
@@ -225,28 +222,22 @@ def test_rotation_with_a_server() -> None:
         (200, {}, b" " * 300_000, "more than 262144 bytes"),
     ],
 )
-def test_answers_that_are_no_key_set(
+async def test_answers_that_are_no_key_set(
     status: int, headers: dict[str, str], document: bytes, sentence: str
 ) -> None:
-    async def main() -> None:
-        with KeyServer(document).serving() as server:
-            server.status, server.headers = status, headers
-            with pytest.raises(SettingsError, match=sentence):
-                await fetch_document(server.url)
-            assert server.asked == 1
-
-    run(main)
+    with KeyServer(document).serving() as server:
+        server.status, server.headers = status, headers
+        with pytest.raises(SettingsError, match=sentence):
+            await fetch_document(server.url)
+        assert server.asked == 1
 
 
-def test_a_dead_server() -> None:
-    async def main() -> None:
-        server = KeyServer(b"")
-        with server.serving():
-            pass
-        verifier = JwtVerifier(ISSUER, (RESOURCE,), UrlKeys(server.url))
-        assert isinstance(await verifier.decide(olds()), Undecided)
-
-    run(main)
+async def test_a_dead_server() -> None:
+    server = KeyServer(b"")
+    with server.serving():
+        pass
+    verifier = JwtVerifier(ISSUER, (RESOURCE,), UrlKeys(server.url))
+    assert isinstance(await verifier.decide(olds()), Undecided)
 
 
 # ---- files ------------------------------------------------------------------------------------------------

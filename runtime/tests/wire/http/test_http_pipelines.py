@@ -51,7 +51,7 @@ async def answer_of(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(length)
 
 
-def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> None:
+async def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> None:
     tasks: set[asyncio.Task[None]] = set()
 
     def handler(request: Request, responder: Responder) -> None:
@@ -63,31 +63,25 @@ def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> Non
 
         tasks.add(asyncio.create_task(answer()))
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(GET % 1 + GET % 2 + GET % 3)
-            assert [await answer_of(reader) for _ in range(3)] == [b"nobody"] * 3
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(GET % 1 + GET % 2 + GET % 3)
+        assert [await answer_of(reader) for _ in range(3)] == [b"nobody"] * 3
 
 
-def test_a_half_request_behind_a_late_answer_has_a_deadline(run: Run) -> None:
+async def test_a_half_request_behind_a_late_answer_has_a_deadline(run: Run) -> None:
     limits = WireLimits(head_timeout=0.05)
 
     def handler(request: Request, responder: Responder) -> None:
         # The timer of the first head has gone off by then.
         asyncio.get_running_loop().call_later(2 * limits.head_timeout, responder.answer, 200, b"late")
 
-    async def test() -> None:
-        async with connected(handler, limits) as (reader, writer):
-            writer.write(GET % 1 + b"GET /2 HT")
-            assert await answer_of(reader) == b"late"
-            assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
-
-    run(test())
+    async with connected(handler, limits) as (reader, writer):
+        writer.write(GET % 1 + b"GET /2 HT")
+        assert await answer_of(reader) == b"late"
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
 
-def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
+async def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
     def handler(request: Request, responder: Responder) -> None:
         body = request.path.encode()
         if request.path.endswith("7"):
@@ -95,44 +89,35 @@ def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
         else:
             responder.answer(200, body)
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"".join(GET % number for number in range(5000)))
-            for number in range(5000):
-                assert await answer_of(reader) == b"/%d" % number
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"".join(GET % number for number in range(5000)))
+        for number in range(5000):
+            assert await answer_of(reader) == b"/%d" % number
 
 
-def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up(run: Run) -> None:
+async def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up(run: Run) -> None:
     answered = []
 
     def handler(request: Request, responder: Responder) -> None:
         answered.append(request.path)
         responder.answer(200, b"x" * 100_000)
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"".join(GET % number for number in range(2000)))
-            for number in range(2000):
-                assert len(await answer_of(reader)) == 100_000
-                # What the sockets take, and one turn.
-                assert len(answered) <= number + 200
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"".join(GET % number for number in range(2000)))
+        for number in range(2000):
+            assert len(await answer_of(reader)) == 100_000
+            # What the sockets take, and one turn.
+            assert len(answered) <= number + 200
 
 
-def test_a_refusal_reaches_a_client_that_goes_on_sending(run: Run) -> None:
+async def test_a_refusal_reaches_a_client_that_goes_on_sending(run: Run) -> None:
     def handler(request: Request, responder: Responder) -> None: ...
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999\r\n\r\n")
-            for _ in range(50):
-                writer.write(b"x" * 100_000)
-                await asyncio.sleep(0)
-            answer = await reader.read()
-            assert answer.startswith(b"HTTP/1.1 413 ")
-            assert b"connection: close" in answer
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999\r\n\r\n")
+        for _ in range(50):
+            writer.write(b"x" * 100_000)
+            await asyncio.sleep(0)
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"connection: close" in answer
