@@ -8,9 +8,10 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 import pytest
+import uvloop
 from hypothesis import HealthCheck, settings
 
 from devtools import Chromium, DevTools, chromium_process
@@ -77,8 +78,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(test):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
-    asyncio.run(asyncio.wait_for(test(**arguments), 120))
+    with asyncio.Runner(loop_factory=pyfuncitem.funcargs.get("each_loop")) as runner:
+        runner.run(asyncio.wait_for(test(**arguments), 240))
     return True
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def each_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
+    """The kinds of event loops, for tests that run on each."""
+    made: Callable[[], asyncio.AbstractEventLoop] = request.param
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from prepared_programs import Program
@@ -180,11 +179,3 @@ async def at(session: RawSession, node: Node | str) -> RawSession:
     found = RawSession(node if isinstance(node, str) else node.url, session.http, "", "2025-11-25")
     found.headers = session.headers
     return found
-
-
-def play(scenario: Any, *arguments: Any) -> None:
-    async def main() -> None:
-        with anyio.fail_after(_SOON):
-            await scenario(*arguments)
-
-    anyio.run(main)

@@ -140,10 +140,6 @@ async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
         yield one, other
 
 
-def play(scenario: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(scenario())  # type: ignore[arg-type]
-
-
 async def ask(node: Node, request: Request, **options: Any) -> FakeResponder:
     responder = FakeResponder(**options)
     node.public.handle(request, responder)

@@ -5,30 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from cluster_ground import Node, ground, until
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import SettingsError
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(redis: RedisServer) -> RedisServer:
-    async def clear() -> None:
-        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
-            await link.call("FLUSHALL")
-
-    asyncio.run(clear())
-    return redis
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 
 @needs_redis

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-
 import pytest
 
 from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
@@ -16,22 +13,6 @@ from longwire.errors import SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(redis: RedisServer) -> RedisServer:
-    async def clear() -> None:
-        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
-            await link.call("FLUSHALL")
-
-    asyncio.run(clear())
-    return redis
 
 
 async def test_a_second_node_with_the_same_label_is_refused(server: RedisServer) -> None:

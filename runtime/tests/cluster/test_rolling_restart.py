@@ -172,7 +172,7 @@ async def official(url: str, client: OfficialClient) -> AsyncIterator[ClientSess
         yield session
 
 
-def test_a_rolling_restart_loses_nothing() -> None:
+async def test_a_rolling_restart_loses_nothing() -> None:
     clients: list[Any] = [*(RawClient() for _ in range(CLIENTS)), OfficialClient()]
     most = [10**9]
 
@@ -211,13 +211,10 @@ def test_a_rolling_restart_loses_nothing() -> None:
                 await client.heard_up_to(client.said)
             listening.cancel_scope.cancel()
 
-    async def main(nodes: Pair) -> None:
+    with pair() as nodes:
         with anyio.fail_after(SOON):
             async with http_client() as http, official(nodes.url, clients[-1]) as session:
                 await load(nodes, http, session)
-
-    with pair() as nodes:
-        anyio.run(main, nodes)
     for client in clients:
         assert client.problems == []
         assert client.heard == list(range(client.said))

@@ -7,7 +7,6 @@ import gc
 import json
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,25 +15,9 @@ from fake_responder import FakeResponder
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.cluster.redis_link import open_redis
 from longwire.sessions.session import LOST_CALL
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 pytestmark = needs_redis
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(redis: RedisServer) -> RedisServer:
-    async def clear() -> None:
-        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
-            await link.call("FLUSHALL")
-
-    asyncio.run(clear())
-    return redis
 
 
 async def test_ids_begin_with_the_label_of_the_node(server: RedisServer) -> None:

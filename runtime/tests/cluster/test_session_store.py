@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -20,18 +20,12 @@ from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges, SessionRow
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 pytestmark = needs_redis
 
 ID = f"a-{'0' * 32}"
 KINDS: tuple[EventKind, ...] = ("priming", "notification", "request", "reply")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
 
 
 @asynccontextmanager

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
-
-import pytest
+from collections.abc import Callable
 
 from cluster_ground import ALICE, SOON, Node, ground, lease_ended, until
 from fake_responder import FakeResponder
 from longwire.cluster.shared_notifications import LONGEST
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.session import Session
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import RedisServer, needs_redis
 
 pytestmark = needs_redis
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
 
 
 def _note(number: int) -> bytes:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-
-import pytest
 
 from cluster_ground import ground, until
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.dispatch.dispatcher import continued
 from longwire.principals.rates import Rate, RateLimits
-from redis_server import RedisServer, needs_redis, redis_server
+from redis_server import RedisServer, needs_redis
 
 pytestmark = needs_redis
 RATE = Rate(60, 3600.0)  # one more each minute: none while a test runs
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
 
 
 async def _through(allowances: SharedAllowances, holder: str, tries: int) -> int:

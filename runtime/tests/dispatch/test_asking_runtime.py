@@ -182,17 +182,6 @@ async def test_policy_drop(tool: str) -> None:
     assert ground.counted == {("sampling", "dropped"): 1}
 
 
-async def test_policy_error() -> None:
-    ground = Ground(TOOLS, capability_policy="error")
-    session = ground.begin({"elicitation": {}})
-    call = session.call("sample")
-    done = await answered(call)
-    assert call.status == 200
-    assert done["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-    assert done["error"]["data"] == {"requiredCapabilities": {"sampling": {}}}
-    assert ground.counted == {("sampling", "refused"): 1}
-
-
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])
 async def test_policy_warn(tool: str) -> None:
     ground = Ground(TOOLS, capability_policy="warn")

@@ -115,16 +115,6 @@ async def test_rates_are_the_principals_whatever_the_session(era: str) -> None:
     assert (await runtime.ask(era, ALICE, call(1, "turns"))).status == 200
 
 
-async def test_a_session_is_one_principals() -> None:
-    runtime = Runtime()
-    headers = await runtime.open(ALICE)
-    for principal in (BOB, Principal.of_address("127.0.0.1"), Principal.of_token("alice2")):
-        for method in ("POST", "GET", "DELETE"):
-            body = call(1) if method == "POST" else None
-            assert runtime.send(principal, method, headers, body).status == 404
-    assert (await over(runtime.send(ALICE, "POST", headers, call(1)))).status == 200
-
-
 async def test_what_a_token_opened_ends_with_it_and_the_session_stays() -> None:
     runtime = Runtime()
     leaked, kept = replace(ALICE, proof=b"leaked"), replace(ALICE, proof=b"kept")

@@ -94,20 +94,6 @@ async def test_open_streams_are_shown_signs_of_life() -> None:
         assert len(get.text) == before
 
 
-async def test_a_question_goes_to_the_stream_of_its_call_and_its_answer_comes_by_post() -> None:
-    async with running() as served:
-        client = served.client.begin(capabilities={"elicitation": {}})
-        answer = client.post(call(1, "asking"))
-        await until(lambda: answer.messages)
-        question = json.loads(answer.messages[0])
-        assert (question["method"], question["params"]["message"]) == ("elicitation/create", "who?")
-        reply = {"action": "accept", "content": {"name": "me"}}
-        posted = client.post({"jsonrpc": "2.0", "id": question["id"], "result": reply})
-        assert posted.status == 202
-        await until(lambda: answer.gone)
-        assert result_of(answer) == {"action": "accept", "name": "me"}
-
-
 async def test_questions_cannot_be_asked_without_a_session() -> None:
     async with running() as served:
         answer = served.client.stateless(call(1, "asking"))

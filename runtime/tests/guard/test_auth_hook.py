@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fake_responder import FakeClock
 from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook, HookFunction, Undecided, Verdict, load_hook
 from longwire.guard.grants import Scopes
@@ -21,14 +22,6 @@ from transport_bench import run
 
 TOKEN = "correct-horse-battery"
 HERE = "127.0.0.1"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def asked(hook: AuthHook, token: str | None = TOKEN, address: str = HERE, **headers: str) -> Verdict:
@@ -149,7 +142,7 @@ def counted(answer: Any = "alice") -> tuple[HookFunction, list[str | None]]:
 @pytest.mark.parametrize("answer", ["alice", None])
 async def test_answers_are_remembered_for_a_token_from_one_address(answer: str | None) -> None:
     function, calls = counted(answer)
-    clock = Clock()
+    clock = FakeClock()
     hook = AuthHook(function, remembered=5, clock=clock)
     for _ in range(3):
         await asked(hook)

@@ -222,8 +222,3 @@ def test_bad_tokens(tmp_path: Path, text: str) -> None:
         read_tokens(str(path), {})
     with pytest.raises(SettingsError, match="the token in 'LONGWIRE_TOKEN'"):
         read_tokens(None, {"LONGWIRE_TOKEN": text})
-
-
-def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="can't read the token file"):
-        read_tokens(str(tmp_path / "nothing"), {})

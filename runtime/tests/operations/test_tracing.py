@@ -14,7 +14,6 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from mcp.server._otel import OpenTelemetryMiddleware
@@ -25,7 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
-from log_lines import LogLines, logging_to_lines
+from log_lines import logging_to_lines
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.operations import tracing
 from longwire.operations.metrics import Metrics
@@ -109,10 +108,10 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SENT = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "congo=t61", "x-request-id": "proxy-7"}
 
 
-def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
+async def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
     worker = ScriptedWorker()
 
-    async def main(lines: LogLines) -> None:
+    with logging_to_lines() as lines:
         async with fronting(worker) as front:
             observer = Observer(Metrics(["echo"]))
             front.server.middleware[:0] = [OpenTelemetryMiddleware(), observer]
@@ -126,9 +125,6 @@ def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpa
             named = call(8, "echo")
             named["params"]["_meta"] = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
             await client.answered(named, SENT)
-
-    with logging_to_lines() as lines:
-        anyio.run(main, lines)
     by_header, by_meta = (span for span in exporter.get_finished_spans() if "echo" in span.name)
     frame, other = worker.calls()
     assert by_header.context is not None

@@ -106,16 +106,9 @@ async def wired(settings: Settings | None = None, framing: FramingName = "lines"
 
 BAD = [
     (b"{", -32700),
-    (b"nonsense", -32700),
     (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700),
-    (b"[" * 5000, -32600),
     (b"[]", -32600),
-    (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
-    (b"3", -32600),
-    (b'{"id":1,"method":"ping"}', -32600),
     (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
-    (b'{"jsonrpc":"2.0","id":[],"method":"ping"}', -32600),
-    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":7}', -32600),
     (b" " * 10 + b"x" * 300_000, -32600),
 ]
 
@@ -193,19 +186,6 @@ async def test_a_cancelled_call_stops_is_not_answered_and_its_id_is_free_again(e
         await wire.bench.cancelled.reaches()
         await wire.send(call(7, "echo", era, text="after"))
         assert (await wire.receive())["result"]["structuredContent"]["text"] == "after"
-
-
-async def test_three_thousand_calls_at_once_do_not_all_start() -> None:
-    async with wired(Settings(calls_each=20)) as wire:
-        await wire.send(HELLO)
-        await wire.receive()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wire.send, *(call(number, "wait") for number in range(3000)))
-            refused = [await wire.receive() for _ in range(2980)]
-        assert wire.bench.most == 20
-        assert {answer["error"]["code"] for answer in refused} == {-32010}
-        wire.bench.release.set()
-        assert len({(await wire.receive())["id"] for _ in range(20)}) == 20
 
 
 async def test_a_client_that_does_not_read_is_dropped_and_its_work_stops() -> None:

@@ -22,21 +22,6 @@ def document(answer: Any) -> dict[str, Any]:
     return found
 
 
-async def test_it_answers_a_hello_and_pings() -> None:
-    async with ground(max_in_flight=8, affinity="session") as (runtime, _):
-        assert runtime.hello == {
-            "mode": "mcp",
-            "event": "hello",
-            "contract": 1,
-            "name": "ground",
-            "version": "1",
-            "max_in_flight": 8,
-            "affinity": "session",
-        }
-        runtime.send(writing.ping("p1"))
-        assert (await runtime.wait_for("pong"))["id"] == "p1"
-
-
 async def test_a_handshake_is_answered_by_the_worker() -> None:
     async with ground() as (runtime, _):
         params = {
@@ -74,28 +59,6 @@ async def test_a_principal_sees_only_its_tools() -> None:
         listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answer = await runtime.answer(runtime.begin(listing, session={"state": {}, "initialized": True}))
         assert [tool["name"] for tool in answer.result["tools"]] == ["echo"]
-
-
-async def test_progress_comes_in_order_and_before_the_reply() -> None:
-    async with ground() as (runtime, _):
-        answer = await runtime.call("count", meta={"progressToken": "t"})
-        steps = [
-            (m["method"], m["params"]["progress"], m["params"]["progressToken"]) for m in answer.messages
-        ]
-        assert steps == [("notifications/progress", n, "t") for n in (1, 2, 3)]
-        assert document(answer) == {"counted": 3}
-
-
-async def test_a_handler_asks_the_client_of_a_session() -> None:
-    async with ground() as (runtime, _):
-        call = runtime.tool("ask", capabilities={"elicitation": {}})
-        sent = await runtime.wait_for("messages", call=call)
-        (entry,) = sent["messages"]
-        assert entry["data"]["method"] == "elicitation/create"
-        result = {"action": "accept", "content": {"name": "Ada"}}
-        reply = {"jsonrpc": "2.0", "id": entry["data"]["id"], "result": result}
-        runtime.send(writing.response(call, writing.json_text(reply)))
-        assert document(await runtime.answer(call)) == result
 
 
 async def test_a_client_s_error_and_a_wrong_id() -> None:
@@ -143,15 +106,6 @@ async def test_what_is_sent_outside_of_a_call_goes_to_the_session() -> None:
         sent = await runtime.wait_for("notify")
         assert sent["session_id"] == "s-9"
         assert sent["messages"][0]["data"]["method"] == "notifications/tools/list_changed"
-
-
-async def test_a_cancelled_call_gets_no_answer_and_the_worker_goes_on() -> None:
-    async with ground() as (runtime, _):
-        call = runtime.tool("wait")
-        runtime.send(writing.cancel(call, "the client left"))
-        runtime.send(writing.cancel("unknown", ""))
-        await runtime.call("echo")
-        assert runtime.left(call) == []
 
 
 async def test_the_end_of_a_session_ends_its_calls() -> None:
@@ -238,13 +192,6 @@ async def test_a_runtime_that_leaves_ends_its_calls() -> None:
         async with asyncio.timeout(30):
             while worker.is_busy:
                 await asyncio.sleep(0)
-
-
-async def test_many_calls_at_once_are_all_answered() -> None:
-    async with ground() as (runtime, _):
-        calls = {runtime.tool("echo", {"text": f"n{n}"}): f"n{n}" for n in range(60)}
-        for call, text in calls.items():
-            assert document(await runtime.answer(call)) == {"text": text}
 
 
 def test_only_a_low_level_server_can_be_a_worker(tmp_path: Path) -> None:

@@ -281,17 +281,6 @@ async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_
         assert not worker.calls("notifications/cancelled")
 
 
-async def test_a_client_that_leaves_ends_a_call_without_a_session() -> None:
-    worker = ScriptedWorker(lambda wire, frame: None)
-
-    async with fronting(worker) as front:
-        answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
-        await eventually(worker.calls)
-        answer.drop()
-        await eventually(lambda: worker.events("cancel"))
-        assert not front.limits.in_flight
-
-
 async def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> None:
     def counting(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message":

@@ -72,29 +72,6 @@ async def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
     assert not folder.exists()
 
 
-async def test_a_worker_that_ends_in_a_call_fails_that_call_alone() -> None:
-    async with started(*command("brief"), queue_seconds=20.0) as front:
-        assert "result" in await called(front)
-        assert (await called(front, 2))["error"]["data"]["errorClass"] == "worker_lost"
-        assert "result" in await called(front, 3)
-
-
-async def test_a_worker_that_hangs_keeps_no_call_but_the_one_that_it_hangs_in() -> None:
-    async with started(*command("hanging"), count=2, ping_seconds=0.2, silent_seconds=2.0) as front:
-        await eventually(lambda: front.counters.worker_events["starts"] == 2)
-        headers = {**STATELESS, "Mcp-Name": "hang"}
-        hangs = front.client.stateless(call(1, "hang"), headers)
-        others = [front.client.stateless(call(number, "echo"), STATELESS) for number in range(2, 42)]
-        await eventually(lambda: all(answer.gone for answer in others))
-        pids = {reply_of(answer)["result"]["structuredContent"]["pid"] for answer in others}
-        assert len(pids) == 1
-        assert not hangs.gone
-        await eventually(lambda: hangs.gone)
-        assert reply_of(hangs)["error"]["data"]["errorClass"] == "worker_lost"
-        await eventually(lambda: front.counters.worker_events["starts"] == 3)
-        assert front.counters.worker_failures == {"worker_lost": 1}
-
-
 @pytest.mark.parametrize(("sign", "words"), [(None, "it ended with status 3"), (9, "signal 9 (SIGKILL)")])
 async def test_the_end_of_a_worker_is_told_with_its_status(
     caplog: pytest.LogCaptureFixture, sign: int | None, words: str

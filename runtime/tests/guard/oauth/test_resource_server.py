@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import anyio
 import pytest
 from mcp.server.auth.provider import AccessToken
 
+from fake_responder import FakeResponder
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.auth_hook import AuthHook
@@ -83,36 +83,20 @@ class Ground:
         return answer
 
 
-class Answer:
-    """A responder that keeps the answer."""
+class Answer(FakeResponder):
+    """A responder whose answer a test can wait for."""
 
     def __init__(self) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.body = b""
-        self.gone = False
-        self.unsent = 0
+        super().__init__()
         self.done = anyio.Event()
 
     @property
     def challenge(self) -> str:
-        return self.headers["www-authenticate"]
+        return self.headers[b"www-authenticate"].decode()
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        assert not self.status, "answered twice"
-        self.status, self.body = status, body
-        self.headers = {name.decode(): value.decode() for name, value in headers}
+        super().answer(status, body, kind, headers)
         self.done.set()
-
-    def begin_events(self, headers: HeaderList = ()) -> None: ...
-
-    def send(self, events: bytes) -> None: ...
-
-    def end(self) -> None: ...
-
-    def on_gone(self, callback: Callable[[], None]) -> None: ...
-
-    def on_room(self, callback: Callable[[], None]) -> None: ...
 
 
 def test_a_token_stands_for_its_subject_at_its_issuer() -> None:
@@ -214,7 +198,7 @@ async def test_a_client_waits_for_keys_and_others_do_not() -> None:
     known, unknown = token(), token(key_id="two", key=private_key("ES256", 1))
     waiting = [ground.ask(unknown), ground.ask(unknown)]
     await anyio.wait_all_tasks_blocked()
-    assert [answer.status for answer in waiting] == [0, 0]
+    assert [answer.status for answer in waiting] == [None, None]
     assert ground.ask(known).status == 200
     entries = (public_jwk(private_key("ES256", 1), "ES256", "two"),)
     ground.keys.keys = KeySet.parse(key_set(*entries), "t")
@@ -228,7 +212,7 @@ def test_without_keys_it_is_503() -> None:
     ground = Ground()
     ground.keys.keys = None
     answer = ground.ask(token())
-    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert (answer.status, answer.headers[b"retry-after"]) == (503, b"5")
     assert ground.access.refused == {"keys": 1}
 
 
@@ -345,7 +329,7 @@ def test_the_metadata_is_open(suffix: str, origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
     answer = Ground().ask(None, "GET", f"/.well-known/oauth-protected-resource{suffix}", **headers)
     assert answer.status == 200
-    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers[b"access-control-allow-origin"] == b"*"
     assert json.loads(answer.body) == {
         "resource": RESOURCE,
         "authorization_servers": [ISSUER],
@@ -359,7 +343,7 @@ def test_pages_may_ask_for_the_metadata_with_their_headers() -> None:
     path = "/.well-known/oauth-protected-resource"
     answer = Ground().ask(None, "OPTIONS", path, origin="https://any.example")
     assert answer.status == 204
-    assert answer.headers["access-control-allow-headers"] == "*"
+    assert answer.headers[b"access-control-allow-headers"] == b"*"
     assert Ground().ask(None, "POST", path).status == 405
     assert Ground().ask(None, "GET", path, host="evil.example").status == 421
 

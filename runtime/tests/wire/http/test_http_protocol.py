@@ -18,6 +18,7 @@ from longwire.settings import WireLimits
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import BACKLOG, Address, bind
 
+pytestmark = pytest.mark.usefixtures("each_loop")
 SMALL = WireLimits(max_connections=4)  # so 16 connections with requests
 BIG = b"data: %b\n\n" % (b"x" * 1_000_000)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from http_port import GET, POST, ground
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 async def test_posts_get_a_moment_and_streams_a_proper_end() -> None:

@@ -20,6 +20,8 @@ from longwire.errors import SettingsError
 from longwire.settings import WireLimits
 from longwire.wire.http.tls import Certificate, tls_context
 
+pytestmark = pytest.mark.usefixtures("each_loop")
+
 
 class Files(NamedTuple):
     """The files of a certificate for localhost."""
