@@ -67,7 +67,7 @@ class ClusterNodes:
     def __getitem__(self, label: str) -> Node:
         return self.nodes[label]
 
-    def begin(self, node: Node, skew: float = 0.0) -> dict[str, Any]:
+    def begin(self, node: Node) -> dict[str, Any]:
         """Have a process start as this node; what it says."""
         asked = {
             "node": node.label,
@@ -75,7 +75,6 @@ class ClusterNodes:
             "peers": node.peers,
             "redis": self.redis.url,
             "secret": str(self.secret),
-            "skew": skew,
         }
         assert self._program.stdin is not None
         assert self._program.stdout is not None
@@ -84,11 +83,11 @@ class ClusterNodes:
         said: dict[str, Any] = json.loads(self._program.stdout.readline())
         return said
 
-    def start(self, label: str, skew: float = 0.0) -> Node:
+    def start(self, label: str) -> Node:
         """Start a node, unless it runs."""
         node = self.nodes[label]
         if not node.pid:
-            said = self.begin(node, skew)
+            said = self.begin(node)
             assert "pid" in said, said
             node.pid = said["pid"]
         return node
