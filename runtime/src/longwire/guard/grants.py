@@ -1,4 +1,4 @@
-"""What a named principal may do, from a token file's table or an auth hook's answer; why a sender is refused."""
+"""What a named principal may do, from a token file or an auth hook's answer; why a sender is refused."""
 
 from __future__ import annotations
 
