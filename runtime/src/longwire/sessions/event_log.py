@@ -223,6 +223,7 @@ class EventLog:
     # What streams call.
 
     def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
+        """Number an event, keep it in the stream's `events` and have it written when it is stored."""
         if self._is_closed or stream.number not in self._streams:
             return
         if kind == "priming" and stream.is_get:
@@ -259,6 +260,7 @@ class EventLog:
                 self.end_oldest_get()
 
     def note_room(self, stream: Stream) -> None:
+        """Give the stream what waits, if it is a GET's."""
         if stream.is_get:
             self._place_waiting()
 
