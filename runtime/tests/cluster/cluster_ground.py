@@ -168,6 +168,16 @@ async def ground(redis: Path) -> AsyncIterator[Ground]:
             yield Ground(redis, Path(folder), stack)
 
 
+async def listening(node: Node) -> tuple[Session, FakeResponder]:
+    """A session with a GET that its client can come back to."""
+    session, get = await node.begin(), FakeResponder()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(get)
+    await until(lambda: get.events)
+    return session, get
+
+
 async def lease_forgotten(redis: RedisServer, label: str) -> None:
     """Wait until Redis itself has no lease of a node, whoever is cut off from it."""
     async with open_redis(redis.url, "test", wait=COMMAND_WAIT) as link:

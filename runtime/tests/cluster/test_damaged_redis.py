@@ -8,7 +8,7 @@ import logging
 
 import pytest
 
-from cluster_ground import Node, ground, until
+from cluster_ground import Node, ground, lease_forgotten, until
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
@@ -78,7 +78,7 @@ async def test_a_damaged_session_of_a_dead_node_is_forgotten(
             a, b = await nodes.node("a"), await nodes.node("b")
             session, other = await a.begin(), await a.begin()
             await a.kill()
-            await _dead(link, "a")
+            await lease_forgotten(server, "a")
             for one in (session, other):
                 await _damage(link, one.id, damage)
                 assert await b.reach(one.id) is None
@@ -88,12 +88,6 @@ async def test_a_damaged_session_of_a_dead_node_is_forgotten(
     told = [record for record in caplog.records if getattr(record, "event", "") == "session_damaged"]
     assert len(told) == 1
     assert "longwire:session:*" in told[0].getMessage()
-
-
-async def _dead(link: RedisLink, label: str) -> None:
-    async with asyncio.timeout(10):
-        while await link.call("EXISTS", f"longwire:node:{label}"):
-            await asyncio.sleep(0.01)
 
 
 @needs_redis

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cluster_ground import ALICE, CLIENT, ground, lease_ended, until
+from cluster_ground import ALICE, CLIENT, ground, lease_ended, listening, until
 from fake_responder import FakeResponder
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.cluster.redis_link import open_redis
@@ -147,11 +147,7 @@ async def test_released_sessions_are_taken_over_at_once(server: RedisServer) -> 
 async def test_an_owner_that_comes_back_writes_nothing_and_closes_its_streams(server: RedisServer) -> None:
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await a.begin(), FakeResponder()
-        stream = session.log.open_get_stream()
-        stream.prime()
-        stream.attach(get)
-        await until(lambda: get.events)
+        session, get = await listening(a)
         a.gate.shut()  # like a pause: the process lives, and nobody knows
         await lease_ended(b, "a")
         again = await b.reach(session.id)
@@ -175,11 +171,7 @@ async def test_what_was_refused_is_not_sent(server: RedisServer) -> None:
 
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await a.begin(), FakeResponder()
-        stream = session.log.open_get_stream()
-        stream.prime()
-        stream.attach(get)
-        await until(lambda: get.events)
+        session, get = await listening(a)
         key = b.link.key("session", session.id)
         await b.link.call("HSET", key, "owner", b.nodes.owner, "fence", 2)
         session.log.notify(b'"late"')
@@ -213,11 +205,7 @@ async def test_a_session_can_come_back_to_its_first_node(server: RedisServer) ->
 async def test_a_client_that_saw_what_could_not_be_stored_misses_nothing_later(server: RedisServer) -> None:
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await a.begin(), FakeResponder()
-        stream = session.log.open_get_stream()
-        stream.prime()
-        stream.attach(get)
-        await until(lambda: get.events)
+        session, get = await listening(a)
         a.gate.shut()
         for number in range(5):
             session.log.notify(b"%d" % number)

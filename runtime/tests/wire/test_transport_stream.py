@@ -82,8 +82,10 @@ def call(number: Any, tool: str = "echo", era: str = "legacy", **arguments: Any)
 
 
 @asynccontextmanager
-async def wired(settings: Settings | None = None, framing: FramingName = "lines") -> AsyncIterator[Wire]:
-    """A server at one end of two pipes, and the other end."""
+async def wired(
+    settings: Settings | None = None, framing: FramingName = "lines", era: str = ""
+) -> AsyncIterator[Wire]:
+    """A server at one end of two pipes, and the other end, which has shaken hands in the older era."""
     settings = settings or Settings()
     bench = Bench()
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[CallLimits(settings)])
@@ -97,6 +99,9 @@ async def wired(settings: Settings | None = None, framing: FramingName = "lines"
     try:
         endpoint = Pair(theirs_read, theirs_write, framing, ended)
         async with open_endpoint(endpoint, Serving(server, settings.wire_limits(), {}, Access())):
+            if era == "legacy":
+                await wire.send(HELLO)
+                await wire.receive()
             yield wire
     finally:
         wire.close()
@@ -139,10 +144,7 @@ BAD_PARAMS = [
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_params_that_are_missing_or_wrong_are_named(era: str) -> None:
-    async with wired() as wire:
-        if era == "legacy":
-            await wire.send(HELLO)
-            await wire.receive()
+    async with wired(era=era) as wire:
         for method, params, problem in BAD_PARAMS:
             given = params if era == "legacy" else {**params, "_meta": MODERN}
             await wire.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
@@ -156,10 +158,7 @@ async def test_params_that_are_missing_or_wrong_are_named(era: str) -> None:
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(era: str) -> None:
-    async with wired() as wire:
-        if era == "legacy":
-            await wire.send(HELLO)
-            await wire.receive()
+    async with wired(era=era) as wire:
         await wire.send(call(7, "wait", era))
         await wire.bench.started.reaches()
         for again in (7, "7"):
@@ -175,10 +174,7 @@ async def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(era
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_a_cancelled_call_stops_is_not_answered_and_its_id_is_free_again(era: str) -> None:
-    async with wired() as wire:
-        if era == "legacy":
-            await wire.send(HELLO)
-            await wire.receive()
+    async with wired(era=era) as wire:
         await wire.send(call(7, "wait", era))
         await wire.bench.started.reaches()
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
@@ -189,9 +185,7 @@ async def test_a_cancelled_call_stops_is_not_answered_and_its_id_is_free_again(e
 
 
 async def test_a_client_that_does_not_read_is_dropped_and_its_work_stops() -> None:
-    async with wired(Settings(write_timeout=0.1)) as wire:
-        await wire.send(HELLO)
-        await wire.receive()
+    async with wired(Settings(write_timeout=0.1), era="legacy") as wire:
         await wire.send(call(1, "wait"))
         await wire.bench.started.reaches()
         await wire.send(call(2, text="x" * 200_000))  # the answer is more than a pipe holds
@@ -203,9 +197,7 @@ async def test_a_client_that_does_not_read_cannot_fill_the_memory() -> None:
     """It is not read from either once as many answers wait as calls may run."""
 
     settings = Settings(calls_each=4, write_timeout=60)
-    async with wired(settings) as wire:
-        await wire.send(HELLO)
-        await wire.receive()
+    async with wired(settings, era="legacy") as wire:
         sent = 0
         with anyio.move_on_after(0.3):
             for number in range(1000):
@@ -216,10 +208,7 @@ async def test_a_client_that_does_not_read_cannot_fill_the_memory() -> None:
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_the_end_of_input_stops_work_but_quick_calls_are_answered(era: str) -> None:
-    async with wired() as wire:
-        if era == "legacy":
-            await wire.send(HELLO)
-            await wire.receive()
+    async with wired(era=era) as wire:
         await wire.send(call(1, "wait", era))
         await wire.bench.started.reaches()
         await wire.send(call(2, "turns", era))
