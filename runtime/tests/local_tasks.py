@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from longwire.errors import LongwireError
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import answer, failure
-from longwire.tasks.task import Listener, Support, Task
+from longwire.tasks.extension import Listener, Support, Task
 
 OVER = frozenset({"completed", "failed", "cancelled"})
 

@@ -21,8 +21,6 @@ PRIVATE = re.compile(r"_[a-z]\w*")
 SIGN = re.compile(rf"(?<!\bself)(?<!\bcls)\._[a-z]|\bfrom \S*\b_[a-z]|\b({'|'.join(BASES)})\b")
 DOCUMENTED = {"_asdict", "_replace", "_exit", "_native"}  # Python's own, and the package's kernels
 
-_OWN = ("acuity", "longwire", "_")
-
 
 def private_names(source: Path) -> set[str]:
     """`FILE: NAME` for each private name that a file of this folder uses and that the table lacks."""

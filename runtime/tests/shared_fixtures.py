@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 import pytest
+import uvloop
 from hypothesis import HealthCheck, settings
 
 from devtools import Chromium, DevTools, chromium_process
@@ -66,6 +69,25 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} needs a program that is not {_MISSING}: see .ci/run"
     return report
+
+
+@pytest.hookimpl
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own, and fails rather than hangs."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+    with asyncio.Runner(loop_factory=pyfuncitem.funcargs.get("each_loop")) as runner:
+        runner.run(asyncio.wait_for(test(**arguments), 240))
+    return True
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def each_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
+    """The kinds of event loops, for tests that run on each."""
+    made: Callable[[], asyncio.AbstractEventLoop] = request.param
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from pydantic import TypeAdapter
 
-from longwire.tasks.extension import IDENTIFIER
-from longwire.tasks.task import TaskBackend
+from longwire.tasks.extension import IDENTIFIER, TaskBackend
 
 MODERN = "2026-07-28"
 PATIENCE = 30.0  # seconds until a test gives up

@@ -33,7 +33,7 @@ class RuntimeCounters:
     requests_forwarded: int = 0  # that another node of the cluster answered
     forwards_failed: Counter[str] = field(default_factory=Counter)  # by outcome: unreachable, moved, lost, …
     # Of workers: starts, restarts, queued, late, unknown_id, unknown_event, notify_failed, flood, and the
-    # error classes of contract/error_classes.py for connections and queues.
+    # error classes of contract/envelopes.py for connections and queues.
     worker_events: Counter[str] = field(default_factory=Counter)
     worker_failures: Counter[str] = field(default_factory=Counter)  # calls, by error class
 

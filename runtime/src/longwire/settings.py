@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from longwire.declared import declared
 from longwire.principals.rates import DEFAULT_RATE, Rate
@@ -137,6 +137,10 @@ class Settings:
 
     def wire_limits(self) -> WireLimits:
         """The part of the limits that the transports keep to."""
+        own = {field.name for field in fields(Settings)}
+        same: dict[str, Any] = {
+            field.name: getattr(self, field.name) for field in fields(WireLimits) if field.name in own
+        }
         return WireLimits(
             max_message=self.body,
             max_connections=self.connections,
@@ -144,24 +148,8 @@ class Settings:
             # Those that run, and as many that are being refused: more means that answers aren't read.
             max_in_flight=2 * self.calls_each,
             max_events=1,  # answers may be large
-            read_timeout=self.read_timeout,
-            write_timeout=self.write_timeout,
-            heartbeat=self.heartbeat,
-            idle_timeout=self.idle_timeout,
-            max_sessions=self.max_sessions,
-            max_sessions_each=self.max_sessions_each,
-            safe_idle=self.safe_idle,
-            max_pending=self.max_pending,
-            max_pending_bytes=self.max_pending_bytes,
-            send_timeout=self.send_timeout,
-            head_timeout=self.head_timeout,
-            keep_alive=self.keep_alive,
-            max_headers=self.max_headers,
-            max_header_line=self.max_header_line,
-            max_head=self.max_head,
-            client_timeout=self.client_timeout,
-            capability_policy=self.capability_policy,
             linger=0.5,  # enough for the quick calls; a client that has gone needs no others
+            **same,
         )
 
 

@@ -16,19 +16,16 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "admin.md").read_text()
 
 
-def test_every_document_is_named_and_answers() -> None:
+async def test_every_document_is_named_and_answers() -> None:
     paths = re.findall(r"^\| `GET (/[\w/]+)` \|", PAGE, re.MULTILINE)
 
-    async def test() -> None:
-        async with admin_ground() as ground:
-            for path in paths:
-                if path != "/admin/events":  # it doesn't end
-                    assert isinstance(await ground.json(path), dict)
-            told = (await ground.get("/nothing")).text
-            actions = re.findall(r"^\| `POST (/[\w/]+)` \|", PAGE, re.MULTILINE)
-            assert set(re.findall(r"/admin[\w/]*", told)) == {*paths, *actions, "/admin"}
-
-    run(test)
+    async with admin_ground() as ground:
+        for path in paths:
+            if path != "/admin/events":  # it doesn't end
+                assert isinstance(await ground.json(path), dict)
+        told = (await ground.get("/nothing")).text
+        actions = re.findall(r"^\| `POST (/[\w/]+)` \|", PAGE, re.MULTILINE)
+        assert set(re.findall(r"/admin[\w/]*", told)) == {*paths, *actions, "/admin"}
     assert len(paths) == 8
 
 
@@ -39,19 +36,16 @@ def test_every_action_is_named() -> None:
     }
 
 
-def test_the_example_has_the_fields_that_there_are() -> None:
+async def test_the_example_has_the_fields_that_there_are() -> None:
     [shown, done] = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 
-    async def test() -> None:
-        async with admin_ground() as ground:
-            session = ground.begin()
-            found: Any = await ground.json("/admin/runtime/mcp?details=1&limit=1")
-            assert list(found) == list(shown)
-            assert list(found["sessions"][0]) == list(shown["sessions"][0])
-            kicked = await ground.post("/admin/sessions/kick", {"session_id": session.id[:8]})
-            assert {**kicked.json(), "target": done["target"]} == done
-
-    run(test)
+    async with admin_ground() as ground:
+        session = ground.begin()
+        found: Any = await ground.json("/admin/runtime/mcp?details=1&limit=1")
+        assert list(found) == list(shown)
+        assert list(found["sessions"][0]) == list(shown["sessions"][0])
+        kicked = await ground.post("/admin/sessions/kick", {"session_id": session.id[:8]})
+        assert {**kicked.json(), "target": done["target"]} == done
 
 
 def test_every_parameter_is_taken() -> None:

@@ -11,7 +11,6 @@ from fake_responder import FakeResponder
 from longwire.admin.live import MOST, LiveFeed
 from longwire.principals.principal import Holders, Principal
 from longwire.wire.http.request import Request
-from transport_bench import run
 
 PERIOD = 0.005
 
@@ -37,66 +36,54 @@ def numbers(responder: FakeResponder) -> list[Any]:
     return [json.loads(event.data)["number"] for event in responder.events]
 
 
-def test_all_who_watch_get_the_same_state_and_nobody_else_costs_anything() -> None:
-    async def test() -> None:
-        watched = Watched()
-        one, other = watched.open(), watched.open()
-        assert (numbers(one), numbers(other)) == ([1], [2])
-        while watched.made < 5:
-            await anyio.sleep(PERIOD)
-        assert numbers(one)[1:] == numbers(other)[1:]
-        one.drop()
-        other.drop()
-        assert len(watched.feed) == 0
-        made = watched.made
-        await anyio.sleep(3 * PERIOD)
-        assert watched.made == made
-
-    run(test)
+async def test_all_who_watch_get_the_same_state_and_nobody_else_costs_anything() -> None:
+    watched = Watched()
+    one, other = watched.open(), watched.open()
+    assert (numbers(one), numbers(other)) == ([1], [2])
+    while watched.made < 5:
+        await anyio.sleep(PERIOD)
+    assert numbers(one)[1:] == numbers(other)[1:]
+    one.drop()
+    other.drop()
+    assert len(watched.feed) == 0
+    made = watched.made
+    await anyio.sleep(3 * PERIOD)
+    assert watched.made == made
 
 
-def test_one_who_does_not_read_is_skipped_and_catches_up_at_once() -> None:
-    async def test() -> None:
-        watched = Watched()
-        slow = watched.open()
-        slow.stall()
-        while watched.made < 6:
-            await anyio.sleep(PERIOD)
-        assert len(slow.written) == 2  # what it had, and one that it has not read
-        slow.read()
-        while len(slow.written) < 3:
-            await anyio.sleep(PERIOD)
-        assert numbers(slow)[-1] == watched.made
-        watched.feed.close()
-        assert slow.ended
-
-    run(test)
+async def test_one_who_does_not_read_is_skipped_and_catches_up_at_once() -> None:
+    watched = Watched()
+    slow = watched.open()
+    slow.stall()
+    while watched.made < 6:
+        await anyio.sleep(PERIOD)
+    assert len(slow.written) == 2  # what it had, and one that it has not read
+    slow.read()
+    while len(slow.written) < 3:
+        await anyio.sleep(PERIOD)
+    assert numbers(slow)[-1] == watched.made
+    watched.feed.close()
+    assert slow.ended
 
 
-def test_the_feed_takes_a_few_and_ends_with_the_token() -> None:
-    async def test() -> None:
-        watched = Watched()
-        ops = Principal.of_token("ops")
-        watching = [watched.open(ops) for _ in range(MOST)]
-        refused = watched.open(ops)
-        assert refused.status == 503
-        assert b"retry-after" in refused.headers
-        watched.feed.end_gone(Holders(frozenset({"token:other"})))
-        assert len(watched.feed) == MOST
-        watched.feed.end_gone(Holders(frozenset({"token:ops"})))
-        assert len(watched.feed) == 0
-        assert all(responder.ended for responder in watching)
-
-    run(test)
+async def test_the_feed_takes_a_few_and_ends_with_the_token() -> None:
+    watched = Watched()
+    ops = Principal.of_token("ops")
+    watching = [watched.open(ops) for _ in range(MOST)]
+    refused = watched.open(ops)
+    assert refused.status == 503
+    assert b"retry-after" in refused.headers
+    watched.feed.end_gone(Holders(frozenset({"token:other"})))
+    assert len(watched.feed) == MOST
+    watched.feed.end_gone(Holders(frozenset({"token:ops"})))
+    assert len(watched.feed) == 0
+    assert all(responder.ended for responder in watching)
 
 
-def test_an_announcement_comes_at_once() -> None:
-    async def test() -> None:
-        watched = Watched()
-        responder = watched.open()
-        watched.feed.announce(b"audit", {"number": 77})
-        assert b"event: audit" in responder.text
-        assert numbers(responder)[-1] == 77
-        watched.feed.close()
-
-    run(test)
+async def test_an_announcement_comes_at_once() -> None:
+    watched = Watched()
+    responder = watched.open()
+    watched.feed.announce(b"audit", {"number": 77})
+    assert b"event: audit" in responder.text
+    assert numbers(responder)[-1] == 77
+    watched.feed.close()

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from fake_responder import FakeResponder
-from longwire.cluster.cluster_state import ClusterSessions, ClusterState, cluster_sessions
+from longwire.cluster.cluster_node import ClusterSessions, ClusterState, cluster_sessions
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
@@ -166,6 +166,16 @@ async def ground(redis: Path) -> AsyncIterator[Ground]:
     with tempfile.TemporaryDirectory(prefix="longwire-gates-") as folder:
         async with AsyncExitStack() as stack:
             yield Ground(redis, Path(folder), stack)
+
+
+async def listening(node: Node) -> tuple[Session, FakeResponder]:
+    """A session with a GET that its client can come back to."""
+    session, get = await node.begin(), FakeResponder()
+    stream = session.log.open_get_stream()
+    stream.prime()
+    stream.attach(get)
+    await until(lambda: get.events)
+    return session, get
 
 
 async def lease_forgotten(redis: RedisServer, label: str) -> None:

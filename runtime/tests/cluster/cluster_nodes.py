@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from prepared_programs import Program
@@ -68,7 +67,7 @@ class ClusterNodes:
     def __getitem__(self, label: str) -> Node:
         return self.nodes[label]
 
-    def begin(self, node: Node, skew: float = 0.0) -> dict[str, Any]:
+    def begin(self, node: Node) -> dict[str, Any]:
         """Have a process start as this node; what it says."""
         asked = {
             "node": node.label,
@@ -76,7 +75,6 @@ class ClusterNodes:
             "peers": node.peers,
             "redis": self.redis.url,
             "secret": str(self.secret),
-            "skew": skew,
         }
         assert self._program.stdin is not None
         assert self._program.stdout is not None
@@ -85,11 +83,11 @@ class ClusterNodes:
         said: dict[str, Any] = json.loads(self._program.stdout.readline())
         return said
 
-    def start(self, label: str, skew: float = 0.0) -> Node:
+    def start(self, label: str) -> Node:
         """Start a node, unless it runs."""
         node = self.nodes[label]
         if not node.pid:
-            said = self.begin(node, skew)
+            said = self.begin(node)
             assert "pid" in said, said
             node.pid = said["pid"]
         return node
@@ -180,11 +178,3 @@ async def at(session: RawSession, node: Node | str) -> RawSession:
     found = RawSession(node if isinstance(node, str) else node.url, session.http, "", "2025-11-25")
     found.headers = session.headers
     return found
-
-
-def play(scenario: Any, *arguments: Any) -> None:
-    async def main() -> None:
-        with anyio.fail_after(_SOON):
-            await scenario(*arguments)
-
-    anyio.run(main)

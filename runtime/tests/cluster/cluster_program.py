@@ -14,7 +14,6 @@ import json
 import os
 import signal
 import sys
-import time
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -74,9 +73,6 @@ async def run(settings: Settings, port: int, peers: int) -> None:
 
 def become(asked: dict[str, Any]) -> None:
     configure_logging("warning")
-    if skew := asked["skew"]:  # the clock of this machine is wrong
-        right = time.time
-        time.time = lambda: right() + skew
     settings = Settings(
         grace=0.2,
         cluster_redis=asked["redis"],

@@ -1,12 +1,14 @@
-"""A cluster that all tests of this folder share."""
+"""A cluster and a Redis server that the tests of this folder share."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from cluster_nodes import ClusterNodes, cluster_nodes
+from redis_server import COMMAND_WAIT, RedisServer, redis_server
 
 
 @pytest.fixture(scope="package")
@@ -14,3 +16,22 @@ def cluster() -> Iterator[ClusterNodes]:
     """The same two nodes for all tests, which start those that they need: each has sessions of its own."""
     with cluster_nodes(append_only=True) as nodes:
         yield nodes
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as running:
+        yield running
+
+
+@pytest.fixture
+def server(redis: RedisServer) -> RedisServer:
+    """An empty Redis."""
+    from longwire.cluster.redis_link import open_redis
+
+    async def clear() -> None:
+        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
+            await link.call("FLUSHALL")
+
+    asyncio.run(clear())
+    return redis

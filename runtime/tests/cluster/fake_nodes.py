@@ -14,9 +14,9 @@ from typing import Any, cast
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
-from longwire.cluster.peers_port import PeersHandler
 from longwire.cluster.places import Place
 from longwire.cluster.signatures import Signer, Verifier
+from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
@@ -138,10 +138,6 @@ async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
         other.sessions.add(SESSION)
         one.ownership.place = other.place
         yield one, other
-
-
-def play(scenario: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(scenario())  # type: ignore[arg-type]
 
 
 async def ask(node: Node, request: Request, **options: Any) -> FakeResponder:

@@ -17,7 +17,7 @@ from mcp import Client, ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from cluster_nodes import ClusterNodes, at, needs_nginx, play
+from cluster_nodes import ClusterNodes, at, needs_nginx
 from raw_http import call, http_client, open_session
 from redis_server import needs_redis
 from test_restart import LOST, Listener, counting, numbers, progress, rest, take
@@ -33,42 +33,39 @@ RESUMED = 10.0  # seconds to the first event after kill -9, on a busy machine
 
 
 @needs_nginx
-def test_a_killed_nodes_stream_goes_on_at_the_other(
+async def test_a_killed_nodes_stream_goes_on_at_the_other(
     cluster: ClusterNodes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def scenario() -> None:
-        cluster.start_all()
-        front = cluster.front or cluster.start_nginx()
-        async with http_client(patient=True) as http:
-            session = await open_session(front, http)
-            owner = session.headers["Mcp-Session-Id"][:2]
-            async with session.stream(counting(60, stay=True)) as stream:
-                found, last = await take(stream, 7)
-                cluster.kill(owner)
-            began = time.monotonic()
-            async with session.resume(last) as stream:
-                found += (await take(stream, 1))[0]
-                took = time.monotonic() - began
-                found += await rest(stream)
-            with capsys.disabled():
-                print(f"\nfirst event after kill -9 of {owner}: {took:.2f} s")
-            assert took <= RESUMED
-            said = progress(found)
-            assert said == list(range(1, len(said) + 1))
-            said = numbers(found, "notifications/message", "call")
-            assert said == list(range(1, len(said) + 1))
-            assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
-            # It is the other node's now, and the first one's when that is back and asked.
-            cluster.start(owner)
-            for place in (front, cluster["n1"], cluster["n2"]):
-                there = await at(session, place)
-                assert (await there.post(call(2, "recall"))).status_code == 200
-
-    play(scenario)
+    cluster.start_all()
+    front = cluster.front or cluster.start_nginx()
+    async with http_client(patient=True) as http:
+        session = await open_session(front, http)
+        owner = session.headers["Mcp-Session-Id"][:2]
+        async with session.stream(counting(60, stay=True)) as stream:
+            found, last = await take(stream, 7)
+            cluster.kill(owner)
+        began = time.monotonic()
+        async with session.resume(last) as stream:
+            found += (await take(stream, 1))[0]
+            took = time.monotonic() - began
+            found += await rest(stream)
+        with capsys.disabled():
+            print(f"\nfirst event after kill -9 of {owner}: {took:.2f} s")
+        assert took <= RESUMED
+        said = progress(found)
+        assert said == list(range(1, len(said) + 1))
+        said = numbers(found, "notifications/message", "call")
+        assert said == list(range(1, len(said) + 1))
+        assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
+        # It is the other node's now, and the first one's when that is back and asked.
+        cluster.start(owner)
+        for place in (front, cluster["n1"], cluster["n2"]):
+            there = await at(session, place)
+            assert (await there.post(call(2, "recall"))).status_code == 200
 
 
 @needs_nginx
-def test_the_official_client_goes_on_by_itself(cluster: ClusterNodes) -> None:
+async def test_the_official_client_goes_on_by_itself(cluster: ClusterNodes) -> None:
     """The owner is killed in the midst of a call: the caller gets the error, and the session goes on."""
     heard, ids = Listener(), list[str]()
 
@@ -89,120 +86,105 @@ def test_the_official_client_goes_on_by_itself(cluster: ClusterNodes) -> None:
         found = await session.call_tool("recall", {})
         assert found.structured_content == {"version": "2025-11-25", "client": "mcp", "level": "warning"}
 
-    async def scenario() -> None:
-        cluster.start_all()
-        front = cluster.front or cluster.start_nginx()
-        async with http_client(patient=True) as http:
-            http.event_hooks["response"].append(note)
-            async with (
-                streamable_http_client(front, http_client=http) as (read, write),
-                ClientSession(read, write, logging_callback=heard.logged) as session,
-            ):
-                await talk(session)
-
-    play(scenario)
+    cluster.start_all()
+    front = cluster.front or cluster.start_nginx()
+    async with http_client(patient=True) as http:
+        http.event_hooks["response"].append(note)
+        async with (
+            streamable_http_client(front, http_client=http) as (read, write),
+            ClientSession(read, write, logging_callback=heard.logged) as session,
+        ):
+            await talk(session)
     assert len(heard.progress) >= 8
     assert heard.progress == list(range(1, len(heard.progress) + 1))
 
 
 @needs_nginx
-def test_clients_without_sessions_don_t_notice(cluster: ClusterNodes) -> None:
-    async def scenario() -> None:
-        cluster.start_all()
-        front = cluster.front or cluster.start_nginx()
-        async with Client(front, mode="2026-07-28") as client:
-            nodes = set()
-            for _ in range(6):
-                nodes.add((await client.call_tool("touch", {"name": "r://x"})).structured_content["node"])
-            cluster.kill(min(nodes))
-            for _ in range(6):
-                found = await client.call_tool("touch", {"name": "r://x"})
-                assert found.structured_content is not None
-
-    play(scenario)
+async def test_clients_without_sessions_don_t_notice(cluster: ClusterNodes) -> None:
+    cluster.start_all()
+    front = cluster.front or cluster.start_nginx()
+    async with Client(front, mode="2026-07-28") as client:
+        nodes = set()
+        for _ in range(6):
+            nodes.add((await client.call_tool("touch", {"name": "r://x"})).structured_content["node"])
+        cluster.kill(min(nodes))
+        for _ in range(6):
+            found = await client.call_tool("touch", {"name": "r://x"})
+            assert found.structured_content is not None
 
 
-def test_calls_that_another_node_passed_on_are_answered(cluster: ClusterNodes) -> None:
-    async def scenario() -> None:
-        one, two = cluster.start_all()
-        async with http_client(patient=True) as http:
-            session = await open_session(one.url, http)
-            there = await at(session, two)
-            async with there.stream(counting(10, stay=True)) as stream:
-                found, last = await take(stream, 5)
-                cluster.kill("n1")
-                found += [event.message async for event in stream if event.message]  # it ends
-            async with there.resume(last) as stream:
-                again = await rest(stream)
-            assert again[-1]["error"] == LOST
-            # All at once, after another kill, cause one take-over.
-            cluster.start("n1")
-            cluster.kill("n2")
-            back = await at(session, one)
-            answers: list[Any] = []
+async def test_calls_that_another_node_passed_on_are_answered(cluster: ClusterNodes) -> None:
+    one, two = cluster.start_all()
+    async with http_client(patient=True) as http:
+        session = await open_session(one.url, http)
+        there = await at(session, two)
+        async with there.stream(counting(10, stay=True)) as stream:
+            found, last = await take(stream, 5)
+            cluster.kill("n1")
+            found += [event.message async for event in stream if event.message]  # it ends
+        async with there.resume(last) as stream:
+            again = await rest(stream)
+        assert again[-1]["error"] == LOST
+        # All at once, after another kill, cause one take-over.
+        cluster.start("n1")
+        cluster.kill("n2")
+        back = await at(session, one)
+        answers: list[Any] = []
 
-            async def ask(number: int) -> None:
-                answers.append((await back.post(call(number, "recall"))).json())
+        async def ask(number: int) -> None:
+            answers.append((await back.post(call(number, "recall"))).json())
 
-            async with anyio.create_task_group() as tasks:
-                for number in range(10, 20):
-                    tasks.start_soon(ask, number)
-            assert sorted(answer["id"] for answer in answers) == list(range(10, 20))
-            assert all("result" in answer for answer in answers)
-
-    play(scenario)
+        async with anyio.create_task_group() as tasks:
+            for number in range(10, 20):
+                tasks.start_soon(ask, number)
+        assert sorted(answer["id"] for answer in answers) == list(range(10, 20))
+        assert all("result" in answer for answer in answers)
 
 
-def test_a_node_that_hangs_is_not_waited_for(cluster: ClusterNodes) -> None:
+async def test_a_node_that_hangs_is_not_waited_for(cluster: ClusterNodes) -> None:
     """It is stopped in its tracks, connections and all; when it goes on, its sessions are another's."""
 
-    async def scenario() -> None:
-        one, two = cluster.start_all()
-        async with http_client(patient=True) as http:
-            session = await open_session(one.url, http)
-            there = await at(session, two)
-            assert (await there.post(call(1, "recall"))).status_code == 200
-            os.kill(one.pid, signal.SIGSTOP)
-            try:
-                began = time.monotonic()
-                answer = (await there.post(call(2, "recall"))).json()
-                assert answer["error"] == LOST
-                assert (await there.post(call(3, "recall"))).status_code == 200
-                assert time.monotonic() - began < 20.0
-            finally:
-                os.kill(one.pid, signal.SIGCONT)
-            assert (await session.post(call(4, "recall"))).status_code == 200
-
-    play(scenario)
+    one, two = cluster.start_all()
+    async with http_client(patient=True) as http:
+        session = await open_session(one.url, http)
+        there = await at(session, two)
+        assert (await there.post(call(1, "recall"))).status_code == 200
+        os.kill(one.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            answer = (await there.post(call(2, "recall"))).json()
+            assert answer["error"] == LOST
+            assert (await there.post(call(3, "recall"))).status_code == 200
+            assert time.monotonic() - began < 20.0
+        finally:
+            os.kill(one.pid, signal.SIGCONT)
+        assert (await session.post(call(4, "recall"))).status_code == 200
 
 
 # ---- Redis ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["killed", "paused"])
-def test_redis_that_is_gone_and_comes_back(cluster: ClusterNodes, way: str) -> None:
-    async def scenario() -> None:
-        one, two = cluster.start_all()
-        redis = cluster.redis
-        async with http_client() as http:
-            session = await open_session(one.url, http)
-            there = await at(session, two)
-            (redis.kill if way == "killed" else redis.pause)()
-            try:
-                began = time.monotonic()
-                refused = await there.post(call(2, "recall"))
-                assert time.monotonic() - began < RESUMED
-                assert refused.status_code == 503
-                assert int(refused.headers["retry-after"]) >= 1
-                assert "try again" in refused.json()["error"]["message"]
-                assert (await session.post(call(3, "recall"))).status_code == 200  # its own
-            finally:
-                (redis.start if way == "killed" else redis.go_on)()
-            answer = refused
-            while answer.status_code == 503:
-                await anyio.sleep(0.05)
-                answer = await there.post(call(4, "recall"))
-            assert answer.status_code == 200
-            assert (await session.post(call(5, "recall"))).status_code == 200
-
-    play(scenario)
+async def test_redis_that_is_gone_and_comes_back(cluster: ClusterNodes, way: str) -> None:
+    one, two = cluster.start_all()
+    redis = cluster.redis
+    async with http_client() as http:
+        session = await open_session(one.url, http)
+        there = await at(session, two)
+        (redis.kill if way == "killed" else redis.pause)()
+        try:
+            began = time.monotonic()
+            refused = await there.post(call(2, "recall"))
+            assert time.monotonic() - began < RESUMED
+            assert refused.status_code == 503
+            assert int(refused.headers["retry-after"]) >= 1
+            assert "try again" in refused.json()["error"]["message"]
+            assert (await session.post(call(3, "recall"))).status_code == 200  # its own
+        finally:
+            (redis.start if way == "killed" else redis.go_on)()
+        answer = refused
+        while answer.status_code == 503:
+            await anyio.sleep(0.05)
+            answer = await there.post(call(4, "recall"))
+        assert answer.status_code == 200
+        assert (await session.post(call(5, "recall"))).status_code == 200

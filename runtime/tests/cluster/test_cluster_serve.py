@@ -64,7 +64,7 @@ def models(result: Any) -> Any:
     return result.structured_content["models"]
 
 
-def test_clients_of_both_eras_outlive_a_node() -> None:
+async def test_clients_of_both_eras_outlive_a_node() -> None:
     async def scenario(nodes: dict[str, ServedProgram], url: str) -> None:
         async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
             before = models(await older.call_tool("list_models", {}))
@@ -75,28 +75,13 @@ def test_clients_of_both_eras_outlive_a_node() -> None:
             for client in (older, newer, older, newer):
                 assert models(await client.call_tool("list_models", {})) == before
 
-    async def main(nodes: dict[str, ServedProgram], url: str) -> None:
+    with two_nodes() as (nodes, url):
         with anyio.fail_after(SOON):
             await scenario(nodes, url)
-
-    with two_nodes() as (nodes, url):
-        anyio.run(main, nodes, url)
         assert nodes["n2"].terminate() == 0
 
 
-def test_clients_find_the_authorization_server_behind_nginx() -> None:
-    async def scenario(url: str) -> None:
-        with anyio.fail_after(SOON):
-            async with http_client() as http:
-                refused = await http.post(url, json=HELLO, headers=ACCEPT)
-                assert refused.status_code == 401
-                for path in (METADATA, f"{METADATA}/mcp"):
-                    found = await http.get(url.replace("/mcp", path))
-                    assert found.status_code == 200, path
-                    assert found.json()["authorization_servers"] == [ISSUER]
-                for path in ("/", "/metrics", "/mcpx", "/.well-known/other", f"{METADATA}x"):
-                    assert (await http.get(url.replace("/mcp", path))).status_code == 404, path
-
+async def test_clients_find_the_authorization_server_behind_nginx() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         folder.chmod(0o755)
@@ -108,13 +93,34 @@ def test_clients_find_the_authorization_server_behind_nginx() -> None:
         nginx, url = start_nginx(folder, port, port)
         stack.callback(nginx.wait)
         stack.callback(nginx.terminate)
-        anyio.run(scenario, url)
+        with anyio.fail_after(SOON):
+            async with http_client() as http:
+                refused = await http.post(url, json=HELLO, headers=ACCEPT)
+                assert refused.status_code == 401
+                for path in (METADATA, f"{METADATA}/mcp"):
+                    found = await http.get(url.replace("/mcp", path))
+                    assert found.status_code == 200, path
+                    assert found.json()["authorization_servers"] == [ISSUER]
+                for path in ("/", "/metrics", "/mcpx", "/.well-known/other", f"{METADATA}x"):
+                    assert (await http.get(url.replace("/mcp", path))).status_code == 404, path
 
 
-def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
+async def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
     alice = "alice-correct-horse"
 
-    async def scenario(url: str) -> None:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o755)
+        tokens = folder / "tokens"
+        tokens.write_text(f"alice {alice}\n")
+        tokens.chmod(0o600)
+        trust = ("--trusted-proxy", "127.0.0.1", "--token-file", str(tokens))
+        server = stack.enter_context(longwire_server(folder, "--http", "0", *trust))
+        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+        nginx, url = start_nginx(folder, port, port)
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+
         async def status(token: str, client: str) -> int:
             # As from a further proxy on this machine, whose client that is.
             headers = {
@@ -130,17 +136,3 @@ def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
                 assert guesses == [401] * 20 + [429] * 2
                 assert await status(alice, "203.0.113.7") == 200
                 assert await status(alice, "198.51.100.66") == 429
-
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        folder = Path(name)
-        folder.chmod(0o755)
-        tokens = folder / "tokens"
-        tokens.write_text(f"alice {alice}\n")
-        tokens.chmod(0o600)
-        trust = ("--trusted-proxy", "127.0.0.1", "--token-file", str(tokens))
-        server = stack.enter_context(longwire_server(folder, "--http", "0", *trust))
-        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
-        nginx, url = start_nginx(folder, port, port)
-        stack.callback(nginx.wait)
-        stack.callback(nginx.terminate)
-        anyio.run(scenario, url)

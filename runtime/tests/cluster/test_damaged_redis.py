@@ -5,60 +5,40 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
-from cluster_ground import Node, ground, until
+from cluster_ground import Node, ground, lease_forgotten, until
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import SettingsError
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(redis: RedisServer) -> RedisServer:
-    async def clear() -> None:
-        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
-            await link.call("FLUSHALL")
-
-    asyncio.run(clear())
-    return redis
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 
 @needs_redis
 @pytest.mark.parametrize("value", [None, "junk", "[]", '{"incarnation": 7}'])
 @pytest.mark.parametrize("key", ["node:a", "nodes", "data"])
-def test_a_lease_gives_way_to_its_node(server: RedisServer, key: str, value: str | None) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            name = f"longwire:{key}"
-            await link.call("DEL", name)
-            if value is None:
-                await link.call("LPUSH", name, "x")
-            else:
-                await link.call("SET", name, value)
-            assert isinstance(await b.nodes.statuses() if key != "nodes" else [], list)
-            kind = b"zset" if key == "nodes" else b"string"
+async def test_a_lease_gives_way_to_its_node(server: RedisServer, key: str, value: str | None) -> None:
+    async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        name = f"longwire:{key}"
+        await link.call("DEL", name)
+        if value is None:
+            await link.call("LPUSH", name, "x")
+        else:
+            await link.call("SET", name, value)
+        assert isinstance(await b.nodes.statuses() if key != "nodes" else [], list)
+        kind = b"zset" if key == "nodes" else b"string"
 
-            async def is_whole() -> bool:
-                found = await link.call("TYPE", name)
-                return found in (kind, kind.decode()) and (
-                    key == "data" or {s.label for s in await b.nodes.statuses() if s.alive} == {"a", "b"}
-                )
+        async def is_whole() -> bool:
+            found = await link.call("TYPE", name)
+            return found in (kind, kind.decode()) and (
+                key == "data" or {s.label for s in await b.nodes.statuses() if s.alive} == {"a", "b"}
+            )
 
-            async with asyncio.timeout(10):
-                while not await is_whole():
-                    await asyncio.sleep(0.01)
-            await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
-
-    asyncio.run(main())
+        async with asyncio.timeout(10):
+            while not await is_whole():
+                await asyncio.sleep(0.01)
+        await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
 
 
 def _hash(session_id: str) -> str:
@@ -90,56 +70,44 @@ async def _damage(link: RedisLink, session_id: str, damage: str) -> None:
 
 @needs_redis
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_session_of_a_dead_node_is_forgotten(
+async def test_a_damaged_session_of_a_dead_node_is_forgotten(
     server: RedisServer, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main() -> None:
+    with caplog.at_level(logging.WARNING):
         async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
             a, b = await nodes.node("a"), await nodes.node("b")
             session, other = await a.begin(), await a.begin()
             await a.kill()
-            await _dead(link, "a")
+            await lease_forgotten(server, "a")
             for one in (session, other):
                 await _damage(link, one.id, damage)
                 assert await b.reach(one.id) is None
                 assert await b.ownership.find(one.id) is None  # which clients are answered with 404
                 assert not await link.call("EXISTS", _hash(one.id))
             assert b.counters.journal_failures == 2
-
-    with caplog.at_level(logging.WARNING):
-        asyncio.run(main())
     told = [record for record in caplog.records if getattr(record, "event", "") == "session_damaged"]
     assert len(told) == 1
     assert "longwire:session:*" in told[0].getMessage()
 
 
-async def _dead(link: RedisLink, label: str) -> None:
-    async with asyncio.timeout(10):
-        while await link.call("EXISTS", f"longwire:node:{label}"):
-            await asyncio.sleep(0.01)
-
-
 @needs_redis
 @pytest.mark.parametrize("damage", ["another type", "events of another type", "no fence"])
-def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisServer, damage: str) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
-            a: Node = await nodes.node("a")
-            session = await a.begin()
-            await _damage(link, session.id, damage)
-            session.set_state("level", "debug")
-            await a.stored()
+async def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisServer, damage: str) -> None:
+    async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
+        a: Node = await nodes.node("a")
+        session = await a.begin()
+        await _damage(link, session.id, damage)
+        session.set_state("level", "debug")
+        await a.stored()
 
-            async def state() -> object:
-                found = await link.call("TYPE", _hash(session.id))
-                is_hash = found in (b"hash", "hash")
-                return await link.call("HGET", _hash(session.id), "state") if is_hash else None
+        async def state() -> object:
+            found = await link.call("TYPE", _hash(session.id))
+            is_hash = found in (b"hash", "hash")
+            return await link.call("HGET", _hash(session.id), "state") if is_hash else None
 
-            async with asyncio.timeout(10):
-                while await state() != b'{"level":"debug"}':
-                    await asyncio.sleep(0.01)
-
-    asyncio.run(main())
+        async with asyncio.timeout(10):
+            while await state() != b'{"level":"debug"}':
+                await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("prefix", ["", "a b", "longwire:session", ":", "ä", "x" * 65])

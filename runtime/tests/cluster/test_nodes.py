@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-
 import pytest
 
 from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
@@ -18,142 +15,102 @@ from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 pytestmark = needs_redis
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(redis: RedisServer) -> RedisServer:
-    async def clear() -> None:
-        async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
-            await link.call("FLUSHALL")
-
-    asyncio.run(clear())
-    return redis
-
-
-def test_a_second_node_with_the_same_label_is_refused(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
+async def test_a_second_node_with_the_same_label_is_refused(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        await nodes.node("a")
+        with pytest.raises(SettingsError, match="label 'a' is running already, at http://127"):
             await nodes.node("a")
-            with pytest.raises(SettingsError, match="label 'a' is running already, at http://127"):
-                await nodes.node("a")
-
-    asyncio.run(main())
 
 
-def test_a_node_with_another_secret_is_refused_while_others_live(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a = await nodes.node("a", secret="11")
-            same = await nodes.node("b", secret="11")
-            assert (same.nodes.living, same.nodes.problem) == (2, None)
-            with pytest.raises(SettingsError, match=r"secret is another than that of the node '[ab]'.* http"):
-                await nodes.node("c", secret="22")
-            await a.ownership.release_all()
-            await same.kill()
-            new = await nodes.node("c", secret="22")  # waits for the lease of the dead one
-            assert new.nodes.living == 1
-
-    asyncio.run(main())
+async def test_a_node_with_another_secret_is_refused_while_others_live(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a = await nodes.node("a", secret="11")
+        same = await nodes.node("b", secret="11")
+        assert (same.nodes.living, same.nodes.problem) == (2, None)
+        with pytest.raises(SettingsError, match=r"secret is another than that of the node '[ab]'.* http"):
+            await nodes.node("c", secret="22")
+        await a.ownership.release_all()
+        await same.kill()
+        new = await nodes.node("c", secret="22")  # waits for the lease of the dead one
+        assert new.nodes.living == 1
 
 
-def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes, open_redis(server.url, "x", wait=COMMAND_WAIT) as link:
-            a = await nodes.node("a")
-            assert a.nodes.problem is None
-            await link.call("CONFIG", "SET", "maxmemory", "1")
-            try:
-                await until(lambda: a.nodes.problem)
-                assert "refuses to renew the lease of this node" in str(a.nodes.problem)
-                assert "try again" not in str(a.nodes.problem)
-            finally:
-                await link.call("CONFIG", "SET", "maxmemory", "0")
-            await until(lambda: a.nodes.problem is None)
-            a.gate.shut()
-            await until(lambda: not a.link.healthy)
-            assert "doesn't answer" in str(a.nodes.problem)
-
-    asyncio.run(main())
+async def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes, open_redis(server.url, "x", wait=COMMAND_WAIT) as link:
+        a = await nodes.node("a")
+        assert a.nodes.problem is None
+        await link.call("CONFIG", "SET", "maxmemory", "1")
+        try:
+            await until(lambda: a.nodes.problem)
+            assert "refuses to renew the lease of this node" in str(a.nodes.problem)
+            assert "try again" not in str(a.nodes.problem)
+        finally:
+            await link.call("CONFIG", "SET", "maxmemory", "0")
+        await until(lambda: a.nodes.problem is None)
+        a.gate.shut()
+        await until(lambda: not a.link.healthy)
+        assert "doesn't answer" in str(a.nodes.problem)
 
 
-def test_a_node_that_was_killed_can_start_again_at_once(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            first = await nodes.node("a")
-            await first.kill()
-            again = await nodes.node("a")  # waits for the lease of the dead one
-            assert again.nodes.incarnation != first.nodes.incarnation
-            assert again.nodes.holds_lease
-
-    asyncio.run(main())
+async def test_a_node_that_was_killed_can_start_again_at_once(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        first = await nodes.node("a")
+        await first.kill()
+        again = await nodes.node("a")  # waits for the lease of the dead one
+        assert again.nodes.incarnation != first.nodes.incarnation
+        assert again.nodes.holds_lease
 
 
-def test_operators_see_all_nodes(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b, c = [await nodes.node(label) for label in "abc"]
-            await b.kill()
-            await lease_ended(a, "b")
-            await c.ownership.release_all()
-            found = await a.nodes.statuses()
-            assert [(status.label, status.alive) for status in found] == [("a", True), ("b", False)]
-            assert found[0].address == a.nodes.address
-            assert found[0].incarnation == a.nodes.incarnation
-            assert abs(found[0].since - a.link.now()) < 60
-
-    asyncio.run(main())
+async def test_operators_see_all_nodes(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b, c = [await nodes.node(label) for label in "abc"]
+        await b.kill()
+        await lease_ended(a, "b")
+        await c.ownership.release_all()
+        found = await a.nodes.statuses()
+        assert [(status.label, status.alive) for status in found] == [("a", True), ("b", False)]
+        assert found[0].address == a.nodes.address
+        assert found[0].incarnation == a.nodes.incarnation
+        assert abs(found[0].since - a.link.now()) < 60
 
 
-def test_a_node_knows_that_it_lost_its_lease(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a = await nodes.node("a")
-            returns: list[bool] = []
-            a.nodes.on_return(lambda forgot, _: returns.append(forgot))
-            assert a.nodes.holds_lease
-            a.gate.shut()
-            await until(lambda: not a.nodes.holds_lease)
-            await lease_forgotten(server, "a")
-            await a.gate.open()
-            await until(lambda: a.nodes.holds_lease)
-            await until(lambda: returns == [False])
-
-    asyncio.run(main())
+async def test_a_node_knows_that_it_lost_its_lease(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a = await nodes.node("a")
+        returns: list[bool] = []
+        a.nodes.on_return(lambda forgot, _: returns.append(forgot))
+        assert a.nodes.holds_lease
+        a.gate.shut()
+        await until(lambda: not a.nodes.holds_lease)
+        await lease_forgotten(server, "a")
+        await a.gate.open()
+        await until(lambda: a.nodes.holds_lease)
+        await until(lambda: returns == [False])
 
 
-def test_a_node_whose_place_was_taken_does_not_fight_for_it(
+async def test_a_node_whose_place_was_taken_does_not_fight_for_it(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            first = await nodes.node("a")
-            session = await first.begin()
-            first.gate.shut()
-            second = await nodes.node("a")
-            await first.gate.open()
-            await until(lambda: "took this one's place" in caplog.text)
-            assert not first.nodes.holds_lease
-            assert second.nodes.holds_lease
-            assert await second.reach(session.id) is not None
-            session.log.notify(b"{}")
-            await until(lambda: session.ended == "moved")
-
-    asyncio.run(main())
+    async with ground(server.socket) as nodes:
+        first = await nodes.node("a")
+        session = await first.begin()
+        first.gate.shut()
+        second = await nodes.node("a")
+        await first.gate.open()
+        await until(lambda: "took this one's place" in caplog.text)
+        assert not first.nodes.holds_lease
+        assert second.nodes.holds_lease
+        assert await second.reach(session.id) is not None
+        session.log.notify(b"{}")
+        await until(lambda: session.ended == "moved")
 
 
-def test_without_redis_a_node_does_not_start(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        async with open_redis("unix:///nowhere/redis.sock", "a") as link:
-            nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
-            with pytest.raises(SettingsError, match="start it, or correct its address"):
-                await nodes.join()
-        assert "go on from memory" not in caplog.text  # it has none
-
-    asyncio.run(main())
+async def test_without_redis_a_node_does_not_start(caplog: pytest.LogCaptureFixture) -> None:
+    async with open_redis("unix:///nowhere/redis.sock", "a") as link:
+        nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
+        with pytest.raises(SettingsError, match="start it, or correct its address"):
+            await nodes.join()
+    assert "go on from memory" not in caplog.text  # it has none
 
 
 @pytest.mark.parametrize(
@@ -163,27 +120,21 @@ def test_without_redis_a_node_does_not_start(caplog: pytest.LogCaptureFixture) -
         ({"cluster_enabled": "yes", "port": str(free_port())}, "use a single server"),
     ],
 )
-def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], sentence: str) -> None:
-    async def main() -> None:
-        with redis_server(**options) as server:
-            async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-                nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
-                with pytest.raises(SettingsError, match=sentence):
-                    await nodes.join()
-
-    asyncio.run(main())
-
-
-def test_a_server_that_became_a_replica_is_left(server: RedisServer) -> None:
-    async def main() -> None:
+async def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], sentence: str) -> None:
+    with redis_server(**options) as server:
         async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            await link.call("SET", "x", "1")
-            await link.call("REPLICAOF", "127.0.0.1", "1")
-            try:
-                with pytest.raises(ClusterUnavailable):
-                    await link.call("SET", "x", "2")
-            finally:
-                await link.call("REPLICAOF", "NO", "ONE")
-            await link.call("SET", "x", "3")
+            nodes = Nodes(link, "http://127.0.0.1:1", lease=LEASE)
+            with pytest.raises(SettingsError, match=sentence):
+                await nodes.join()
 
-    asyncio.run(main())
+
+async def test_a_server_that_became_a_replica_is_left(server: RedisServer) -> None:
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        await link.call("SET", "x", "1")
+        await link.call("REPLICAOF", "127.0.0.1", "1")
+        try:
+            with pytest.raises(ClusterUnavailable):
+                await link.call("SET", "x", "2")
+        finally:
+            await link.call("REPLICAOF", "NO", "ONE")
+        await link.call("SET", "x", "3")

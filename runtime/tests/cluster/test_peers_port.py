@@ -7,65 +7,56 @@ import time
 
 import pytest
 
-from fake_nodes import KEY, SESSION, Node, ask, hello, pair, play, post
+from fake_nodes import KEY, SESSION, Node, ask, hello, pair, post
 from fake_responder import FakeResponder
 from longwire.cluster.signatures import FORWARDED, Signer
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
 
 
-def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario() -> None:
-        other = Node("a", hello)
-        other.sessions.add(SESSION)
-        request = post()
-        right = Signer(KEY, "b", time.time).header(request, "a", "a-life")
-        for header in (None, "v1 nonsense", right[:-4] + "0000"):
-            given = post(**({} if header is None else {FORWARDED: header}))
-            found = FakeResponder()
-            other.peers.handle(given, found)
-            assert found.status == 403
-            assert b"secret" not in found.body
+async def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest.LogCaptureFixture) -> None:
+    other = Node("a", hello)
+    other.sessions.add(SESSION)
+    request = post()
+    right = Signer(KEY, "b", time.time).header(request, "a", "a-life")
+    for header in (None, "v1 nonsense", right[:-4] + "0000"):
+        given = post(**({} if header is None else {FORWARDED: header}))
         found = FakeResponder()
-        other.peers.handle(post(**{FORWARDED: right}), found)
-        assert found.status == 200
-        found = FakeResponder()
-        other.peers.handle(post(**{FORWARDED: right}), found)
+        other.peers.handle(given, found)
         assert found.status == 403
-        assert other.refused == {"peer_unsigned": 1, "peer_forged": 2, "peer_replayed": 1}
-        assert len(other.seen) == 1
-        assert right.split()[-1] not in caplog.text
-
-    play(scenario)
-
-
-def test_the_public_port_believes_no_signature() -> None:
-    async def scenario() -> None:
-        async with pair(hello) as (one, other):
-            request = post()
-            signer = Signer(KEY, "c", time.time)
-            request.principal = Principal.of_token("root")
-            header = signer.header(request, "b", "b-life")
-            stranger = post(**{FORWARDED: header})
-            stranger.principal = Principal.of_address("10.0.0.7")
-            found = await ask(one, stranger)
-            assert json.loads(found.body)["principal"] == "address:10.0.0.7"
-            assert FORWARDED not in other.seen[0].headers
-
-    play(scenario)
+        assert b"secret" not in found.body
+    found = FakeResponder()
+    other.peers.handle(post(**{FORWARDED: right}), found)
+    assert found.status == 200
+    found = FakeResponder()
+    other.peers.handle(post(**{FORWARDED: right}), found)
+    assert found.status == 403
+    assert other.refused == {"peer_unsigned": 1, "peer_forged": 2, "peer_replayed": 1}
+    assert len(other.seen) == 1
+    assert right.split()[-1] not in caplog.text
 
 
-def test_a_request_makes_one_hop() -> None:
+async def test_the_public_port_believes_no_signature() -> None:
+    async with pair(hello) as (one, other):
+        request = post()
+        signer = Signer(KEY, "c", time.time)
+        request.principal = Principal.of_token("root")
+        header = signer.header(request, "b", "b-life")
+        stranger = post(**{FORWARDED: header})
+        stranger.principal = Principal.of_address("10.0.0.7")
+        found = await ask(one, stranger)
+        assert json.loads(found.body)["principal"] == "address:10.0.0.7"
+        assert FORWARDED not in other.seen[0].headers
+
+
+async def test_a_request_makes_one_hop() -> None:
     """Two nodes that each believe that the other has the session don't send it to and fro."""
 
-    async def scenario() -> None:
-        async with pair(hello) as (one, other):
-            other.sessions.clear()
-            other.ownership.place = one.place
-            assert (await ask(one, post())).status == 503
-            assert other.ownership.finds == 0
-
-    play(scenario)
+    async with pair(hello) as (one, other):
+        other.sessions.clear()
+        other.ownership.place = one.place
+        assert (await ask(one, post())).status == 503
+        assert other.ownership.finds == 0
 
 
 def test_the_body_of_an_unsigned_request_is_not_read() -> None:

@@ -40,60 +40,51 @@ async def gone(link: RedisLink) -> None:
 
 
 @needs_redis
-def test_commands_scripts_and_keys(server: RedisServer) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a", prefix="room", wait=COMMAND_WAIT) as link:
-            assert link.healthy
-            assert link.key("node", "a") == "room:node:a"
-            await link.call("SET", link.key("x"), b"\xff\n")
-            assert await link.call("GET", link.key("x")) == b"\xff\n"
-            source = "return {KEYS[1], ARGV[1]}"
-            for _ in range(2):
-                assert await link.script(source, [link.key("x")], [7]) == [b"room:x", b"7"]
-            await link.call("SCRIPT", "FLUSH")
-            assert await link.script(source, [link.key("x")], [8]) == [b"room:x", b"8"]
-            assert await link.calls([("INCR", "n"), ("INCR", "n")]) == [1, 2]
-
-    asyncio.run(main())
+async def test_commands_scripts_and_keys(server: RedisServer) -> None:
+    async with open_redis(server.url, "a", prefix="room", wait=COMMAND_WAIT) as link:
+        assert link.healthy
+        assert link.key("node", "a") == "room:node:a"
+        await link.call("SET", link.key("x"), b"\xff\n")
+        assert await link.call("GET", link.key("x")) == b"\xff\n"
+        source = "return {KEYS[1], ARGV[1]}"
+        for _ in range(2):
+            assert await link.script(source, [link.key("x")], [7]) == [b"room:x", b"7"]
+        await link.call("SCRIPT", "FLUSH")
+        assert await link.script(source, [link.key("x")], [8]) == [b"room:x", b"8"]
+        assert await link.calls([("INCR", "n"), ("INCR", "n")]) == [1, 2]
 
 
 @needs_redis
-def test_the_clock_is_that_of_redis(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_clock_is_that_of_redis(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = time.time
 
-    async def main() -> None:
-        monkeypatch.setattr(time, "time", lambda: truth() - 600)  # this node's clock is ten minutes late
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            assert abs(link.now() - truth()) < 2.0
-
-    asyncio.run(main())
+    monkeypatch.setattr(time, "time", lambda: truth() - 600)  # this node's clock is ten minutes late
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        assert abs(link.now() - truth()) < 2.0
 
 
 @needs_redis
-def test_a_server_that_is_restarted_is_found_again(
+async def test_a_server_that_is_restarted_is_found_again(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
 
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            back: list[int] = []
-            link.on_back(lambda: back.append(1))
-            heard: list[bytes] = []
-            link.subscribe("news", heard.append)
-            await until(lambda: _sent(link, heard))
-            server.kill()
-            for _ in range(3):
-                with pytest.raises(ClusterUnavailable, match="try again"):
-                    await link.call("PING")
-            assert not link.healthy
-            server.start()
-            await until(lambda: link.healthy)
-            assert back
-            heard.clear()
-            await until(lambda: _sent(link, heard))
-
-    asyncio.run(main())
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        back: list[int] = []
+        link.on_back(lambda: back.append(1))
+        heard: list[bytes] = []
+        link.subscribe("news", heard.append)
+        await until(lambda: _sent(link, heard))
+        server.kill()
+        for _ in range(3):
+            with pytest.raises(ClusterUnavailable, match="try again"):
+                await link.call("PING")
+        assert not link.healthy
+        server.start()
+        await until(lambda: link.healthy)
+        assert back
+        heard.clear()
+        await until(lambda: _sent(link, heard))
     events = [entry.__dict__.get("event") for entry in caplog.records]
     assert events.count("redis_gone") == 1
     assert events.count("redis_back") == 1
@@ -105,37 +96,31 @@ def _sent(link: RedisLink, heard: list[bytes]) -> bool:
 
 
 @needs_redis
-def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a") as link:
-            server.pause()
-            began = time.monotonic()
-            with pytest.raises(ClusterUnavailable):
-                await link.call("PING")
-            assert time.monotonic() - began < 5.0
-            assert not link.healthy
-            many = [asyncio.create_task(link.call("PING")) for _ in range(50)]
-            done = await asyncio.gather(*many, return_exceptions=True)
-            assert all(isinstance(result, ClusterUnavailable) for result in done)
-            assert time.monotonic() - began < 10.0
-            server.go_on()
-            await until(lambda: link.healthy)
-            assert await link.call("PING")
-
-    asyncio.run(main())
+async def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
+    async with open_redis(server.url, "a") as link:
+        server.pause()
+        began = time.monotonic()
+        with pytest.raises(ClusterUnavailable):
+            await link.call("PING")
+        assert time.monotonic() - began < 5.0
+        assert not link.healthy
+        many = [asyncio.create_task(link.call("PING")) for _ in range(50)]
+        done = await asyncio.gather(*many, return_exceptions=True)
+        assert all(isinstance(result, ClusterUnavailable) for result in done)
+        assert time.monotonic() - began < 10.0
+        server.go_on()
+        await until(lambda: link.healthy)
+        assert await link.call("PING")
 
 
 @needs_redis
-def test_a_link_may_wait_longer_for_an_answer(server: RedisServer) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=SOON) as link:
-            server.pause()
-            asked = asyncio.create_task(link.call("PING"))
-            await asyncio.sleep(2 * WAIT)
-            server.go_on()
-            assert await asked
-
-    asyncio.run(main())
+async def test_a_link_may_wait_longer_for_an_answer(server: RedisServer) -> None:
+    async with open_redis(server.url, "a", wait=SOON) as link:
+        server.pause()
+        asked = asyncio.create_task(link.call("PING"))
+        await asyncio.sleep(2 * WAIT)
+        server.go_on()
+        assert await asked
 
 
 @needs_redis
@@ -159,67 +144,55 @@ def test_a_process_that_stood_still_doesn_t_blame_redis(
 
 
 @needs_redis
-def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: RedisServer) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            await link.call("SET", "x", "text")
-            with pytest.raises(ClusterUnavailable, match="refuses"):
-                await link.call("INCR", "x")
-            assert link.healthy
-
-    asyncio.run(main())
+async def test_a_command_that_redis_refuses_is_no_loss_of_the_connection(server: RedisServer) -> None:
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        await link.call("SET", "x", "text")
+        with pytest.raises(ClusterUnavailable, match="refuses"):
+            await link.call("INCR", "x")
+        assert link.healthy
 
 
 @needs_redis
-def test_commands_that_wait_for_a_connection_don_t_blame_redis(
+async def test_commands_that_wait_for_a_connection_don_t_blame_redis(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=WAIT / 2) as link:
-            slow = [link.call("BLPOP", "x", WAIT, within=SOON) for _ in range(8 * MOST_CONNECTIONS)]
-            held = asyncio.gather(*slow, return_exceptions=True)
-            await asyncio.sleep(0)  # they are before the next one
-            with pytest.raises(ClusterUnavailable, match="too much to ask of the nodes' shared store"):
-                await link.call("PING")
-            assert link.healthy
-            await held
-
-    asyncio.run(main())
+    async with open_redis(server.url, "a", wait=WAIT / 2) as link:
+        slow = [link.call("BLPOP", "x", WAIT, within=SOON) for _ in range(8 * MOST_CONNECTIONS)]
+        held = asyncio.gather(*slow, return_exceptions=True)
+        await asyncio.sleep(0)  # they are before the next one
+        with pytest.raises(ClusterUnavailable, match="too much to ask of the nodes' shared store"):
+            await link.call("PING")
+        assert link.healthy
+        await held
     assert {entry.__dict__.get("event") for entry in caplog.records} == {"redis_crowded"}
 
 
 @needs_redis
-def test_commands_of_many_requests_at_once_are_all_answered(server: RedisServer) -> None:
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            answers = await asyncio.gather(*[link.call("GET", "x") for _ in range(8000)])
-            assert set(answers) == {None}
-            assert link.failures == 0
-
-    asyncio.run(main())
+async def test_commands_of_many_requests_at_once_are_all_answered(server: RedisServer) -> None:
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        answers = await asyncio.gather(*[link.call("GET", "x") for _ in range(8000)])
+        assert set(answers) == {None}
+        assert link.failures == 0
 
 
 @needs_redis
-def test_messages_reach_all_subscribers_until_they_leave(server: RedisServer) -> None:
-    async def main() -> None:
-        async with (
-            open_redis(server.url, "a", wait=COMMAND_WAIT) as link,
-            open_redis(server.url, "b", wait=COMMAND_WAIT) as other,
-        ):
-            first: list[bytes] = []
-            second: list[bytes] = []
-            leave = other.subscribe("news", first.append)
-            link.subscribe("news", second.append)
-            link.subscribe("news", lambda _: 1 // 0)  # hurts nobody else
-            await until(lambda: _sent(link, first) and second)
-            leave()
-            leave()
-            first.clear()
-            second.clear()
-            await until(lambda: _sent(link, second))
-            assert first == []
-
-    asyncio.run(main())
+async def test_messages_reach_all_subscribers_until_they_leave(server: RedisServer) -> None:
+    async with (
+        open_redis(server.url, "a", wait=COMMAND_WAIT) as link,
+        open_redis(server.url, "b", wait=COMMAND_WAIT) as other,
+    ):
+        first: list[bytes] = []
+        second: list[bytes] = []
+        leave = other.subscribe("news", first.append)
+        link.subscribe("news", second.append)
+        link.subscribe("news", lambda _: 1 // 0)  # hurts nobody else
+        await until(lambda: _sent(link, first) and second)
+        leave()
+        leave()
+        first.clear()
+        second.clear()
+        await until(lambda: _sent(link, second))
+        assert first == []
 
 
 class LoadingRedis:
@@ -255,43 +228,39 @@ class LoadingRedis:
         return self._LOADING if self.loading else b"+PONG\r\n"
 
 
-def test_redis_is_gone_as_long_as_it_loads_its_data(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_redis_is_gone_as_long_as_it_loads_its_data(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
 
-    async def main() -> None:
-        redis, path = LoadingRedis(), tmp_path / "redis.sock"
-        async with (
-            await asyncio.start_unix_server(redis.serve, path),
-            open_redis(f"unix://{path}", "a", wait=SOON) as link,
-        ):
-            assert link.healthy
-            redis.loading = True
-            await gone(link)
-            link.publish("news", b"hello")
-            looks = redis.refused
-            await until(lambda: redis.refused > looks + 1)
-            assert not link.healthy
-            with pytest.raises(ClusterUnavailable):
-                await link.call("GET", "x")
-            redis.loading = False
-            await until(lambda: link.healthy)
-
-    asyncio.run(main())
+    redis, path = LoadingRedis(), tmp_path / "redis.sock"
+    async with (
+        await asyncio.start_unix_server(redis.serve, path),
+        open_redis(f"unix://{path}", "a", wait=SOON) as link,
+    ):
+        assert link.healthy
+        redis.loading = True
+        await gone(link)
+        link.publish("news", b"hello")
+        looks = redis.refused
+        await until(lambda: redis.refused > looks + 1)
+        assert not link.healthy
+        with pytest.raises(ClusterUnavailable):
+            await link.call("GET", "x")
+        redis.loading = False
+        await until(lambda: link.healthy)
     events = [entry.__dict__.get("event") for entry in caplog.records]
     assert events == ["redis_gone", "redis_back"]
 
 
 @needs_redis
-def test_redis_may_be_gone_at_the_start(server: RedisServer) -> None:
+async def test_redis_may_be_gone_at_the_start(server: RedisServer) -> None:
     server.kill()
 
-    async def main() -> None:
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-            assert not link.healthy
-            server.start()
-            await until(lambda: link.healthy)
-
-    asyncio.run(main())
+    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        assert not link.healthy
+        server.start()
+        await until(lambda: link.healthy)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, until
+from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, listening, until
 from fake_responder import FakeResponder
 from longwire.cluster.places import ClusterUnavailable, Place
 from redis_server import RedisServer, needs_redis, redis_server
@@ -21,16 +21,6 @@ def server() -> Iterator[RedisServer]:
     """Keeps what it has on disk."""
     with redis_server(append_only=True) as running:
         yield running
-
-
-async def listening(node: Node) -> tuple[str, FakeResponder]:
-    """A session with a GET that its client can come back to."""
-    session, get = await node.begin(), FakeResponder()
-    stream = session.log.open_get_stream()
-    stream.prime()
-    stream.attach(get)
-    await until(lambda: get.events)
-    return session.id, get
 
 
 async def say(node: Node, session_id: str, *texts: str) -> None:
@@ -56,200 +46,170 @@ async def has_events(node: Node, session_id: str, count: int) -> None:
     raise AssertionError(f"Redis never had {count} events")
 
 
-def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            session_id, get = await listening(a)
-            await say(a, session_id, "1", "2")
-            server.kill()
-            await say(a, session_id, "3", "4")
-            await until(lambda: get.messages == ["1", "2", "3", "4"])  # goes on from memory
-            born = await a.begin()
-            with pytest.raises(ClusterUnavailable):
-                await b.ownership.find(session_id)
-            server.start()
-            await healed(a, b)
-            await has_events(a, session_id, 5)
-            found = await b.ownership.find(born.id)
-            assert found is not None
-            assert found.alive
-            await a.kill()
-            await lease_ended(b, "a")
-            resumed = await b.resume(session_id, get.events[0].id)
-            await until(lambda: resumed.messages == ["1", "2", "3", "4"])
-            assert a.counters.sessions_moved == 0
-
-    asyncio.run(main())
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session, get = await listening(a)
+        await say(a, session.id, "1", "2")
+        server.kill()
+        await say(a, session.id, "3", "4")
+        await until(lambda: get.messages == ["1", "2", "3", "4"])  # goes on from memory
+        born = await a.begin()
+        with pytest.raises(ClusterUnavailable):
+            await b.ownership.find(session.id)
+        server.start()
+        await healed(a, b)
+        await has_events(a, session.id, 5)
+        found = await b.ownership.find(born.id)
+        assert found is not None
+        assert found.alive
+        await a.kill()
+        await lease_ended(b, "a")
+        resumed = await b.resume(session.id, get.events[0].id)
+        await until(lambda: resumed.messages == ["1", "2", "3", "4"])
+        assert a.counters.sessions_moved == 0
     warned = [entry for entry in caplog.records if entry.__dict__.get("event") == "journal_failure"]
     assert len(warned) <= 2  # one of a node; a is killed later
 
 
-def test_a_restart_without_the_data(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            session_id, get = await listening(a)
-            call = FakeResponder()
-            session = a.sessions.get(session_id)
-            assert session is not None
-            stream = session.log.open_request_stream("call")
-            stream.prime()
-            stream.attach(call)
-            await say(a, session_id, "1", "2")
-            server.kill()
-            server.forget()
-            server.start()
-            with pytest.raises(ClusterUnavailable):  # nobody says that it doesn't exist
-                for _ in range(200):
-                    assert await b.ownership.find(session_id) is not None
-                    await asyncio.sleep(0.001)
-                raise ClusterUnavailable("it was stored again before anybody asked")
-            await healed(a, b)
-            await has_events(b, session_id, 4)
-            await say(a, session_id, "3")
-            await a.kill()
-            await lease_ended(b, "a")
-            resumed = await b.resume(session_id, get.events[0].id)
-            await until(lambda: resumed.messages == ["1", "2", "3"])
-            again = await b.resume(session_id, call.events[0].id)
-            await until(lambda: again.ended)  # with an error: the call died with its node
-
-    asyncio.run(main())
+async def test_a_restart_without_the_data(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session, get = await listening(a)
+        call = FakeResponder()
+        stream = session.log.open_request_stream("call")
+        stream.prime()
+        stream.attach(call)
+        await say(a, session.id, "1", "2")
+        server.kill()
+        server.forget()
+        server.start()
+        with pytest.raises(ClusterUnavailable):  # nobody says that it doesn't exist
+            for _ in range(200):
+                assert await b.ownership.find(session.id) is not None
+                await asyncio.sleep(0.001)
+            raise ClusterUnavailable("it was stored again before anybody asked")
+        await healed(a, b)
+        await has_events(b, session.id, 4)
+        await say(a, session.id, "3")
+        await a.kill()
+        await lease_ended(b, "a")
+        resumed = await b.resume(session.id, get.events[0].id)
+        await until(lambda: resumed.messages == ["1", "2", "3"])
+        again = await b.resume(session.id, call.events[0].id)
+        await until(lambda: again.ended)  # with an error: the call died with its node
 
 
-def test_an_operator_who_empties_redis(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            session_id, get = await listening(a)
-            await say(a, session_id, "1")
-            await b.link.call("FLUSHALL")
-            await has_events(b, session_id, 2)
-            await say(a, session_id, "2")
-            await a.kill()
-            await lease_ended(b, "a")
-            resumed = await b.resume(session_id, get.events[0].id)
-            await until(lambda: resumed.messages == ["1", "2"])
-
-    asyncio.run(main())
+async def test_an_operator_who_empties_redis(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session, get = await listening(a)
+        await say(a, session.id, "1")
+        await b.link.call("FLUSHALL")
+        await has_events(b, session.id, 2)
+        await say(a, session.id, "2")
+        await a.kill()
+        await lease_ended(b, "a")
+        resumed = await b.resume(session.id, get.events[0].id)
+        await until(lambda: resumed.messages == ["1", "2"])
 
 
-def test_a_single_session_that_redis_lost_is_stored_again(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a = await nodes.node("a")
-            session_id, _ = await listening(a)
-            await say(a, session_id, "1")
-            await a.link.call("DEL", a.link.key("session", session_id), a.link.key("events", session_id))
-            await say(a, session_id, "2")
-            await has_events(a, session_id, 3)
-
-    asyncio.run(main())
+async def test_a_single_session_that_redis_lost_is_stored_again(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a = await nodes.node("a")
+        session, _ = await listening(a)
+        await say(a, session.id, "1")
+        await a.link.call("DEL", a.link.key("session", session.id), a.link.key("events", session.id))
+        await say(a, session.id, "2")
+        await has_events(a, session.id, 3)
 
 
-def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
-            session_id, get = await listening(a)
-            server.pause()
-            await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
-            await say(a, session_id, "1")
-            await until(lambda: get.messages == ["1"])
-            found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
-            with pytest.raises(ClusterUnavailable):
-                await b.ownership.take_over(session_id, found)
-            await asyncio.sleep(LONG)
-            server.go_on()
-            await until(lambda: b.link.healthy)
-            # All leases have ended meanwhile, but their nodes live.
-            with pytest.raises(ClusterUnavailable):
-                await b.ownership.take_over(session_id, found)
-            await healed(a, b)
-            await has_events(a, session_id, 2)
-            session = a.sessions.get(session_id)
-            assert session is not None
-            assert session.ended is None
-            assert session_id not in b.sessions
-
-    asyncio.run(main())
+async def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
+        session, get = await listening(a)
+        server.pause()
+        await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
+        await say(a, session.id, "1")
+        await until(lambda: get.messages == ["1"])
+        found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
+        with pytest.raises(ClusterUnavailable):
+            await b.ownership.take_over(session.id, found)
+        await asyncio.sleep(LONG)
+        server.go_on()
+        await until(lambda: b.link.healthy)
+        # All leases have ended meanwhile, but their nodes live.
+        with pytest.raises(ClusterUnavailable):
+            await b.ownership.take_over(session.id, found)
+        await healed(a, b)
+        await has_events(a, session.id, 2)
+        assert session.ended is None
+        assert session.id not in b.sessions
 
 
-def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
-            session_id, _ = await listening(a)
-            a.gate.shut()
-            b.gate.shut()
-            for label in "ab":
-                await lease_forgotten(server, label)
-            await b.gate.open()
-            await until(lambda: b.link.healthy)
-            found = await b.ownership.find(session_id)
-            assert found is not None
-            assert not found.alive
-            taking = asyncio.create_task(b.ownership.take_over(session_id, found))
-            await asyncio.sleep(0.05)  # Redis answers a a little later
-            await a.gate.open()
-            with pytest.raises(ClusterUnavailable):
-                await taking
-            assert session_id in a.sessions
-            assert session_id not in b.sessions
-
-    asyncio.run(main())
+async def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
+        session, _ = await listening(a)
+        a.gate.shut()
+        b.gate.shut()
+        for label in "ab":
+            await lease_forgotten(server, label)
+        await b.gate.open()
+        await until(lambda: b.link.healthy)
+        found = await b.ownership.find(session.id)
+        assert found is not None
+        assert not found.alive
+        taking = asyncio.create_task(b.ownership.take_over(session.id, found))
+        await asyncio.sleep(0.05)  # Redis answers a a little later
+        await a.gate.open()
+        with pytest.raises(ClusterUnavailable):
+            await taking
+        assert session.id in a.sessions
+        assert session.id not in b.sessions
 
 
 @pytest.mark.parametrize("old_first", [False, True])
-def test_the_newest_owner_wins_where_redis_forgot_who_it_was(server: RedisServer, old_first: bool) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            session_id, _ = await listening(a)
-            stale = a.sessions.get(session_id)
-            assert stale is not None
-            a.gate.shut()
-            await lease_ended(b, "a")
-            assert await b.reach(session_id) is not None
-            await say(b, session_id, "1")
-            await b.link.call("FLUSHALL")
-            if old_first:
-                b.gate.shut()
-                await a.gate.open()
-                await has_events(a, session_id, 1)  # of the old owner, who knows no better
-                await b.gate.open()
-            else:
-                await has_events(b, session_id, 2)
-                await a.gate.open()
-            await until(lambda: stale.ended == "moved")
-            await has_events(b, session_id, 2)
-            assert session_id in b.sessions
-
-    asyncio.run(main())
-
-
-def test_a_session_that_ended_elsewhere_is_not_made_again(server: RedisServer) -> None:
-    async def main() -> None:
-        async with ground(server.socket) as nodes:
-            a, b = await nodes.node("a"), await nodes.node("b")
-            session_id, get = await listening(a)
-            a.gate.shut()
-            await until(lambda: not a.nodes.holds_lease)
-            await lease_ended(b, "a")
-            again = await b.reach(session_id)
-            assert again is not None
-            again.end("deleted")
-            await b.stored()
-            stale = a.sessions.get(session_id)
-            assert stale is not None
-            stale.created -= 60  # it is an old one
-            stale.log.notify(b"1")
+async def test_the_newest_owner_wins_where_redis_forgot_who_it_was(
+    server: RedisServer, old_first: bool
+) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session, _ = await listening(a)
+        a.gate.shut()
+        await lease_ended(b, "a")
+        assert await b.reach(session.id) is not None
+        await say(b, session.id, "1")
+        await b.link.call("FLUSHALL")
+        if old_first:
+            b.gate.shut()
             await a.gate.open()
-            await until(lambda: stale.ended == "moved")
-            assert get.ended
-            assert await b.ownership.find(session_id) is None
+            await has_events(a, session.id, 1)  # of the old owner, who knows no better
+            await b.gate.open()
+        else:
+            await has_events(b, session.id, 2)
+            await a.gate.open()
+        await until(lambda: session.ended == "moved")
+        await has_events(b, session.id, 2)
+        assert session.id in b.sessions
 
-    asyncio.run(main())
+
+async def test_a_session_that_ended_elsewhere_is_not_made_again(server: RedisServer) -> None:
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session, get = await listening(a)
+        a.gate.shut()
+        await until(lambda: not a.nodes.holds_lease)
+        await lease_ended(b, "a")
+        again = await b.reach(session.id)
+        assert again is not None
+        again.end("deleted")
+        await b.stored()
+        session.created -= 60  # it is an old one
+        session.log.notify(b"1")
+        await a.gate.open()
+        await until(lambda: session.ended == "moved")
+        assert get.ended
+        assert await b.ownership.find(session.id) is None

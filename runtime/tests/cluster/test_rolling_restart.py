@@ -5,11 +5,7 @@ Clients that resume lose no message and get none twice, and no call of theirs fa
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -24,19 +20,18 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from cluster_nodes import free_port, needs_nginx, start_nginx
 from raw_http import RawSession, call, events, http_client, open_session
 from redis_server import needs_redis, redis_server
-from restarts import Restarts, free_port
+from restarts import Restarts
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cluster" / "nginx.conf"
-NGINX = shutil.which("nginx")
 SOON = 60.0  # seconds, after which the test gives up
 EACH = 6  # messages of each client between two restarts
 CLIENTS = 4
 
 pytestmark = [
     needs_redis,
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed here"),
+    needs_nginx,
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
@@ -67,34 +62,10 @@ def pair() -> Iterator[Pair]:
             stack.callback(nodes[-1].close)
         for node in nodes:
             node.start()
-        port = free_port()
-        stack.enter_context(nginx(folder, {"8080": port, "8081": nodes[0].port, "8082": nodes[1].port}))
-        yield Pair(nodes, f"http://127.0.0.1:{port}/mcp")
-
-
-@contextmanager
-def nginx(folder: Path, ports: dict[str, int]) -> Iterator[None]:
-    text = re.sub(r"127\.0\.0\.1:(\d+)", lambda found: f"127.0.0.1:{ports[found[1]]}", EXAMPLE.read_text())
-    (folder / "nginx.conf").write_text(text)
-    assert NGINX is not None
-    command = [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "start.log")]
-    process = subprocess.Popen(command)
-    try:
-        end = time.monotonic() + 10
-        while True:
-            try:
-                httpx2.get(f"http://127.0.0.1:{ports['8080']}/nothing", trust_env=False)
-                break
-            except httpx2.ConnectError:
-                assert process.poll() is None, (folder / "start.log").read_text()
-                assert time.monotonic() < end
-                time.sleep(0.01)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-        log = folder / "nginx.log"
-        print(log.read_text() if log.exists() else "")  # shown if the test fails
+        nginx, url = start_nginx(folder, nodes[0].port, nodes[1].port)
+        stack.callback(nginx.wait)
+        stack.callback(nginx.terminate)
+        yield Pair(nodes, url)
 
 
 class Client:
@@ -172,7 +143,7 @@ async def official(url: str, client: OfficialClient) -> AsyncIterator[ClientSess
         yield session
 
 
-def test_a_rolling_restart_loses_nothing() -> None:
+async def test_a_rolling_restart_loses_nothing() -> None:
     clients: list[Any] = [*(RawClient() for _ in range(CLIENTS)), OfficialClient()]
     most = [10**9]
 
@@ -211,13 +182,10 @@ def test_a_rolling_restart_loses_nothing() -> None:
                 await client.heard_up_to(client.said)
             listening.cancel_scope.cancel()
 
-    async def main(nodes: Pair) -> None:
+    with pair() as nodes:
         with anyio.fail_after(SOON):
             async with http_client() as http, official(nodes.url, clients[-1]) as session:
                 await load(nodes, http, session)
-
-    with pair() as nodes:
-        anyio.run(main, nodes)
     for client in clients:
         assert client.problems == []
         assert client.heard == list(range(client.said))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -20,18 +20,12 @@ from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges, SessionRow
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 pytestmark = needs_redis
 
 ID = f"a-{'0' * 32}"
 KINDS: tuple[EventKind, ...] = ("priming", "notification", "request", "reply")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as running:
-        yield running
 
 
 @asynccontextmanager
@@ -58,209 +52,179 @@ def begun() -> SessionChanges:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_was_written_is_what_is_read(server: RedisServer, seed: int) -> None:
+async def test_what_was_written_is_what_is_read(server: RedisServer, seed: int) -> None:
     """Compared with the journal in memory that other tests trust."""
     chance = random.Random(seed)
 
-    async def main() -> None:
-        async with opened(server) as (store, _):
-            kept, model = BufferedJournal(store, RuntimeCounters()), FakeJournal(at_once=True)
-            for journal in (kept, model):
-                journal.save(record(ID, created=1.5, last_seen=2.0))
-            number = stream = 0
-            alive: dict[int, EventKind] = {}
-            waiting: list[int] = []
-            for _ in range(300):
-                step = chance.randrange(6)
-                if step == 0:
-                    stream += 1
-                    request = chance.choice([None, stream, f"r{stream}"])
-                    opened_stream = StreamRecord(stream, request)
+    async with opened(server) as (store, _):
+        kept, model = BufferedJournal(store, RuntimeCounters()), FakeJournal(at_once=True)
+        for journal in (kept, model):
+            journal.save(record(ID, created=1.5, last_seen=2.0))
+        number = stream = 0
+        alive: dict[int, EventKind] = {}
+        waiting: list[int] = []
+        for _ in range(300):
+            step = chance.randrange(6)
+            if step == 0:
+                stream += 1
+                request = chance.choice([None, stream, f"r{stream}"])
+                opened_stream = StreamRecord(stream, request)
+                for journal in (kept, model):
+                    journal.save_stream(ID, opened_stream)
+            elif step in (1, 2, 3):
+                number += 1
+                on = chance.randint(0, stream)
+                kind = alive[number] = chance.choice(KINDS)
+                waiting += [number] if on == 0 else []
+                payload = json.dumps("é" * chance.randrange(50)).encode()
+                for journal in (kept, model):
+                    journal.append(ID, event(number, on, kind, payload))
+            elif step == 4 and waiting and stream:
+                placed = waiting.pop(0)
+                if placed in alive:
                     for journal in (kept, model):
-                        journal.save_stream(ID, opened_stream)
-                elif step in (1, 2, 3):
-                    number += 1
-                    on = chance.randint(0, stream)
-                    kind = alive[number] = chance.choice(KINDS)
-                    waiting += [number] if on == 0 else []
-                    payload = json.dumps("é" * chance.randrange(50)).encode()
-                    for journal in (kept, model):
-                        journal.append(ID, event(number, on, kind, payload))
-                elif step == 4 and waiting and stream:
-                    placed = waiting.pop(0)
-                    if placed in alive:
-                        for journal in (kept, model):
-                            journal.append(ID, event(placed, stream, alive[placed], b"{}"))
-                elif step == 5 and alive:
-                    gone = chance.sample(sorted(alive), min(3, len(alive)))
-                    for name in gone:
-                        del alive[name]
-                    for journal in (kept, model):
-                        journal.drop(ID, gone)
-                if chance.random() < 0.2:
-                    await stored(kept)
-            await stored(kept)
-            found, expected = await read(store), model.load(ID)
-            kept.close()
-            assert expected is not None
-            placed_again = {event.number for event in expected.events if event.payload == b"{}"}
-            assert [(e.number, e.stream, e.kind) for e in found.events] == [
-                (e.number, e.stream, e.kind) for e in sorted(expected.events, key=lambda e: e.number)
-            ]
-            for got, want in zip(found.events, sorted(expected.events, key=lambda e: e.number), strict=True):
-                assert got.payload == want.payload or got.number in placed_again
-            assert found.streams == expected.streams
-            assert found.next_event == expected.next_event
-            assert found.next_stream == expected.next_stream
-            assert (found.record.client, found.record.created) == (expected.record.client, 1.5)
-
-    asyncio.run(main())
+                        journal.append(ID, event(placed, stream, alive[placed], b"{}"))
+            elif step == 5 and alive:
+                gone = chance.sample(sorted(alive), min(3, len(alive)))
+                for name in gone:
+                    del alive[name]
+                for journal in (kept, model):
+                    journal.drop(ID, gone)
+            if chance.random() < 0.2:
+                await stored(kept)
+        await stored(kept)
+        found, expected = await read(store), model.load(ID)
+        kept.close()
+        assert expected is not None
+        placed_again = {event.number for event in expected.events if event.payload == b"{}"}
+        assert [(e.number, e.stream, e.kind) for e in found.events] == [
+            (e.number, e.stream, e.kind) for e in sorted(expected.events, key=lambda e: e.number)
+        ]
+        for got, want in zip(found.events, sorted(expected.events, key=lambda e: e.number), strict=True):
+            assert got.payload == want.payload or got.number in placed_again
+        assert found.streams == expected.streams
+        assert found.next_event == expected.next_event
+        assert found.next_stream == expected.next_stream
+        assert (found.record.client, found.record.created) == (expected.record.client, 1.5)
 
 
-def test_a_record_comes_back_as_it_was(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            before = record(ID, state={"level": "débug"}, initialized=True)
+async def test_a_record_comes_back_as_it_was(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        before = record(ID, state={"level": "débug"}, initialized=True)
+        changes = SessionChanges()
+        changes.save(SessionRow.of(before), begins=True)
+        assert store.write({ID: changes}) == {}
+        found = (await read(store)).record
+        assert (found.id, found.principal, found.version) == (ID, before.principal, before.version)
+        assert (found.client, found.state, found.initialized) == (before.client, before.state, True)
+        assert found.created == before.created
+        assert abs(found.last_seen - link.now()) < 5
+
+
+async def test_streams_that_are_over_are_forgotten_with_their_events(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        store.write({ID: begun()})
+        fields = await link.call("HLEN", link.key("session", ID))
+        for number in range(1, 200):
             changes = SessionChanges()
-            changes.save(SessionRow.of(before), begins=True)
-            assert store.write({ID: changes}) == {}
-            found = (await read(store)).record
-            assert (found.id, found.principal, found.version) == (ID, before.principal, before.version)
-            assert (found.client, found.state, found.initialized) == (before.client, before.state, True)
-            assert found.created == before.created
-            assert abs(found.last_seen - link.now()) < 5
-
-    asyncio.run(main())
-
-
-def test_streams_that_are_over_are_forgotten_with_their_events(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            store.write({ID: begun()})
-            fields = await link.call("HLEN", link.key("session", ID))
-            for number in range(1, 200):
-                changes = SessionChanges()
-                changes.save_stream(StreamRecord(number, number))
-                changes.append(event(number, number, "reply"))
-                store.write({ID: changes})
-                changes = SessionChanges()
-                changes.save_stream(StreamRecord(number, number, answered=True))
-                if number > 10:
-                    changes.drop(number - 10)
-                store.write({ID: changes})
-            assert await link.call("XLEN", link.key("events", ID)) == 10
-            assert await link.call("HLEN", link.key("session", ID)) == fields + 20
-            assert [stream.number for stream in (await read(store)).streams] == list(range(190, 200))
-
-    asyncio.run(main())
-
-
-def test_a_session_is_kept_as_long_as_an_unused_one(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            changes = begun()
-            changes.append(event(1, 0))
+            changes.save_stream(StreamRecord(number, number))
+            changes.append(event(number, number, "reply"))
             store.write({ID: changes})
-            for kind in ("session", "events"):
-                left = await link.call("PTTL", link.key(kind, ID))
-                assert 60_000 < left <= store.kept_for * 1000 + 1
-                await link.call("PEXPIRE", link.key(kind, ID), 40_000)
-            found = await store.fetch(ID, within=1.0)
-            assert found is not None
-            assert 25 < found[1] < 40  # seconds since its last use
-            used = SessionChanges(last_seen=time.time())
-            store.write({ID: used})
-            assert await link.call("PTTL", link.key("events", ID)) > 60_000
-
-    asyncio.run(main())
-
-
-def test_the_end_removes_everything(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            changes = begun()
-            changes.append(event(1, 0))
-            store.write({ID: changes})
-            ended = {ID: SessionChanges(forgotten=True)}
-            assert store.write(ended) == store.write(ended) == {}
-            assert await link.call("KEYS", f"*{ID}") == []
-            assert await store.fetch(ID, within=1.0) is None
-
-    asyncio.run(main())
-
-
-def test_changes_of_an_unknown_session_are_refused(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
             changes = SessionChanges()
-            changes.append(event(1))
-            assert store.write({ID: changes}) == {ID: "missing"}
-            assert await link.call("KEYS", f"*{ID}") == []
-
-    asyncio.run(main())
-
-
-def test_changes_under_an_old_fence_are_refused_even_the_end(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            store.write({ID: begun()})
-            await link.call("HSET", link.key("session", ID), "owner", "b:1", "fence", 2)
-            late = SessionChanges()
-            late.append(event(1))
-            for changes in (late, begun(), SessionChanges(forgotten=True)):
-                assert store.write({ID: changes}) == {ID: "moved"}
-            assert (await read(store)).events == ()
-
-    asyncio.run(main())
+            changes.save_stream(StreamRecord(number, number, answered=True))
+            if number > 10:
+                changes.drop(number - 10)
+            store.write({ID: changes})
+        assert await link.call("XLEN", link.key("events", ID)) == 10
+        assert await link.call("HLEN", link.key("session", ID)) == fields + 20
+        assert [stream.number for stream in (await read(store)).streams] == list(range(190, 200))
 
 
-def test_a_write_that_redis_gets_late_is_ignored(server: RedisServer) -> None:
+async def test_a_session_is_kept_as_long_as_an_unused_one(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        changes = begun()
+        changes.append(event(1, 0))
+        store.write({ID: changes})
+        for kind in ("session", "events"):
+            left = await link.call("PTTL", link.key(kind, ID))
+            assert 60_000 < left <= store.kept_for * 1000 + 1
+            await link.call("PEXPIRE", link.key(kind, ID), 40_000)
+        found = await store.fetch(ID, within=1.0)
+        assert found is not None
+        assert 25 < found[1] < 40  # seconds since its last use
+        used = SessionChanges(last_seen=time.time())
+        store.write({ID: used})
+        assert await link.call("PTTL", link.key("events", ID)) > 60_000
+
+
+async def test_the_end_removes_everything(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        changes = begun()
+        changes.append(event(1, 0))
+        store.write({ID: changes})
+        ended = {ID: SessionChanges(forgotten=True)}
+        assert store.write(ended) == store.write(ended) == {}
+        assert await link.call("KEYS", f"*{ID}") == []
+        assert await store.fetch(ID, within=1.0) is None
+
+
+async def test_changes_of_an_unknown_session_are_refused(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        changes = SessionChanges()
+        changes.append(event(1))
+        assert store.write({ID: changes}) == {ID: "missing"}
+        assert await link.call("KEYS", f"*{ID}") == []
+
+
+async def test_changes_under_an_old_fence_are_refused_even_the_end(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        store.write({ID: begun()})
+        await link.call("HSET", link.key("session", ID), "owner", "b:1", "fence", 2)
+        late = SessionChanges()
+        late.append(event(1))
+        for changes in (late, begun(), SessionChanges(forgotten=True)):
+            assert store.write({ID: changes}) == {ID: "moved"}
+        assert (await read(store)).events == ()
+
+
+async def test_a_write_that_redis_gets_late_is_ignored(server: RedisServer) -> None:
     """Its connection was given up, the changes were written again with later ones, and then it arrives."""
 
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            store.write({ID: begun()})
-            await link.call("HSET", link.key("session", ID), "turn", 1000)
-            late = SessionChanges()
-            late.append(event(1))
-            assert store.write({ID: late}) == {}
-            assert (await read(store)).events == ()
-
-    asyncio.run(main())
+    async with opened(server) as (store, link):
+        store.write({ID: begun()})
+        await link.call("HSET", link.key("session", ID), "turn", 1000)
+        late = SessionChanges()
+        late.append(event(1))
+        assert store.write({ID: late}) == {}
+        assert (await read(store)).events == ()
 
 
-def test_the_script_is_sent_again_to_another_redis(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            store.write({ID: begun()})
-            await link.call("SCRIPT", "FLUSH")
-            changes = SessionChanges()
-            changes.append(event(1, 0))
-            assert store.write({ID: changes}) == {}
-            assert len((await read(store)).events) == 1
-
-    asyncio.run(main())
+async def test_the_script_is_sent_again_to_another_redis(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        store.write({ID: begun()})
+        await link.call("SCRIPT", "FLUSH")
+        changes = SessionChanges()
+        changes.append(event(1, 0))
+        assert store.write({ID: changes}) == {}
+        assert len((await read(store)).events) == 1
 
 
-def test_redis_without_room_is_a_failure_and_nothing_gets_lost(server: RedisServer) -> None:
-    async def main() -> None:
-        async with opened(server) as (store, link):
-            counters = RuntimeCounters()
-            kept = BufferedJournal(store, counters, retry=0.02)
-            kept.save(record(ID))
+async def test_redis_without_room_is_a_failure_and_nothing_gets_lost(server: RedisServer) -> None:
+    async with opened(server) as (store, link):
+        counters = RuntimeCounters()
+        kept = BufferedJournal(store, counters, retry=0.02)
+        kept.save(record(ID))
+        await stored(kept)
+        await link.call("CONFIG", "SET", "maxmemory", "1")
+        try:
+            for number in range(1, 5):
+                kept.append(ID, event(number, 0))
             await stored(kept)
-            await link.call("CONFIG", "SET", "maxmemory", "1")
-            try:
-                for number in range(1, 5):
-                    kept.append(ID, event(number, 0))
-                await stored(kept)
-                assert counters.journal_failures
-            finally:
-                await link.call("CONFIG", "SET", "maxmemory", "0")
-            kept.append(ID, event(5, 0))
-            async with asyncio.timeout(10):
-                while len((await read(store)).events) < 5:
-                    await asyncio.sleep(0.01)
-            kept.close()
-
-    asyncio.run(main())
+            assert counters.journal_failures
+        finally:
+            await link.call("CONFIG", "SET", "maxmemory", "0")
+        kept.append(ID, event(5, 0))
+        async with asyncio.timeout(10):
+            while len((await read(store)).events) < 5:
+                await asyncio.sleep(0.01)
+        kept.close()

@@ -51,39 +51,33 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_an_event_is_told_once_at_every_node() -> None:
-    async def scenario() -> None:
-        carrier = Carrier()
-        (one, first), (two, second) = carrier.bus("a"), carrier.bus("b")
-        await one.publish(ResourceUpdated(uri="r://ä"))
-        await two.publish(ToolsListChanged())
-        await settle()
-        assert first == second == [ResourceUpdated(uri="r://ä"), ToolsListChanged()]
-        await two.close()
-        await one.publish(PromptsListChanged())
-        await settle()
-        assert (len(first), len(second)) == (3, 2)
-        await one.close()
-        assert not carrier.heard
-        assert not carrier.back
-
-    asyncio.run(scenario())
+async def test_an_event_is_told_once_at_every_node() -> None:
+    carrier = Carrier()
+    (one, first), (two, second) = carrier.bus("a"), carrier.bus("b")
+    await one.publish(ResourceUpdated(uri="r://ä"))
+    await two.publish(ToolsListChanged())
+    await settle()
+    assert first == second == [ResourceUpdated(uri="r://ä"), ToolsListChanged()]
+    await two.close()
+    await one.publish(PromptsListChanged())
+    await settle()
+    assert (len(first), len(second)) == (3, 2)
+    await one.close()
+    assert not carrier.heard
+    assert not carrier.back
 
 
-def test_without_redis_a_node_tells_its_own_and_looks_again_later() -> None:
-    async def scenario() -> None:
-        carrier = Carrier()
-        (one, first), (_, second) = carrier.bus("a"), carrier.bus("b")
-        carrier.works = False
-        await one.publish(ResourceUpdated(uri="r://x"))
-        assert (first, second) == ([ResourceUpdated(uri="r://x")], [])
-        carrier.works = True
-        for back in carrier.back:
-            back()
-        await settle()
-        assert second == [ResourcesListChanged()]
-
-    asyncio.run(scenario())
+async def test_without_redis_a_node_tells_its_own_and_looks_again_later() -> None:
+    carrier = Carrier()
+    (one, first), (_, second) = carrier.bus("a"), carrier.bus("b")
+    carrier.works = False
+    await one.publish(ResourceUpdated(uri="r://x"))
+    assert (first, second) == ([ResourceUpdated(uri="r://x")], [])
+    carrier.works = True
+    for back in carrier.back:
+        back()
+    await settle()
+    assert second == [ResourcesListChanged()]
 
 
 @pytest.mark.parametrize(

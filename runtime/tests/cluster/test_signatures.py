@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from longwire.cluster.shared_secret import ClusterKeys, hkdf, read_secret
+from fake_responder import FakeClock
+from longwire.cluster.cluster_settings import ClusterKeys, hkdf, read_secret
 from longwire.cluster.signatures import FORWARDED, WINDOW, BadSignature, Signer, Verifier
 from longwire.errors import SettingsError
 from longwire.principals.principal import Principal
@@ -16,14 +17,6 @@ from longwire.wire.http.request import Request
 
 KEY = bytes(range(32))
 CI = Principal("token:ci", frozenset({"read"}), frozenset({"list_*"}), Rate(60, 60.0))
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def request(**changed: Any) -> Request:
@@ -55,7 +48,7 @@ class Two:
     """A node that signs, and one that checks."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.clock = FakeClock(1_800_000_000.0)
         self.signer = Signer(KEY, "a", self.clock)
         self.verifier = Verifier(KEY, "b", "b1", self.clock)
 

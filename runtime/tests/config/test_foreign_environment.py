@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from longwire.config.foreign_environment import foreign_environment
 from longwire.config.keys import keys
+from longwire.server.method_workers import foreign_environment
 
 
 @pytest.mark.parametrize(

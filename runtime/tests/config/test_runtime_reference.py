@@ -9,7 +9,7 @@ import pytest
 
 from longwire.config.key import Key
 from longwire.config.keys import keys, sections
-from longwire.config.toml_words import toml_value
+from longwire.config.kinds import toml_value
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "runtime.md").read_text()
 HEAD = "| key | default | option | variable | meaning |\n|---|---|---|---|---|\n"

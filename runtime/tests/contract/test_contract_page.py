@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from longwire.contract.check.run import CASES
-from longwire.contract.error_classes import ERROR_CLASSES
-from longwire.contract.reference import bundle_text, tables
+from longwire.contract.envelopes import ERROR_CLASSES
+from longwire.contract.schemas import bundle_text, tables
 from longwire.worker import App
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

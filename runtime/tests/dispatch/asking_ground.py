@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -100,7 +100,3 @@ async def answered(responder: FakeResponder) -> dict[str, Any]:
             await asyncio.sleep(0)
     found: dict[str, Any] = json.loads(responder.body)
     return found
-
-
-def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(story())

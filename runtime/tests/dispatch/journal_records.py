@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from longwire.counters import RuntimeCounters
+from longwire.http_runtime import open_journal
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
 from longwire.journal.journal_file import JournalFile
-from longwire.journal.open_journal import open_journal
 
 ALICE = "a" * 32
 BOB = "b" * 32

@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
-from asking_ground import Ground, answered, heard, run
+from asking_ground import Ground, answered, heard
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
 
@@ -50,78 +50,66 @@ TOOLS: dict[str, Callable[[Call], Awaitable[Answer]]] = {
 }
 
 
-def test_a_question_and_its_answer() -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS)
-        session = ground.begin()
-        listening = session.get()
-        call = session.call("sample")
-        (asked,) = await heard(call, 1)
-        assert asked["method"] == "sampling/createMessage"
-        assert asked["params"]["systemPrompt"] == "Be brief"
-        assert asked["params"]["maxTokens"] == 128
-        assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
-        content = {"type": "text", "text": "short"}
-        assert session.reply(asked, {"role": "assistant", "content": content, "model": "m"}) == 202
+async def test_a_question_and_its_answer() -> None:
+    ground = Ground(TOOLS)
+    session = ground.begin()
+    listening = session.get()
+    call = session.call("sample")
+    (asked,) = await heard(call, 1)
+    assert asked["method"] == "sampling/createMessage"
+    assert asked["params"]["systemPrompt"] == "Be brief"
+    assert asked["params"]["maxTokens"] == 128
+    assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
+    content = {"type": "text", "text": "short"}
+    assert session.reply(asked, {"role": "assistant", "content": content, "model": "m"}) == 202
+    done = (await heard(call, 2))[1]
+    assert done["result"]["structuredContent"] == {"told": "m"}
+    assert call.ended
+    assert listening.messages == []  # it belongs to the call's own stream
+    assert ground.counted == {("sampling", "answered"): 1}
+
+
+async def test_many_sessions_ask_at_once_and_none_is_mistaken() -> None:
+    ground = Ground(TOOLS)
+    sessions = [ground.begin() for _ in range(20)]
+    calls = [session.call("name") for session in sessions]
+    asked = [(await heard(call, 1))[0] for call in calls]
+    for number, session in reversed(list(enumerate(sessions))):
+        session.reply(asked[number], {"action": "accept", "content": {"name": str(number)}})
+    for number, call in enumerate(calls):
         done = (await heard(call, 2))[1]
-        assert done["result"]["structuredContent"] == {"told": "m"}
-        assert call.ended
-        assert listening.messages == []  # it belongs to the call's own stream
-        assert ground.counted == {("sampling", "answered"): 1}
-
-    run(story)
+        assert done["result"]["structuredContent"] == {"name": {"name": str(number)}}
 
 
-def test_many_sessions_ask_at_once_and_none_is_mistaken() -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS)
-        sessions = [ground.begin() for _ in range(20)]
-        calls = [session.call("name") for session in sessions]
-        asked = [(await heard(call, 1))[0] for call in calls]
-        for number, session in reversed(list(enumerate(sessions))):
-            session.reply(asked[number], {"action": "accept", "content": {"name": str(number)}})
-        for number, call in enumerate(calls):
-            done = (await heard(call, 2))[1]
-            assert done["result"]["structuredContent"] == {"name": {"name": str(number)}}
-
-    run(story)
-
-
-def test_a_client_comes_back_for_a_question() -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS)
-        session = ground.begin()
-        call = session.call("name")
-        await heard(call, 1)
-        primed = call.events[0].id
-        call.drop()
-        resumed = session.get(**{"last-event-id": primed})
-        (asked,) = await heard(resumed, 1)
-        session.reply(asked, ADA)
-        done = (await heard(resumed, 2))[1]
-        assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-    run(story)
+async def test_a_client_comes_back_for_a_question() -> None:
+    ground = Ground(TOOLS)
+    session = ground.begin()
+    call = session.call("name")
+    await heard(call, 1)
+    primed = call.events[0].id
+    call.drop()
+    resumed = session.get(**{"last-event-id": primed})
+    (asked,) = await heard(resumed, 1)
+    session.reply(asked, ADA)
+    done = (await heard(resumed, 2))[1]
+    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
 
 
-def test_a_cancelled_call_cancels_its_question() -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS)
-        session = ground.begin()
-        call = session.call("name")
-        (asked,) = await heard(call, 1)
-        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-        assert session.post(cancel).status == 202
-        _, told = await heard(call, 2)  # and no reply: who cancels expects none
-        assert told["method"] == "notifications/cancelled"
-        assert told["params"]["requestId"] == asked["id"]
-        assert session.reply(asked, ADA) == 202
-        assert ground.counted == {("elicitation", "cancelled"): 1, ("other", "late"): 1}
-
-    run(story)
+async def test_a_cancelled_call_cancels_its_question() -> None:
+    ground = Ground(TOOLS)
+    session = ground.begin()
+    call = session.call("name")
+    (asked,) = await heard(call, 1)
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    assert session.post(cancel).status == 202
+    _, told = await heard(call, 2)  # and no reply: who cancels expects none
+    assert told["method"] == "notifications/cancelled"
+    assert told["params"]["requestId"] == asked["id"]
+    assert session.reply(asked, ADA) == 202
+    assert ground.counted == {("elicitation", "cancelled"): 1, ("other", "late"): 1}
 
 
-def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
+async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
     left: list[asyncio.Future[Any]] = []
 
     async def leave(call: Call) -> Answer:
@@ -130,21 +118,18 @@ def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
         await asyncio.sleep(0)
         return {"left": True}
 
-    async def story() -> None:
-        ground = Ground({"leave": leave})
-        call = ground.begin().call("leave")
-        asked, told, done = await heard(call, 3)
-        assert asked["method"] == "elicitation/create"
-        assert told["params"]["requestId"] == asked["id"]
-        assert done["result"]["structuredContent"] == {"left": True}
-        with pytest.raises(MCPError, match="the call that asked has ended"):
-            await left[0]
-        assert ground.counted == {("elicitation", "ended"): 1}
-
-    run(story)
+    ground = Ground({"leave": leave})
+    call = ground.begin().call("leave")
+    asked, told, done = await heard(call, 3)
+    assert asked["method"] == "elicitation/create"
+    assert told["params"]["requestId"] == asked["id"]
+    assert done["result"]["structuredContent"] == {"left": True}
+    with pytest.raises(MCPError, match="the call that asked has ended"):
+        await left[0]
+    assert ground.counted == {("elicitation", "ended"): 1}
 
 
-def test_a_deleted_session_ends_its_questions() -> None:
+async def test_a_deleted_session_ends_its_questions() -> None:
     ended = asyncio.Event()
 
     async def name(call: Call) -> Answer:
@@ -153,87 +138,61 @@ def test_a_deleted_session_ends_its_questions() -> None:
         finally:
             ended.set()
 
-    async def story() -> None:
-        ground = Ground({"name": name})
-        session = ground.begin()
-        call = session.call("name")
-        await heard(call, 1)
-        assert ground.send("DELETE", **session.headers).status == 200
-        await asyncio.wait_for(ended.wait(), 10)
-        assert sum(ground.counted.values()) == 1
-
-    run(story)
+    ground = Ground({"name": name})
+    session = ground.begin()
+    call = session.call("name")
+    await heard(call, 1)
+    assert ground.send("DELETE", **session.headers).status == 200
+    await asyncio.wait_for(ended.wait(), 10)
+    assert sum(ground.counted.values()) == 1
 
 
-def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
-    async def story() -> None:
-        journal = FakeJournal(at_once=True)
-        before = Ground(TOOLS, journal)
-        session = before.begin()
-        call = session.call("name")
-        (asked,) = await heard(call, 1)
-        last = call.last_id
-        after = Ground(TOOLS, journal.crash())
-        session.ground = after
-        resumed = session.get(**{"last-event-id": last})
-        (lost,) = await heard(resumed, 1)
-        assert lost["id"] == 1
-        assert "restarted" in lost["error"]["message"]
-        # A new question has another id than the old one, whose answer may still come.
-        call = session.call("name", 2)
-        (anew,) = await heard(call, 1)
-        mallory = {"action": "accept", "content": {"name": "Mallory"}}
-        assert session.reply(asked, mallory) == 202
-        session.reply(anew, ADA)
-        done = (await heard(call, 2))[1]
-        assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-    run(story)
+async def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
+    journal = FakeJournal(at_once=True)
+    before = Ground(TOOLS, journal)
+    session = before.begin()
+    call = session.call("name")
+    (asked,) = await heard(call, 1)
+    last = call.last_id
+    after = Ground(TOOLS, journal.crash())
+    session.ground = after
+    resumed = session.get(**{"last-event-id": last})
+    (lost,) = await heard(resumed, 1)
+    assert lost["id"] == 1
+    assert "restarted" in lost["error"]["message"]
+    # A new question has another id than the old one, whose answer may still come.
+    call = session.call("name", 2)
+    (anew,) = await heard(call, 1)
+    mallory = {"action": "accept", "content": {"name": "Mallory"}}
+    assert session.reply(asked, mallory) == 202
+    session.reply(anew, ADA)
+    done = (await heard(call, 2))[1]
+    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
 
 
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])
-def test_policy_drop(tool: str) -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS, capability_policy="drop")
-        session = ground.begin({})
-        listening = session.get()
-        assert ground.counted == {}
-        done = await answered(session.call(tool))
-        assert "was not sent" in json.dumps(done["result"])
-        assert listening.messages == []
-        assert ground.counted == {("sampling", "dropped"): 1}
-
-    run(story)
-
-
-def test_policy_error() -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS, capability_policy="error")
-        session = ground.begin({"elicitation": {}})
-        call = session.call("sample")
-        done = await answered(call)
-        assert call.status == 200
-        assert done["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-        assert done["error"]["data"] == {"requiredCapabilities": {"sampling": {}}}
-        assert ground.counted == {("sampling", "refused"): 1}
-
-    run(story)
+async def test_policy_drop(tool: str) -> None:
+    ground = Ground(TOOLS, capability_policy="drop")
+    session = ground.begin({})
+    listening = session.get()
+    assert ground.counted == {}
+    done = await answered(session.call(tool))
+    assert "was not sent" in json.dumps(done["result"])
+    assert listening.messages == []
+    assert ground.counted == {("sampling", "dropped"): 1}
 
 
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])
-def test_policy_warn(tool: str) -> None:
-    async def story() -> None:
-        ground = Ground(TOOLS, capability_policy="warn")
-        session = ground.begin({})
-        listening = session.get()
-        call = session.call(tool)
-        stream = call if tool == "sample" else listening
-        (asked,) = await heard(stream, 1)
-        assert ground.counted == {("sampling", "warned"): 1}  # once, though two places look
-        content = {"type": "text", "text": "short"}
-        session.reply(asked, {"role": "assistant", "content": content, "model": "m"})
-        async with asyncio.timeout(10):
-            while not call.ended:
-                await asyncio.sleep(0)
-
-    run(story)
+async def test_policy_warn(tool: str) -> None:
+    ground = Ground(TOOLS, capability_policy="warn")
+    session = ground.begin({})
+    listening = session.get()
+    call = session.call(tool)
+    stream = call if tool == "sample" else listening
+    (asked,) = await heard(stream, 1)
+    assert ground.counted == {("sampling", "warned"): 1}  # once, though two places look
+    content = {"type": "text", "text": "short"}
+    session.reply(asked, {"role": "assistant", "content": content, "model": "m"})
+    async with asyncio.timeout(10):
+        while not call.ended:
+            await asyncio.sleep(0)

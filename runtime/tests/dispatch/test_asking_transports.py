@@ -15,8 +15,8 @@ from mcp import MCPError
 from asking_client import ASKED, NAME, TOLD, Person, interview
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import Settings
-from raw_http import Event, RawSession, http_client, modern, open_session
-from transport_bench import ENDPOINTS, ERAS, Bench, Running, Signal, run, serving
+from raw_http import RawSession, http_client, modern, open_session
+from transport_bench import ENDPOINTS, ERAS, Bench, Running, Signal, serving
 
 NOTHING = {"type": "object", "properties": {}}
 ABLE = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
@@ -47,37 +47,31 @@ class Asking(Bench):
 
 @pytest.mark.parametrize("transport", list(ENDPOINTS))
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tool_asks_its_client(transport: str, era: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        person = Person()
-        async with (
-            serving(ENDPOINTS[transport](tmp_path), bench=Asking()) as server,
-            server.client(era, **person.callbacks) as client,
-        ):
-            result = await client.call_tool("interview", {})
-            assert result.structured_content == TOLD
-        assert person.asked == ASKED
-
-    run(main)
+async def test_a_tool_asks_its_client(transport: str, era: str, tmp_path: Path) -> None:
+    person = Person()
+    async with (
+        serving(ENDPOINTS[transport](tmp_path), bench=Asking()) as server,
+        server.client(era, **person.callbacks) as client,
+    ):
+        result = await client.call_tool("interview", {})
+        assert result.structured_content == TOLD
+    assert person.asked == ASKED
 
 
 @pytest.mark.parametrize("transport", list(ENDPOINTS))
-def test_a_client_has_a_time_to_answer(transport: str, tmp_path: Path) -> None:
+async def test_a_client_has_a_time_to_answer(transport: str, tmp_path: Path) -> None:
     class Silent(Person):
         async def fill_in(self, context: Any, params: Any) -> Any:
             await anyio.sleep_forever()
 
-    async def main() -> None:
-        settings = Settings(grace=0.2, client_timeout=0.05)
-        async with (
-            serving(ENDPOINTS[transport](tmp_path), bench=Asking(), settings=settings) as server,
-            server.client("legacy", **Silent().callbacks) as client,
-        ):
-            with pytest.raises(MCPError) as caught:
-                await client.call_tool("name", {})
-            assert caught.value.code == TIMEOUT
-
-    run(main)
+    settings = Settings(grace=0.2, client_timeout=0.05)
+    async with (
+        serving(ENDPOINTS[transport](tmp_path), bench=Asking(), settings=settings) as server,
+        server.client("legacy", **Silent().callbacks) as client,
+    ):
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool("name", {})
+        assert caught.value.code == TIMEOUT
 
 
 def message(method: str, number: Any = None, **params: Any) -> dict[str, Any]:
@@ -103,148 +97,39 @@ async def began(server: Running, http: httpx2.AsyncClient, capabilities: dict[st
     return session
 
 
-async def said(events: AsyncIterator[Event]) -> dict[str, Any]:
-    """The next message of a stream."""
-    async for event in events:
-        if event.message:
-            return event.message
-    raise AssertionError("the stream ended")
-
-
-def reply(request: dict[str, Any], **result: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request["id"], "result": result}
-
-
 ADA = {"action": "accept", "content": {"name": "Ada"}}
 
 
-def test_a_question_comes_on_the_stream_of_its_call() -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            session = await began(server, http)
-            async with session.stream(calling("sample")) as events:
-                asked = await said(events)
-                assert asked["method"] == "sampling/createMessage"
-                assert asked["id"].startswith("s-")
-                assert asked["params"]["systemPrompt"] == "Be brief"
-                assert asked["params"]["maxTokens"] == 128
-                (words,) = asked["params"]["messages"]
-                assert words["content"]["text"] == "Sum up"
-                content = {"type": "text", "text": "short"}
-                answered = await session.post(reply(asked, role="assistant", content=content, model="m"))
-                assert (answered.status_code, answered.content) == (202, b"")
-                done = await said(events)
-                assert done["id"] == 1
-                assert done["result"]["structuredContent"] == {"told": "m"}
-
-    run(main)
-
-
-def test_responses_to_nothing_are_taken_and_ignored() -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            mine, other = await began(server, http), await began(server, http)
-            async with mine.stream(calling("name")) as events:
-                asked = await said(events)
-                stranger = {"jsonrpc": "2.0", "id": "s-9", "result": {}}
-                assert (await mine.post(stranger)).status_code == 202
-                # Another session's client can't answer for this one.
-                mallory = {"action": "accept", "content": {"name": "Mallory"}}
-                assert (await other.post(reply(asked, **mallory))).status_code == 202
-                assert (await mine.post(reply(asked, **ADA))).status_code == 202
-                assert (await mine.post(reply(asked, **mallory))).status_code == 202  # doubled
-                done = await said(events)
-                assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-    run(main)
-
-
-def test_a_silent_client_gets_a_cancellation_and_an_error() -> None:
-    async def main() -> None:
-        async with http_server(client_timeout=0.05) as server, http_client() as http:
-            session = await began(server, http)
-            async with session.stream(calling("name")) as events:
-                asked, cancelled, done = [await said(events) for _ in range(3)]
-                assert cancelled["method"] == "notifications/cancelled"
-                assert cancelled["params"]["requestId"] == asked["id"]
-                assert done["error"]["code"] == TIMEOUT
-                assert "'elicitation/create' within 0.05 s" in done["error"]["message"]
-            assert (await session.post(reply(asked, **ADA))).status_code == 202  # late
-
-    run(main)
-
-
-def test_a_question_is_resumed_with_its_stream() -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            session = await began(server, http)
-            async with session.stream(calling("name")) as events:
-                first = await anext(events)
-                assert first.id
-                assert not first.message  # a priming event
-            async with session.resume(first.id) as events:
-                asked = await said(events)
-                assert asked["method"] == "elicitation/create"
-                assert (await session.post(reply(asked, **ADA))).status_code == 202
-                done = await said(events)
-                assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-    run(main)
-
-
-def test_the_end_of_a_session_ends_its_questions() -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            session = await began(server, http)
-            async with session.stream(calling("name")) as events:
-                await said(events)
-                deleted = await http.delete(server.where, headers=session.headers)
-                assert deleted.status_code == 200
-                async for event in events:
-                    assert event.message.get("id") in (None, 1)
-            bench = server.bench
-            assert isinstance(bench, Asking)
-            await bench.ended.reaches()
-
-    run(main)
-
-
 @pytest.mark.parametrize("era", ERAS)
-def test_an_undeclared_capability_is_refused_in_the_answer(era: str) -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            if era == "legacy":
-                answer = await (await began(server, http, {})).post(calling("sample"))
-                assert answer.status_code == 200
-            else:
-                request, headers = modern(calling("sample"))
-                answer = await http.post(server.where, json=request, headers=headers)
-                assert answer.status_code == 400
-            error = answer.json()["error"]
-            assert error["code"] == -32021
-            assert error["data"] == {"requiredCapabilities": {"sampling": {}}}
-
-    run(main)
+async def test_an_undeclared_capability_is_refused_in_the_answer(era: str) -> None:
+    async with http_server() as server, http_client() as http:
+        if era == "legacy":
+            answer = await (await began(server, http, {})).post(calling("sample"))
+            assert answer.status_code == 200
+        else:
+            request, headers = modern(calling("sample"))
+            answer = await http.post(server.where, json=request, headers=headers)
+            assert answer.status_code == 400
+        error = answer.json()["error"]
+        assert error["code"] == -32021
+        assert error["data"] == {"requiredCapabilities": {"sampling": {}}}
 
 
-def test_rounds_without_a_session() -> None:
-    async def main() -> None:
-        async with http_server() as server, http_client() as http:
-            request, headers = modern(calling("name"))
-            able = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
-            request["params"]["_meta"] = {**request["params"]["_meta"], **able}
-            asked = await http.post(server.where, json=request, headers=headers)
-            assert asked.status_code == 200
-            result = asked.json()["result"]
-            assert result["resultType"] == "input_required"
-            (key,) = result["inputRequests"]
-            assert result["inputRequests"][key]["method"] == "elicitation/create"
-            again = {**request["params"], "inputResponses": {key: ADA}}
-            tampered = {**again, "requestState": result["requestState"][:-2] + "AA"}
-            refused = await http.post(server.where, json={**request, "params": tampered}, headers=headers)
-            assert refused.json()["error"]["code"] == -32602
-            complete = {**again, "requestState": result["requestState"]}
-            done = await http.post(server.where, json={**request, "params": complete}, headers=headers)
-            assert done.json()["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-    run(main)
+async def test_rounds_without_a_session() -> None:
+    async with http_server() as server, http_client() as http:
+        request, headers = modern(calling("name"))
+        able = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+        request["params"]["_meta"] = {**request["params"]["_meta"], **able}
+        asked = await http.post(server.where, json=request, headers=headers)
+        assert asked.status_code == 200
+        result = asked.json()["result"]
+        assert result["resultType"] == "input_required"
+        (key,) = result["inputRequests"]
+        assert result["inputRequests"][key]["method"] == "elicitation/create"
+        again = {**request["params"], "inputResponses": {key: ADA}}
+        tampered = {**again, "requestState": result["requestState"][:-2] + "AA"}
+        refused = await http.post(server.where, json={**request, "params": tampered}, headers=headers)
+        assert refused.json()["error"]["code"] == -32602
+        complete = {**again, "requestState": result["requestState"]}
+        done = await http.post(server.where, json={**request, "params": complete}, headers=headers)
+        assert done.json()["result"]["structuredContent"] == {"name": {"name": "Ada"}}

@@ -19,7 +19,6 @@ from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request, Responder
 from raw_http import HELLO, call
-from transport_bench import run
 
 CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -92,25 +91,22 @@ def moved(answer: FakeResponder) -> bool:
     ("clustered", "streams", "least", "most"),
     [(True, 50, 100, 1000), (False, 50, 2000, 4000), (True, 250, 100, 2600)],
 )
-def test_streams_are_told_when_to_come_back_and_end(
+async def test_streams_are_told_when_to_come_back_and_end(
     clustered: bool, streams: int, least: int, most: int
 ) -> None:
-    async def main() -> None:
-        ground = node()[0] if clustered else Ground(FakeJournal(at_once=True))
-        found = [ground.listening() for _ in range(streams)]
-        ground.drain.begin()
-        await ground.drain.leave()
-        told = [retries(answer)[-1] for _, answer in found]
-        assert all(least <= retry <= most for retry in told)
-        assert len(set(told)) > 20  # not all at once
-        assert max(told) > 0.8 * most  # the more there are, the longer the time
-        assert all(answer.ended for _, answer in found)
-        assert all(session.ended == "stopped" for session, _ in found)
-
-    run(main)
+    ground = node()[0] if clustered else Ground(FakeJournal(at_once=True))
+    found = [ground.listening() for _ in range(streams)]
+    ground.drain.begin()
+    await ground.drain.leave()
+    told = [retries(answer)[-1] for _, answer in found]
+    assert all(least <= retry <= most for retry in told)
+    assert len(set(told)) > 20  # not all at once
+    assert max(told) > 0.8 * most  # the more there are, the longer the time
+    assert all(answer.ended for _, answer in found)
+    assert all(session.ended == "stopped" for session, _ in found)
 
 
-def test_the_store_has_everything_before_the_sessions_end() -> None:
+async def test_the_store_has_everything_before_the_sessions_end() -> None:
     """Those that are in memory alone are stored from there, so they have to be there still."""
     left: list[int] = []
 
@@ -121,47 +117,38 @@ def test_the_store_has_everything_before_the_sessions_end() -> None:
 
     ground = Ground(Journal(at_once=True))
 
-    async def main() -> None:
-        ground.listening()
-        await ground.drain.leave()
-
-    run(main)
+    ground.listening()
+    await ground.drain.leave()
     assert set(left) == {1}
     assert len(ground.sessions) == 0
 
 
-def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again() -> None:
-    async def main() -> None:
-        ground = Ground()
-        session, answer = ground.listening()
-        before = answer.text
-        await ground.drain.leave()
-        assert answer.text == before
-        assert ground.ask(call(1)).status == 503
-        assert answer.ended
-        assert session.ended == "stopped"
-
-    run(main)
+async def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again() -> None:
+    ground = Ground()
+    session, answer = ground.listening()
+    before = answer.text
+    await ground.drain.leave()
+    assert answer.text == before
+    assert ground.ask(call(1)).status == 503
+    assert answer.ended
+    assert session.ended == "stopped"
 
 
-def test_new_calls_wait_for_the_node_that_follows() -> None:
-    async def main() -> None:
-        ground, releases = node()
-        ground.listening()
-        ground.drain.begin()
-        late = [ground.ask(call(number)) for number in range(3)]
-        assert [answer.status for answer in late] == [None, None, None]
-        # What calls in flight may need is still served here.
-        for message, method in ((CANCEL, "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
-            assert ground.ask(message, method).status == 200
-        assert moved(ground.ask(HELLO, session=None))  # a session begins elsewhere, at once
-        await ground.drain.leave()
-        assert releases.left == [0]  # all have ended before they are given up
-        assert all(moved(answer) for answer in late)
-        assert json.loads(late[1].body)["id"] == 1
-        assert late[1].headers[b"retry-after"] == b"1"
-
-    run(main)
+async def test_new_calls_wait_for_the_node_that_follows() -> None:
+    ground, releases = node()
+    ground.listening()
+    ground.drain.begin()
+    late = [ground.ask(call(number)) for number in range(3)]
+    assert [answer.status for answer in late] == [None, None, None]
+    # What calls in flight may need is still served here.
+    for message, method in ((CANCEL, "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
+        assert ground.ask(message, method).status == 200
+    assert moved(ground.ask(HELLO, session=None))  # a session begins elsewhere, at once
+    await ground.drain.leave()
+    assert releases.left == [0]  # all have ended before they are given up
+    assert all(moved(answer) for answer in late)
+    assert json.loads(late[1].body)["id"] == 1
+    assert late[1].headers[b"retry-after"] == b"1"
 
 
 def test_without_another_node_nobody_waits() -> None:
@@ -185,61 +172,49 @@ def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(clustered: bool
     assert ground.ask(HELLO, session=None).status == 200
 
 
-def test_requests_that_wait_are_bounded() -> None:
-    async def main() -> None:
-        ground, _ = node()
-        ground.drain.begin()
-        answers = [ground.ask(call(number)) for number in range(1100)]
-        assert sum(answer.status is None for answer in answers) == 1024
-        assert moved(answers[-1])
-        await ground.drain.leave()
-        assert all(moved(answer) for answer in answers)
-
-    run(main)
+async def test_requests_that_wait_are_bounded() -> None:
+    ground, _ = node()
+    ground.drain.begin()
+    answers = [ground.ask(call(number)) for number in range(1100)]
+    assert sum(answer.status is None for answer in answers) == 1024
+    assert moved(answers[-1])
+    await ground.drain.leave()
+    assert all(moved(answer) for answer in answers)
 
 
-def test_a_node_that_has_left_takes_nothing_again() -> None:
-    async def main() -> None:
-        ground, releases = node()
-        await ground.drain.leave()
-        for message, method in ((call(1), "POST"), (CANCEL, "POST"), (None, "GET"), (None, "DELETE")):
-            assert moved(ground.ask(message, method))
-        assert moved(ground.ask(HELLO, session=None))
-        assert moved(ground.ask("junk"))
-        assert ground.seen == []
-        await ground.drain.leave()
-        assert len(releases.left) == 1
-
-    run(main)
+async def test_a_node_that_has_left_takes_nothing_again() -> None:
+    ground, releases = node()
+    await ground.drain.leave()
+    for message, method in ((call(1), "POST"), (CANCEL, "POST"), (None, "GET"), (None, "DELETE")):
+        assert moved(ground.ask(message, method))
+    assert moved(ground.ask(HELLO, session=None))
+    assert moved(ground.ask("junk"))
+    assert ground.seen == []
+    await ground.drain.leave()
+    assert len(releases.left) == 1
 
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
-def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> None:
-    async def main() -> None:
-        ground, _ = node(**{how: True})
-        ground.listening()
-        ground.drain.begin()
-        late = ground.ask(call(1))
-        await ground.drain.leave(patience=0.01)
-        assert moved(late)
-
-    run(main)
+async def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> None:
+    ground, _ = node(**{how: True})
+    ground.listening()
+    ground.drain.begin()
+    late = ground.ask(call(1))
+    await ground.drain.leave(patience=0.01)
+    assert moved(late)
 
 
-def test_while_sessions_are_given_up_everybody_waits() -> None:
+async def test_while_sessions_are_given_up_everybody_waits() -> None:
     """Or the node that is asked next would find them still taken."""
 
-    async def main() -> None:
-        answers: list[FakeResponder] = []
+    answers: list[FakeResponder] = []
 
-        async def release() -> None:
-            answers.extend(ground.ask(call(1), session=session) for session in ("s", None))
-            answers.append(ground.ask(None, "GET"))
-            assert [answer.status for answer in answers] == [None] * 3
+    async def release() -> None:
+        answers.extend(ground.ask(call(1), session=session) for session in ("s", None))
+        answers.append(ground.ask(None, "GET"))
+        assert [answer.status for answer in answers] == [None] * 3
 
-        ground = Ground(FakeJournal(at_once=True), release)
-        await ground.drain.leave()
-        assert all(moved(answer) for answer in answers)
-        assert ground.seen == []
-
-    run(main)
+    ground = Ground(FakeJournal(at_once=True), release)
+    await ground.drain.leave()
+    assert all(moved(answer) for answer in answers)
+    assert ground.seen == []

@@ -14,13 +14,13 @@ from mcp.server.runner import ServerRunner
 from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
-from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, run, running
+from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, running
 from effort import examples
 from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.exchange import Heartbeats
 from longwire.dispatch.fast_calls import FastCalls
-from longwire.dispatch.heartbeats import Heartbeats
-from longwire.dispatch.single_exchange import SingleExchange
+from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
 from longwire.wire.messages import PlainRequest
@@ -97,100 +97,88 @@ def test_a_fast_answer_has_the_bytes_of_the_long_way(version: str) -> None:
     assert ways == ({True, False} if version >= "2025-06-18" else {False})
 
 
-def test_middleware_sees_what_the_handler_sees_and_what_is_sent() -> None:
-    async def main() -> None:
-        async with running() as served:
-            seen: list[Any] = []
+async def test_middleware_sees_what_the_handler_sees_and_what_is_sent() -> None:
+    async with running() as served:
+        seen: list[Any] = []
 
-            async def watching(context: Any, call_next: Any) -> Any:
-                result = await call_next(context)
-                if context.method == "tools/call":
-                    seen.append((context.request_id, context.meta, dict(context.params), result))
-                return result
+        async def watching(context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            if context.method == "tools/call":
+                seen.append((context.request_id, context.meta, dict(context.params), result))
+            return result
 
-            served.server.middleware.append(watching)
-            client = served.client.begin()
-            params = {"name": "plain", "arguments": {"text": "a"}, "_meta": {"progressToken": 3, "own": 1}}
-            answer = client.post({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params})
-            ((request_id, meta, given_params, result),) = seen
-            assert (request_id, given_params) == ("x", params)
-            assert meta == {"progress_token": 3, "own": 1}
-            assert json.loads(answer.body)["result"] == result
-
-    run(main)
+        served.server.middleware.append(watching)
+        client = served.client.begin()
+        params = {"name": "plain", "arguments": {"text": "a"}, "_meta": {"progressToken": 3, "own": 1}}
+        answer = client.post({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params})
+        ((request_id, meta, given_params, result),) = seen
+        assert (request_id, given_params) == ("x", params)
+        assert meta == {"progress_token": 3, "own": 1}
+        assert json.loads(answer.body)["result"] == result
 
 
-def test_middleware_may_change_parameters_and_answer_by_itself() -> None:
-    async def main() -> None:
-        async with running() as served:
+async def test_middleware_may_change_parameters_and_answer_by_itself() -> None:
+    async with running() as served:
 
-            async def changing(context: Any, call_next: Any) -> Any:
-                if context.method != "tools/call":
-                    return await call_next(context)
-                if context.params["name"] == "own":
-                    return {"content": [], "isError": True}
-                params = {**context.params, "arguments": {"text": "changed"}}
-                return await call_next(replace(context, params=params))
+        async def changing(context: Any, call_next: Any) -> Any:
+            if context.method != "tools/call":
+                return await call_next(context)
+            if context.params["name"] == "own":
+                return {"content": [], "isError": True}
+            params = {**context.params, "arguments": {"text": "changed"}}
+            return await call_next(replace(context, params=params))
 
-            served.server.middleware.append(changing)
-            client = served.client.begin()
-            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain"}}
-            result = json.loads(client.post(call).body)["result"]
-            assert result["structuredContent"]["text"] == "changed"
-            own = {**call, "params": {"name": "own"}}
-            answer = client.post(own)
-            while not answer.gone:
-                await asyncio.sleep(0)
-            assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
-
-    run(main)
+        served.server.middleware.append(changing)
+        client = served.client.begin()
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain"}}
+        result = json.loads(client.post(call).body)["result"]
+        assert result["structuredContent"]["text"] == "changed"
+        own = {**call, "params": {"name": "own"}}
+        answer = client.post(own)
+        while not answer.gone:
+            await asyncio.sleep(0)
+        assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("method", ["tools/list", "prompts/list"])
-def test_a_list_is_kept_for_those_who_may_see_the_same(version: str, method: str) -> None:
-    async def main() -> None:
-        server = build_server(CoreBench().catalog(), name="bench", version="1")
-        fast, params = FastCalls(server, {}), {"_meta": _ENVELOPE}
-        few = Principal.of_token("bob", tools=frozenset({"plain"}))
-        firsts = {}
-        for principal in (Principal.of_address("::1"), ALICE, BOB, few):
-            PRINCIPAL.set(principal)
+async def test_a_list_is_kept_for_those_who_may_see_the_same(version: str, method: str) -> None:
+    server = build_server(CoreBench().catalog(), name="bench", version="1")
+    fast, params = FastCalls(server, {}), {"_meta": _ENVELOPE}
+    few = Principal.of_token("bob", tools=frozenset({"plain"}))
+    firsts = {}
+    for principal in (Principal.of_address("::1"), ALICE, BOB, few):
+        PRINCIPAL.set(principal)
 
-            def listed() -> Any:
-                return fast.begin_list(_exchange(params), EnvelopeConnection(version), method, params)
+        def listed() -> Any:
+            return fast.begin_list(_exchange(params), EnvelopeConnection(version), method, params)
 
-            first, second = await listed(), await listed()
-            assert second is first
-            runner = ServerRunner(server, EnvelopeConnection(version), {})
-            slow = runner.on_request(_exchange(params), method, params)
-            assert result_payload(1, second) == result_payload(1, await slow)
-            firsts[principal.key] = first
-        assert firsts[ALICE.key] is not firsts[few.key] or method == "prompts/list"
-
-    asyncio.run(main())
+        first, second = await listed(), await listed()
+        assert second is first
+        runner = ServerRunner(server, EnvelopeConnection(version), {})
+        slow = runner.on_request(_exchange(params), method, params)
+        assert result_payload(1, second) == result_payload(1, await slow)
+        firsts[principal.key] = first
+    assert firsts[ALICE.key] is not firsts[few.key] or method == "prompts/list"
 
 
-def test_a_list_that_has_changed_is_made_again() -> None:
-    async def main() -> None:
-        server = build_server(CoreBench().catalog(), name="bench", version="1")
-        present = ListToolsResult(tools=[])
+async def test_a_list_that_has_changed_is_made_again() -> None:
+    server = build_server(CoreBench().catalog(), name="bench", version="1")
+    present = ListToolsResult(tools=[])
 
-        async def listed(*_: Any) -> Any:
-            return present
+    async def listed(*_: Any) -> Any:
+        return present
 
-        server.add_request_handler("tools/list", PaginatedRequestParams, listed)
-        server.lists = {"tools/list": lambda _: present}
-        fast, sizes = FastCalls(server, {}), []
+    server.add_request_handler("tools/list", PaginatedRequestParams, listed)
+    server.lists = {"tools/list": lambda _: present}
+    fast, sizes = FastCalls(server, {}), []
+    for _ in range(2):
         for _ in range(2):
-            for _ in range(2):
-                work = fast.begin_list(_exchange({}), EnvelopeConnection("2025-11-25"), "tools/list", {})
-                assert work is not None
-                sizes.append(len((await work)["tools"]))
-            present = ListToolsResult(tools=[Tool(name="new", input_schema={"type": "object"})])
-        assert sizes == [0, 0, 1, 1]
-
-    asyncio.run(main())
+            work = fast.begin_list(_exchange({}), EnvelopeConnection("2025-11-25"), "tools/list", {})
+            assert work is not None
+            sizes.append(len((await work)["tools"]))
+        present = ListToolsResult(tools=[Tool(name="new", input_schema={"type": "object"})])
+    assert sizes == [0, 0, 1, 1]
 
 
 def test_a_list_with_a_cursor_or_a_bad_envelope_goes_the_long_way() -> None:

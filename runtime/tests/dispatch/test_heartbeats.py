@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from typing import Any
 
-from longwire.dispatch.heartbeats import PING, Heartbeats
+from longwire.dispatch.exchange import PING, Heartbeats
 
 
 class Stream:
@@ -22,38 +21,32 @@ class Stream:
         self.sent.append(events)
 
 
-def test_open_streams_whose_clients_read_get_a_comment() -> None:
-    async def main() -> None:
-        heartbeats = Heartbeats(60.0)
-        reading, slow, ended = streams = [Stream(), Stream(), Stream()]
-        for stream in streams:
-            added: Any = stream
-            heartbeats.add(added)
-        slow.unsent, ended.gone = 100, True
-        heartbeats.beat()
-        assert [stream.sent for stream in (reading, slow, ended)] == [[PING], [], []]
-        heartbeats.close()
-
-    asyncio.run(main())
+async def test_open_streams_whose_clients_read_get_a_comment() -> None:
+    heartbeats = Heartbeats(60.0)
+    reading, slow, ended = streams = [Stream(), Stream(), Stream()]
+    for stream in streams:
+        added: Any = stream
+        heartbeats.add(added)
+    slow.unsent, ended.gone = 100, True
+    heartbeats.beat()
+    assert [stream.sent for stream in (reading, slow, ended)] == [[PING], [], []]
+    heartbeats.close()
 
 
-def test_streams_that_ended_are_forgotten_long_before_the_next_comment() -> None:
-    async def main() -> None:
-        heartbeats = Heartbeats(3600.0)
-        lasting: Any = Stream()
-        heartbeats.add(lasting)
-        seen = weakref.WeakSet[Stream]()
-        for _ in range(1000):
-            stream: Any = Stream()
-            seen.add(stream)
-            heartbeats.add(stream)
-            stream.gone = True
-        del stream
-        gc.collect()
-        assert len(seen) < 40
-        heartbeats.beat()
-        assert lasting.sent == [PING]
-        assert len(seen) == 0
-        heartbeats.close()
-
-    asyncio.run(main())
+async def test_streams_that_ended_are_forgotten_long_before_the_next_comment() -> None:
+    heartbeats = Heartbeats(3600.0)
+    lasting: Any = Stream()
+    heartbeats.add(lasting)
+    seen = weakref.WeakSet[Stream]()
+    for _ in range(1000):
+        stream: Any = Stream()
+        seen.add(stream)
+        heartbeats.add(stream)
+        stream.gone = True
+    del stream
+    gc.collect()
+    assert len(seen) < 40
+    heartbeats.beat()
+    assert lasting.sent == [PING]
+    assert len(seen) == 0
+    heartbeats.close()

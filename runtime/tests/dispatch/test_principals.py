@@ -23,7 +23,7 @@ from longwire.settings import Settings
 from longwire.wire.http.request import Request
 from longwire.wire.serving import Serving
 from raw_http import ACCEPT, HELLO, call, modern
-from transport_bench import Bench, run
+from transport_bench import Bench
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob", tools=frozenset({"echo", "st*"}))
@@ -84,96 +84,71 @@ def result(responder: FakeResponder) -> Any:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_each_request_is_its_principals(era: str) -> None:
-    async def main() -> None:
-        runtime = Runtime()
-        listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-        for principal, names in (
-            (ALICE, "echo wait turns steps shout"),
-            (BOB, "echo steps"),
-            (ALICE, "echo wait"),
-        ):
-            listed = result(await runtime.ask(era, principal, listing))["tools"]
-            assert " ".join(tool["name"] for tool in listed).startswith(names)
-            assert len(listed) == (2 if principal is BOB else 5)
-        refused = result(await runtime.ask(era, BOB, call(1, "turns")))
-        assert refused["isError"] is True
-        assert "unknown tool: turns; there are echo, steps" in refused["content"][0]["text"]
-        assert not result(await runtime.ask(era, ALICE, call(1, "turns"))).get("isError")
-
-    run(main)
+async def test_each_request_is_its_principals(era: str) -> None:
+    runtime = Runtime()
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    for principal, names in (
+        (ALICE, "echo wait turns steps shout"),
+        (BOB, "echo steps"),
+        (ALICE, "echo wait"),
+    ):
+        listed = result(await runtime.ask(era, principal, listing))["tools"]
+        assert " ".join(tool["name"] for tool in listed).startswith(names)
+        assert len(listed) == (2 if principal is BOB else 5)
+    refused = result(await runtime.ask(era, BOB, call(1, "turns")))
+    assert refused["isError"] is True
+    assert "unknown tool: turns; there are echo, steps" in refused["content"][0]["text"]
+    assert not result(await runtime.ask(era, ALICE, call(1, "turns"))).get("isError")
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_rates_are_the_principals_whatever_the_session(era: str) -> None:
-    async def main() -> None:
-        runtime = Runtime(Settings(tool_rates={"echo": parse_rate("2/min")}))
-        statuses = [(await runtime.ask(era, ALICE, call(n))).status for n in range(4)]
-        assert statuses == [200, 200, 429, 429]
-        last = await runtime.ask(era, ALICE, call(9))
-        document = json.loads(last.body)
-        assert document["id"] == 9
-        assert document["error"]["code"] == -32010
-        assert last.headers[b"retry-after"] == str(document["error"]["data"]["retryAfter"]).encode() == b"30"
-        assert (await runtime.ask(era, BOB, call(1))).status == 200
-        assert (await runtime.ask(era, ALICE, call(1, "turns"))).status == 200
-
-    run(main)
+async def test_rates_are_the_principals_whatever_the_session(era: str) -> None:
+    runtime = Runtime(Settings(tool_rates={"echo": parse_rate("2/min")}))
+    statuses = [(await runtime.ask(era, ALICE, call(n))).status for n in range(4)]
+    assert statuses == [200, 200, 429, 429]
+    last = await runtime.ask(era, ALICE, call(9))
+    document = json.loads(last.body)
+    assert document["id"] == 9
+    assert document["error"]["code"] == -32010
+    assert last.headers[b"retry-after"] == str(document["error"]["data"]["retryAfter"]).encode() == b"30"
+    assert (await runtime.ask(era, BOB, call(1))).status == 200
+    assert (await runtime.ask(era, ALICE, call(1, "turns"))).status == 200
 
 
-def test_a_session_is_one_principals() -> None:
-    async def main() -> None:
-        runtime = Runtime()
-        headers = await runtime.open(ALICE)
-        for principal in (BOB, Principal.of_address("127.0.0.1"), Principal.of_token("alice2")):
-            for method in ("POST", "GET", "DELETE"):
-                body = call(1) if method == "POST" else None
-                assert runtime.send(principal, method, headers, body).status == 404
-        assert (await over(runtime.send(ALICE, "POST", headers, call(1)))).status == 200
-
-    run(main)
-
-
-def test_what_a_token_opened_ends_with_it_and_the_session_stays() -> None:
-    async def main() -> None:
-        runtime = Runtime()
-        leaked, kept = replace(ALICE, proof=b"leaked"), replace(ALICE, proof=b"kept")
-        session = await runtime.open(leaked)
-        old_get, new_get = runtime.send(leaked, "GET", session), runtime.send(kept, "GET", session)
-        old_call = runtime.send(leaked, "POST", session, call(1, "wait"))
-        new_call = runtime.send(kept, "POST", session, call(2, "wait"))
-        body, headers = modern(call(3, "wait"))
-        alone = runtime.send(leaked, "POST", headers, body)
-        await runtime.bench.started.reaches(3)
-        runtime.streamable.end_gone(Holders(proofs=frozenset({b"leaked"})))
-        await runtime.bench.cancelled.reaches(2)
-        for responder in (old_get, old_call, alone):
-            await over(responder)
-        assert not new_get.ended
-        assert not new_call.ended
-        assert (await over(runtime.send(kept, "POST", session, call(4)))).status == 200
-        runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
-        await over(new_call)
-
-    run(main)
+async def test_what_a_token_opened_ends_with_it_and_the_session_stays() -> None:
+    runtime = Runtime()
+    leaked, kept = replace(ALICE, proof=b"leaked"), replace(ALICE, proof=b"kept")
+    session = await runtime.open(leaked)
+    old_get, new_get = runtime.send(leaked, "GET", session), runtime.send(kept, "GET", session)
+    old_call = runtime.send(leaked, "POST", session, call(1, "wait"))
+    new_call = runtime.send(kept, "POST", session, call(2, "wait"))
+    body, headers = modern(call(3, "wait"))
+    alone = runtime.send(leaked, "POST", headers, body)
+    await runtime.bench.started.reaches(3)
+    runtime.streamable.end_gone(Holders(proofs=frozenset({b"leaked"})))
+    await runtime.bench.cancelled.reaches(2)
+    for responder in (old_get, old_call, alone):
+        await over(responder)
+    assert not new_get.ended
+    assert not new_call.ended
+    assert (await over(runtime.send(kept, "POST", session, call(4)))).status == 200
+    runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
+    await over(new_call)
 
 
-def test_what_a_principal_has_open_ends_with_it() -> None:
-    async def main() -> None:
-        runtime = Runtime()
-        alice, bob = await runtime.open(ALICE), await runtime.open(BOB)
-        alices, bobs = runtime.send(ALICE, "GET", alice), runtime.send(BOB, "GET", bob)
-        in_session = runtime.send(ALICE, "POST", alice, call(1, "wait"))
-        body, headers = modern(call(1, "wait"))
-        alone = runtime.send(ALICE, "POST", headers, body)
-        await runtime.bench.started.reaches(2)
-        runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
-        await runtime.bench.cancelled.reaches(2)
-        for responder in (alices, alone, in_session):
-            await over(responder)
-        assert not bobs.ended
-        assert runtime.send(ALICE, "POST", alice, call(2)).status == 404
-        assert (await over(runtime.send(BOB, "POST", bob, call(2)))).status == 200
-        assert len(runtime.sessions) == 1
-
-    run(main)
+async def test_what_a_principal_has_open_ends_with_it() -> None:
+    runtime = Runtime()
+    alice, bob = await runtime.open(ALICE), await runtime.open(BOB)
+    alices, bobs = runtime.send(ALICE, "GET", alice), runtime.send(BOB, "GET", bob)
+    in_session = runtime.send(ALICE, "POST", alice, call(1, "wait"))
+    body, headers = modern(call(1, "wait"))
+    alone = runtime.send(ALICE, "POST", headers, body)
+    await runtime.bench.started.reaches(2)
+    runtime.streamable.end_gone(Holders(frozenset({ALICE.key})))
+    await runtime.bench.cancelled.reaches(2)
+    for responder in (alices, alone, in_session):
+        await over(responder)
+    assert not bobs.ended
+    assert runtime.send(ALICE, "POST", alice, call(2)).status == 404
+    assert (await over(runtime.send(BOB, "POST", bob, call(2)))).status == 200
+    assert len(runtime.sessions) == 1

@@ -5,9 +5,8 @@ The clients are raw HTTP and the official Python client; those in TypeScript are
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -74,24 +73,14 @@ async def raw(server: Restarts) -> AsyncIterator[RawSession]:
             yield await open_session(url, http)
 
 
-def id_of(session: RawSession) -> str:
-    return session.headers["Mcp-Session-Id"]
-
-
-def play(scenario: Any, server: Restarts) -> None:
-    async def main() -> None:
-        async with raw(server) as session:
-            await scenario(session)
-
-    anyio.run(main)
-
-
 # ---- raw HTTP -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("read", [1, 7, 40])
-def test_a_killed_call_continues_where_it_was_and_ends_with_an_error(server: Restarts, read: int) -> None:
-    async def scenario(session: RawSession) -> None:
+async def test_a_killed_call_continues_where_it_was_and_ends_with_an_error(
+    server: Restarts, read: int
+) -> None:
+    async with raw(server) as session:
         async with session.stream(counting(60, stay=True)) as stream:
             found, last = await take(stream, read)
             server.kill()
@@ -105,11 +94,9 @@ def test_a_killed_call_continues_where_it_was_and_ends_with_an_error(server: Res
         assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
         assert sum("error" in message for message in found) == 1
 
-    play(scenario, server)
 
-
-def test_an_answered_call_is_replayed_whole_through_two_restarts(server: Restarts) -> None:
-    async def scenario(session: RawSession) -> None:
+async def test_an_answered_call_is_replayed_whole_through_two_restarts(server: Restarts) -> None:
+    async with raw(server) as session:
         async with session.stream(counting(20, stay=False)) as stream:
             found, last = await take(stream, 3)
             await rest(stream)  # it arrived, but the client will say that it didn't
@@ -122,13 +109,11 @@ def test_an_answered_call_is_replayed_whole_through_two_restarts(server: Restart
         assert progress(found + again + end) == list(range(1, 21))
         assert end[-1]["result"]["structuredContent"] == {"counted": 20}
 
-    play(scenario, server)
 
-
-def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
+async def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
     """Some are sent on a GET before the kill, some wait for one."""
 
-    async def scenario(session: RawSession) -> None:
+    async with raw(server) as session:
         get = session.http.stream("GET", session.url, headers=session.headers)
         async with get as response, session.stream(counting(10, stay=False)) as stream:
             found, last = await take(events(response), 4)
@@ -144,13 +129,11 @@ def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
             found = (await take(events(response), 3))[0]
         assert numbers(found, "notifications/message", "session") == [1, 2, 3]
 
-    play(scenario, server)
 
-
-def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
+async def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
     """Messages that were on their way when the server was killed are on a stream whose id the client has."""
 
-    async def scenario(session: RawSession) -> None:
+    async with raw(server) as session:
         async with session.http.stream("GET", session.url, headers=session.headers) as response:
             first = await anext(events(response))
             assert first.message == {}
@@ -161,11 +144,9 @@ def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
             found = (await take(stream, 5))[0]
         assert numbers(found, "notifications/message", "session") == [1, 2, 3, 4, 5]
 
-    play(scenario, server)
 
-
-def test_a_session_keeps_its_version_client_and_state(server: Restarts) -> None:
-    async def scenario(session: RawSession) -> None:
+async def test_a_session_keeps_its_version_client_and_state(server: Restarts) -> None:
+    async with raw(server) as session:
         level = {"jsonrpc": "2.0", "id": 5, "method": "logging/setLevel", "params": {"level": "warning"}}
         assert (await session.post(level)).json()["result"] == {}
         before = (await session.post(call(6, "recall"))).json()["result"]["structuredContent"]
@@ -181,19 +162,9 @@ def test_a_session_keeps_its_version_client_and_state(server: Restarts) -> None:
         server.restart()
         assert (await session.post(call(9, "recall"))).status_code == 404
 
-    play(scenario, server)
 
-
-def test_a_session_that_was_begun_is_there_after_a_kill_at_once(server: Restarts) -> None:
-    async def scenario(session: RawSession) -> None:
-        server.restart()
-        assert (await session.post(call(1, "recall"))).status_code == 200
-
-    play(scenario, server)
-
-
-def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> None:
-    async def scenario(session: RawSession) -> None:
+async def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> None:
+    async with raw(server) as session:
         async with session.stream(counting(9, stay=False)) as stream:
             _, last = await take(stream, 3)
             await rest(stream)
@@ -204,13 +175,11 @@ def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> Non
             refused = await session.http.get(session.url, headers=headers)
             assert refused.status_code == 400
 
-    play(scenario, server)
 
-
-def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server: Restarts) -> None:
+async def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server: Restarts) -> None:
     """SIGTERM: both streams end with a time, and go on where they were."""
 
-    async def scenario(session: RawSession) -> None:
+    async with raw(server) as session:
         get = session.http.stream("GET", session.url, headers=session.headers)
         async with get as response, session.stream(counting(30, stay=True)) as stream:
             gets, calls = [events(response), stream]
@@ -239,44 +208,6 @@ def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server
                     break
         heard = numbers(said, "notifications/message", "session")
         assert heard == [*range(1, len(heard)), 777]
-
-    play(scenario, server)
-
-
-def test_a_store_that_is_locked_meanwhile_stops_nobody(server: Restarts) -> None:
-    """Calls and new sessions are served from memory, and stored when the lock is gone."""
-
-    async def scenario(session: RawSession) -> None:
-        with closing(sqlite3.connect(server.store.removeprefix("sqlite:"), isolation_level=None)) as other:
-            other.execute("BEGIN EXCLUSIVE")
-            async with session.stream(counting(9, stay=False)) as stream:
-                found, last = await take(stream, 3)
-                found += await rest(stream)
-            assert progress(found) == list(range(1, 10))
-            newcomer = await open_session(session.url, session.http)
-            assert (await newcomer.post(call(2, "recall"))).status_code == 200
-            other.execute("ROLLBACK")
-            while other.execute(
-                "SELECT count(*) FROM sessions WHERE id = ?", (id_of(newcomer),)
-            ).fetchone() == (0,):
-                await anyio.sleep(0.05)
-        server.restart()
-        assert (await newcomer.post(call(3, "recall"))).status_code == 200
-        async with session.resume(last) as stream:
-            again = await rest(stream)
-        assert progress(found[:3] + again) == list(range(1, 10))
-
-    play(scenario, server)
-
-
-def test_two_servers_don_t_take_one_store(server: Restarts, capfd: pytest.CaptureFixture[str]) -> None:
-    if not server.url:
-        server.start()
-    second = Restarts(server.store)
-    with closing(second), pytest.raises(AssertionError, match="did not start"):
-        second.start()
-    expected = "is in use by another server: give each server a file of its own"
-    assert expected in capfd.readouterr().err
 
 
 # ---- the official client --------------------------------------------------------------------------------
@@ -307,7 +238,9 @@ def stop_and_start(server: Restarts) -> None:
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 @pytest.mark.parametrize("again", [Restarts.restart, stop_and_start], ids=["killed", "stopped"])
-def test_the_official_client_resumes_by_itself(server: Restarts, again: Callable[[Restarts], object]) -> None:
+async def test_the_official_client_resumes_by_itself(
+    server: Restarts, again: Callable[[Restarts], object]
+) -> None:
     """It notices that the connections end, comes back with the last ids, and its caller gets the error."""
     heard = Listener()
 
@@ -328,15 +261,12 @@ def test_the_official_client_resumes_by_itself(server: Restarts, again: Callable
         ended = await session.call_tool("count", {"upto": 2, "stay": False})
         assert ended.structured_content == {"counted": 2}
 
-    async def main() -> None:
-        with anyio.fail_after(SOON):
-            async with (
-                streamable_http_client(server.url or server.start()) as (read, write),
-                ClientSession(read, write, logging_callback=heard.logged) as session,
-            ):
-                await talk(session)
-
-    anyio.run(main)
+    with anyio.fail_after(SOON):
+        async with (
+            streamable_http_client(server.url or server.start()) as (read, write),
+            ClientSession(read, write, logging_callback=heard.logged) as session,
+        ):
+            await talk(session)
     assert len(heard.progress) >= 8
     said = list(range(1, len(heard.progress) + 1))
     assert heard.progress == said

@@ -108,33 +108,28 @@ class Client:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_each_message_comes_once(server: Restarts, seed: int) -> None:
+async def test_each_message_comes_once(server: Restarts, seed: int) -> None:
     chance = random.Random(seed)
 
-    async def main() -> None:
-        storm = Storm(server)
-        with anyio.fail_after(SOON):
-            async with http_client() as http:
-                url = server.url or server.start()
-                clients = [Client(await open_session(url, http), storm) for _ in range(6)]
-                listeners = [client.listen for client in clients if chance.random() < 0.7]
-                calls = [client.call for client in clients]
-                await storm.blow(chance.randint(1, 3 * UPTO), *calls, *listeners)
+    storm = Storm(server)
+    with anyio.fail_after(SOON):
+        async with http_client() as http:
+            url = server.url or server.start()
+            clients = [Client(await open_session(url, http), storm) for _ in range(6)]
+            listeners = [client.listen for client in clients if chance.random() < 0.7]
+            calls = [client.call for client in clients]
+            await storm.blow(chance.randint(1, 3 * UPTO), *calls, *listeners)
+            server.start()
+            # Each call that somebody resumes has an answer, so at least as many messages come.
+            known = sum(client.call_id != "" for client in clients)
+            again = [stream for client in clients for stream in (client.resume, client.listen)]
+            if known:
+                await storm.blow(chance.randint(1, known), *again)
                 server.start()
-                # Each call that somebody resumes has an answer, so at least as many messages come.
-                known = sum(client.call_id != "" for client in clients)
-                again = [stream for client in clients for stream in (client.resume, client.listen)]
-                if known:
-                    await storm.blow(chance.randint(1, known), *again)
-                    server.start()
-                ends = [
-                    stream for client in clients for stream in (client.resume, client.listen, client.finish)
-                ]
-                await storm.blow(-1, *ends)
-        for client in clients:
-            check(client)
-
-    anyio.run(main)
+            ends = [stream for client in clients for stream in (client.resume, client.listen, client.finish)]
+            await storm.blow(-1, *ends)
+    for client in clients:
+        check(client)
 
 
 def check(client: Client) -> None:

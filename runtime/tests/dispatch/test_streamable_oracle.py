@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from core_bench import CoreClient, call, modern, run, running, until
+from core_bench import CoreClient, call, modern, running, until
 from raw_http import ACCEPT, HELLO
 from sdk_oracle import Oracle, Told, oracle
 
@@ -120,17 +120,14 @@ def _agree(name: str, ours: Told, other: Told) -> None:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
-def test_in_a_session(version: str) -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            client = served.client.begin(version)
-            theirs = await _session(sdk, version)
-            for name, message in REQUESTS.items():
-                ours, other = await _both(client, sdk, message, theirs)
-                assert (ours.status, ours.messages) == (other.status, other.messages), name
-                assert "mcp-session-id" in ours.headers, name
-
-    run(main)
+async def test_in_a_session(version: str) -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        client = served.client.begin(version)
+        theirs = await _session(sdk, version)
+        for name, message in REQUESTS.items():
+            ours, other = await _both(client, sdk, message, theirs)
+            assert (ours.status, ours.messages) == (other.status, other.messages), name
+            assert "mcp-session-id" in ours.headers, name
 
 
 def _stateless(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -149,16 +146,13 @@ def _stateless(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]
     return body, {**{k: v for k, v in headers.items() if k != "Mcp-Name"}, **named}
 
 
-def test_without_a_session() -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            for name, message in REQUESTS.items():
-                body, headers = _stateless(message)
-                ours, other = await _both(served.client, sdk, body, headers)
-                _agree(name, ours, other)
-                assert ours.kind == other.kind or name in OTHERWISE, name
-
-    run(main)
+async def test_without_a_session() -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        for name, message in REQUESTS.items():
+            body, headers = _stateless(message)
+            ours, other = await _both(served.client, sdk, body, headers)
+            _agree(name, ours, other)
+            assert ours.kind == other.kind or name in OTHERWISE, name
 
 
 def _changed(**changes: str | None) -> dict[str, str]:
@@ -230,21 +224,18 @@ ENVELOPES: dict[str, tuple[Any, dict[str, str]]] = {
 }
 
 
-def test_headers_and_envelopes_of_the_stateless_era() -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            for name, (body, headers) in ENVELOPES.items():
-                ours, other = await _both(served.client, sdk, body, headers, own=False)
-                _agree(name, ours, other)
-                assert ours.kind == other.kind or name in OTHERWISE, name
-            for method in ("GET", "DELETE", "PUT", "OPTIONS"):
-                ours = Told.of_ours(served.client.send(method, headers=_changed()))
-                other = await sdk.ask(method, _changed())
-                assert (ours.status, other.status) == (405, 405)
-                assert "is a POST" in ours.messages[0]["error"]["message"]
-                assert ours.headers["allow"] == other.headers["allow"]
-
-    run(main)
+async def test_headers_and_envelopes_of_the_stateless_era() -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        for name, (body, headers) in ENVELOPES.items():
+            ours, other = await _both(served.client, sdk, body, headers, own=False)
+            _agree(name, ours, other)
+            assert ours.kind == other.kind or name in OTHERWISE, name
+        for method in ("GET", "DELETE", "PUT", "OPTIONS"):
+            ours = Told.of_ours(served.client.send(method, headers=_changed()))
+            other = await sdk.ask(method, _changed())
+            assert (ours.status, other.status) == (405, 405)
+            assert "is a POST" in ours.messages[0]["error"]["message"]
+            assert ours.headers["allow"] == other.headers["allow"]
 
 
 # Headers of the sessions era: what is changed about a good request, None where a header is missing.
@@ -263,31 +254,28 @@ HEADERS: dict[str, dict[str, str | None]] = {
 }
 
 
-def test_headers_of_a_session() -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            client = served.client.begin()
-            theirs = await _session(sdk, "2025-11-25")
-            for name, changes in HEADERS.items():
-                for message in (call(1), {"jsonrpc": "2.0", "method": "notifications/x"}):
-                    ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
-                    _agree(name, ours, other)
-            for method in ("PUT", "PATCH", "OPTIONS"):
-                ours = Told.of_ours(client.send(method))
-                other = await sdk.ask(method, theirs)
-                assert (ours.status, ours.messages) == (other.status, other.messages), method
-                assert ours.headers["allow"] == other.headers["allow"]
-            missing = Told.of_ours(client.post(call(1), {"Mcp-Session-Id": None}))
-            other = await sdk.ask("POST", ACCEPT, json.dumps(call(1)).encode())
-            _agree("missing session", missing, other)
-            assert missing.messages[0]["id"] == 1
-            for status in (200, 404):
-                ours = Told.of_ours(client.send("DELETE"))
-                other = await sdk.ask("DELETE", theirs)
-                assert ours.status == other.status == status
-            assert Told.of_ours(client.post(call(1))).messages == [_not_found(1)]
-
-    run(main)
+async def test_headers_of_a_session() -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        client = served.client.begin()
+        theirs = await _session(sdk, "2025-11-25")
+        for name, changes in HEADERS.items():
+            for message in (call(1), {"jsonrpc": "2.0", "method": "notifications/x"}):
+                ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
+                _agree(name, ours, other)
+        for method in ("PUT", "PATCH", "OPTIONS"):
+            ours = Told.of_ours(client.send(method))
+            other = await sdk.ask(method, theirs)
+            assert (ours.status, ours.messages) == (other.status, other.messages), method
+            assert ours.headers["allow"] == other.headers["allow"]
+        missing = Told.of_ours(client.post(call(1), {"Mcp-Session-Id": None}))
+        other = await sdk.ask("POST", ACCEPT, json.dumps(call(1)).encode())
+        _agree("missing session", missing, other)
+        assert missing.messages[0]["id"] == 1
+        for status in (200, 404):
+            ours = Told.of_ours(client.send("DELETE"))
+            other = await sdk.ask("DELETE", theirs)
+            assert ours.status == other.status == status
+        assert Told.of_ours(client.post(call(1))).messages == [_not_found(1)]
 
 
 def _not_found(number: int) -> dict[str, Any]:
@@ -305,18 +293,15 @@ HELLOS: dict[str, Any] = {
 }
 
 
-def test_handshakes() -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            for name, params in HELLOS.items():
-                message = ask("initialize", params, 0)
-                ours, other = await _both(served.client, sdk, message, dict(ACCEPT))
-                assert (ours.status, ours.messages) == (other.status, other.messages), name
-                # The SDK makes a session even of a handshake that failed.
-                assert ("mcp-session-id" in ours.headers) == ("result" in ours.messages[0]), name
-            assert len(served.sessions) == 3
-
-    run(main)
+async def test_handshakes() -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        for name, params in HELLOS.items():
+            message = ask("initialize", params, 0)
+            ours, other = await _both(served.client, sdk, message, dict(ACCEPT))
+            assert (ours.status, ours.messages) == (other.status, other.messages), name
+            # The SDK makes a session even of a handshake that failed.
+            assert ("mcp-session-id" in ours.headers) == ("result" in ours.messages[0]), name
+        assert len(served.sessions) == 3
 
 
 # Where the core differs on purpose: the request, the SDK's status and error code, and the core's.
@@ -347,17 +332,14 @@ DIFFERENCES: dict[str, tuple[dict[str, Any], dict[str, str | None], tuple[int, i
 }
 
 
-def test_intended_differences() -> None:
-    async def main() -> None:
-        async with running() as served, oracle(served.server) as sdk:
-            client = served.client.begin()
-            theirs = await _session(sdk, "2025-11-25")
-            for name, (message, changes, before, now) in DIFFERENCES.items():
-                ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
-                assert _code(other) == before, name
-                assert _code(ours) == now, name
-
-    run(main)
+async def test_intended_differences() -> None:
+    async with running() as served, oracle(served.server) as sdk:
+        client = served.client.begin()
+        theirs = await _session(sdk, "2025-11-25")
+        for name, (message, changes, before, now) in DIFFERENCES.items():
+            ours, other = await _both(client, sdk, message, {**theirs, **changes}, changes=changes)
+            assert _code(other) == before, name
+            assert _code(ours) == now, name
 
 
 def _code(told: Told) -> tuple[int, int]:

@@ -6,151 +6,107 @@ import json
 
 import pytest
 
-from core_bench import EVENTS_FIRST, call, reply_of, result_of, run, running, until
+from core_bench import EVENTS_FIRST, call, reply_of, result_of, running, until
 from longwire.settings import WireLimits
 
 
-def test_a_lost_connection_is_resumed_and_nothing_is_lost() -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin()
-            answer = client.post(call(7, "wait"), EVENTS_FIRST)
-            await served.bench.started.reaches()
-            answer.drop()
-            assert served.bench.cancelled.count == 0  # the client is gone, its work isn't: it may come back
-            served.bench.release.set()
-            await served.limits.idle()
-            again = client.get(last_event_id=answer.last_id)
-            assert (again.gone, reply_of(again)["id"]) == (True, 7)  # it ends, as there is no more to come
-
-    run(main)
+async def test_a_lost_connection_is_resumed_and_nothing_is_lost() -> None:
+    async with running() as served:
+        client = served.client.begin()
+        answer = client.post(call(7, "wait"), EVENTS_FIRST)
+        await served.bench.started.reaches()
+        answer.drop()
+        assert served.bench.cancelled.count == 0  # the client is gone, its work isn't: it may come back
+        served.bench.release.set()
+        await served.limits.idle()
+        again = client.get(last_event_id=answer.last_id)
+        assert (again.gone, reply_of(again)["id"]) == (True, 7)  # it ends, as there is no more to come
 
 
-def test_one_session_is_never_sent_what_another_was() -> None:
-    async def main() -> None:
-        async with running() as served:
-            a, b = served.client.begin(), served.client.begin()
-            of_a = a.post(call(7, "wait", text="of A"), EVENTS_FIRST)
-            of_b = b.post(call(7, "wait", text="of B"), EVENTS_FIRST)
-            await served.bench.started.reaches(2)
-            of_b.drop()
-            served.bench.release.set()
-            await until(lambda: of_a.gone)
-            again = b.get(last_event_id=of_b.last_id)
-            assert result_of(again) == {"waited": "of B"}
-            assert a.get(last_event_id="99-1").status == 400
-
-    run(main)
+async def test_one_session_is_never_sent_what_another_was() -> None:
+    async with running() as served:
+        a, b = served.client.begin(), served.client.begin()
+        of_a = a.post(call(7, "wait", text="of A"), EVENTS_FIRST)
+        of_b = b.post(call(7, "wait", text="of B"), EVENTS_FIRST)
+        await served.bench.started.reaches(2)
+        of_b.drop()
+        served.bench.release.set()
+        await until(lambda: of_a.gone)
+        again = b.get(last_event_id=of_b.last_id)
+        assert result_of(again) == {"waited": "of B"}
+        assert a.get(last_event_id="99-1").status == 400
 
 
 @pytest.mark.parametrize("event_id", ["1-1-1", "9999-1", "x", "-1-0", "1." + "9" * 5000, "0-0"])
-def test_event_ids_that_never_were(event_id: str) -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin()
-            answer = client.get(last_event_id=event_id)
-            assert (answer.status, reply_of(answer)["error"]["code"]) == (400, -32600)
-            assert len(answer.body) < 300
-            assert client.post(call(1, "plain")).status == 200
-
-    run(main)
+async def test_event_ids_that_never_were(event_id: str) -> None:
+    async with running() as served:
+        client = served.client.begin()
+        answer = client.get(last_event_id=event_id)
+        assert (answer.status, reply_of(answer)["error"]["code"]) == (400, -32600)
+        assert len(answer.body) < 300
+        assert client.post(call(1, "plain")).status == 200
 
 
 @pytest.mark.parametrize("tool", ["wait", "asking"])
-def test_a_client_that_leaves_without_an_id_to_come_back_with_leaves_nothing(tool: str) -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin(capabilities={"elicitation": {}})
-            session = next(iter(served.sessions))
-            answer = client.post(call(7, tool))
-            answer.drop()
-            assert served.timers.fire() == [0.1]
-            served.bench.release.set()
-            await until(lambda: not session.calls)
-            assert served.bench.cancelled.count == 0
-            assert (answer.began, session.log.kept, session.pending) == (False, 0, 0)
-
-    run(main)
+async def test_a_client_that_leaves_without_an_id_to_come_back_with_leaves_nothing(tool: str) -> None:
+    async with running() as served:
+        client = served.client.begin(capabilities={"elicitation": {}})
+        session = next(iter(served.sessions))
+        answer = client.post(call(7, tool))
+        answer.drop()
+        assert served.timers.fire() == [0.1]
+        served.bench.release.set()
+        await until(lambda: not session.calls)
+        assert served.bench.cancelled.count == 0
+        assert (answer.began, session.log.kept, session.pending) == (False, 0, 0)
 
 
-def test_messages_outside_of_calls_wait_for_a_get() -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin()
-            answer = client.post(call(1, "logging"))
-            await until(lambda: answer.gone)
-            assert len(answer.messages) == 2  # the one that belongs to the call, and the reply
-            get = client.get()
-            assert [json.loads(text)["method"] for text in get.messages] == ["notifications/message"]
-            second = client.get()
-            assert (second.status, second.messages, get.gone) == (200, [], False)
-
-    run(main)
+async def test_messages_outside_of_calls_wait_for_a_get() -> None:
+    async with running() as served:
+        client = served.client.begin()
+        answer = client.post(call(1, "logging"))
+        await until(lambda: answer.gone)
+        assert len(answer.messages) == 2  # the one that belongs to the call, and the reply
+        get = client.get()
+        assert [json.loads(text)["method"] for text in get.messages] == ["notifications/message"]
+        second = client.get()
+        assert (second.status, second.messages, get.gone) == (200, [], False)
 
 
-def test_a_get_needs_a_client_that_takes_events() -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin()
-            assert client.get(accept="application/json").status == 406
-            assert client.get(accept="text/event-stream").status == 200
-            assert client.get(mcp_session_id=None).status == 400
-            assert client.get(mcp_session_id="0" * 32).status == 404
-
-    run(main)
+async def test_a_get_needs_a_client_that_takes_events() -> None:
+    async with running() as served:
+        client = served.client.begin()
+        assert client.get(accept="application/json").status == 406
+        assert client.get(accept="text/event-stream").status == 200
+        assert client.get(mcp_session_id=None).status == 400
+        assert client.get(mcp_session_id="0" * 32).status == 404
 
 
-def test_open_streams_are_shown_signs_of_life() -> None:
-    async def main() -> None:
-        async with running(WireLimits(heartbeat=0.001)) as served:
-            client = served.client.begin()
-            get, post = client.get(), client.post(call(1, "wait"), EVENTS_FIRST)
-            await until(lambda: get.text.count(b": ping\n\n") > 1 and post.text.count(b": ping\n\n") > 1)
-            get.drop()
-            before = len(get.text)
-            served.bench.release.set()
-            await until(lambda: post.gone)
-            assert len(get.text) == before
-
-    run(main)
+async def test_open_streams_are_shown_signs_of_life() -> None:
+    async with running(WireLimits(heartbeat=0.001)) as served:
+        client = served.client.begin()
+        get, post = client.get(), client.post(call(1, "wait"), EVENTS_FIRST)
+        await until(lambda: get.text.count(b": ping\n\n") > 1 and post.text.count(b": ping\n\n") > 1)
+        get.drop()
+        before = len(get.text)
+        served.bench.release.set()
+        await until(lambda: post.gone)
+        assert len(get.text) == before
 
 
-def test_a_question_goes_to_the_stream_of_its_call_and_its_answer_comes_by_post() -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin(capabilities={"elicitation": {}})
-            answer = client.post(call(1, "asking"))
-            await until(lambda: answer.messages)
-            question = json.loads(answer.messages[0])
-            assert (question["method"], question["params"]["message"]) == ("elicitation/create", "who?")
-            reply = {"action": "accept", "content": {"name": "me"}}
-            posted = client.post({"jsonrpc": "2.0", "id": question["id"], "result": reply})
-            assert posted.status == 202
-            await until(lambda: answer.gone)
-            assert result_of(answer) == {"action": "accept", "name": "me"}
-
-    run(main)
+async def test_questions_cannot_be_asked_without_a_session() -> None:
+    async with running() as served:
+        answer = served.client.stateless(call(1, "asking"))
+        await until(lambda: answer.gone)
+        assert "back-channel" in reply_of(answer)["error"]["message"]
 
 
-def test_questions_cannot_be_asked_without_a_session() -> None:
-    async def main() -> None:
-        async with running() as served:
-            answer = served.client.stateless(call(1, "asking"))
-            await until(lambda: answer.gone)
-            assert "back-channel" in reply_of(answer)["error"]["message"]
-
-    run(main)
-
-
-def test_answers_to_questions_that_were_not_asked_are_ignored() -> None:
-    async def main() -> None:
-        async with running() as served:
-            client = served.client.begin()
-            for message in (
-                {"jsonrpc": "2.0", "id": "s-1", "result": {}},
-                {"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "x"}},
-            ):
-                assert client.post(message).status == 202
-            assert client.post(call(1, "plain")).status == 200
-
-    run(main)
+async def test_answers_to_questions_that_were_not_asked_are_ignored() -> None:
+    async with running() as served:
+        client = served.client.begin()
+        for message in (
+            {"jsonrpc": "2.0", "id": "s-1", "result": {}},
+            {"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "x"}},
+        ):
+            assert client.post(message).status == 202
+        assert client.post(call(1, "plain")).status == 200

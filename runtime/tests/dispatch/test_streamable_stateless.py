@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, run, running, until
+from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, running, until
 from fake_responder import FakeResponder
 from longwire.guard.access import Access
 from longwire.http_runtime import http_runtime
@@ -31,194 +31,161 @@ def with_token(message: dict[str, Any], token: Any = "t") -> dict[str, Any]:
     return {**message, "params": {**params, "_meta": meta}}
 
 
-def test_a_client_that_leaves_stops_its_work() -> None:
-    async def main() -> None:
-        async with running() as served:
-            answer = served.client.stateless(call(1, "wait"))
-            await served.bench.started.reaches()
-            answer.drop()
-            await served.bench.cancelled.reaches()
-            await until(lambda: not served.limits.in_flight)
-            assert answer.status is None
-
-    run(main)
+async def test_a_client_that_leaves_stops_its_work() -> None:
+    async with running() as served:
+        answer = served.client.stateless(call(1, "wait"))
+        await served.bench.started.reaches()
+        answer.drop()
+        await served.bench.cancelled.reaches()
+        await until(lambda: not served.limits.in_flight)
+        assert answer.status is None
 
 
-def test_a_client_that_left_before_its_call_began_stops_it_too() -> None:
-    async def main() -> None:
-        async with running() as served:
-            body, headers = modern(call(1, "wait"))
-            gone = FakeResponder()
-            gone.drop()
-            served.client.post(body, headers, responder=gone)
-            await until(lambda: not served.limits.in_flight)
-            assert served.bench.started.count == 0
-
-    run(main)
+async def test_a_client_that_left_before_its_call_began_stops_it_too() -> None:
+    async with running() as served:
+        body, headers = modern(call(1, "wait"))
+        gone = FakeResponder()
+        gone.drop()
+        served.client.post(body, headers, responder=gone)
+        await until(lambda: not served.limits.in_flight)
+        assert served.bench.started.count == 0
 
 
-def test_a_client_that_leaves_its_events_stops_its_work() -> None:
-    async def main() -> None:
-        async with running() as served:
-            answer = served.client.stateless(call(1, "wait"))
-            await served.bench.started.reaches()
-            assert served.timers.fire() == [15.0]
-            assert (answer.began, answer.text) == (True, b": ping\n\n")
-            answer.drop()
-            await served.bench.cancelled.reaches()
-
-    run(main)
+async def test_a_client_that_leaves_its_events_stops_its_work() -> None:
+    async with running() as served:
+        answer = served.client.stateless(call(1, "wait"))
+        await served.bench.started.reaches()
+        assert served.timers.fire() == [15.0]
+        assert (answer.began, answer.text) == (True, b": ping\n\n")
+        answer.drop()
+        await served.bench.cancelled.reaches()
 
 
-def test_silent_work_gives_signs_of_life() -> None:
-    async def main() -> None:
-        async with running(WireLimits(heartbeat=0.001), later=_at_once) as served:
-            answer = served.client.stateless(call(1, "wait"))
-            await until(lambda: answer.text.count(b": ping\n\n") > 2)
-            served.bench.release.set()
-            await until(lambda: answer.gone)
-            assert result_of(answer) == {"waited": True}
-
-    run(main)
+async def test_silent_work_gives_signs_of_life() -> None:
+    async with running(WireLimits(heartbeat=0.001), later=_at_once) as served:
+        answer = served.client.stateless(call(1, "wait"))
+        await until(lambda: answer.text.count(b": ping\n\n") > 2)
+        served.bench.release.set()
+        await until(lambda: answer.gone)
+        assert result_of(answer) == {"waited": True}
 
 
 def _at_once(seconds: float, go_off: Any) -> Any:
     return asyncio.get_running_loop().call_later(0, go_off)
 
 
-def test_errors_after_the_first_event_are_events_too() -> None:
-    async def main() -> None:
-        async def failing(call: Call) -> Answer:
-            await call.progress(1)
-            raise MCPError(-32021, "a capability is missing")
+async def test_errors_after_the_first_event_are_events_too() -> None:
+    async def failing(call: Call) -> Answer:
+        await call.progress(1)
+        raise MCPError(-32021, "a capability is missing")
 
-        async with running_with("late", failing) as served:
-            body, headers = modern(call(1, "late"))
-            answer = served.client.post(with_token(body), headers)
-            await until(lambda: answer.gone)
-            progress, reply = (json.loads(text) for text in answer.messages)
-            assert (answer.status, progress["method"]) == (200, "notifications/progress")
-            assert reply["error"]["code"] == -32021
-
-    run(main)
+    async with running_with("late", failing) as served:
+        body, headers = modern(call(1, "late"))
+        answer = served.client.post(with_token(body), headers)
+        await until(lambda: answer.gone)
+        progress, reply = (json.loads(text) for text in answer.messages)
+        assert (answer.status, progress["method"]) == (200, "notifications/progress")
+        assert reply["error"]["code"] == -32021
 
 
-def test_a_handler_waits_for_a_client_that_does_not_read() -> None:
-    async def main() -> None:
-        sent: list[int] = []
+async def test_a_handler_waits_for_a_client_that_does_not_read() -> None:
+    sent: list[int] = []
 
-        async def talking(call: Call) -> Answer:
-            for number in range(100):
-                await call.progress(number, message="x" * 10_000)
-                sent.append(number)
-            return {"sent": len(sent)}
+    async def talking(call: Call) -> Answer:
+        for number in range(100):
+            await call.progress(number, message="x" * 10_000)
+            sent.append(number)
+        return {"sent": len(sent)}
 
-        async with running_with("talking", talking) as served:
-            body, headers = modern(call(1, "talking"))
-            slow = FakeResponder(reading=False)
-            served.client.post(with_token(body), headers, responder=slow)
-            await until(lambda: len(sent) >= 5)
-            for _ in range(20):
-                await until(lambda: True)
-            assert len(sent) < 10
-            slow.read()
-            await until(lambda: slow.gone)
-            assert result_of(slow) == {"sent": 100}
-
-    run(main)
+    async with running_with("talking", talking) as served:
+        body, headers = modern(call(1, "talking"))
+        slow = FakeResponder(reading=False)
+        served.client.post(with_token(body), headers, responder=slow)
+        await until(lambda: len(sent) >= 5)
+        for _ in range(20):
+            await until(lambda: True)
+        assert len(sent) < 10
+        slow.read()
+        await until(lambda: slow.gone)
+        assert result_of(slow) == {"sent": 100}
 
 
-def test_large_messages_come_in_turn() -> None:
-    async def main() -> None:
-        due: list[Callable[[], None]] = []
-        server = build_server(CoreBench().catalog(), name="bench", version="1")
-        serving = Serving(server, WireLimits(), {}, Access(), turns=Turns(lambda _, turn: due.append(turn)))
-        async with http_runtime(serving) as runtime:
-            client = CoreClient(cast(Any, runtime))
-            first, second, small = (client.stateless(call(1, "plain", text="x" * n)) for n in (9000, 9000, 1))
-            await until(lambda: first.gone and small.gone)
-            assert not second.gone
-            due.pop()()
-            await until(lambda: second.gone)
-            assert result_of(second)["n"] == 1.5
-
-    run(main)
+async def test_large_messages_come_in_turn() -> None:
+    due: list[Callable[[], None]] = []
+    server = build_server(CoreBench().catalog(), name="bench", version="1")
+    serving = Serving(server, WireLimits(), {}, Access(), turns=Turns(lambda _, turn: due.append(turn)))
+    async with http_runtime(serving) as runtime:
+        client = CoreClient(cast(Any, runtime))
+        first, second, small = (client.stateless(call(1, "plain", text="x" * n)) for n in (9000, 9000, 1))
+        await until(lambda: first.gone and small.gone)
+        assert not second.gone
+        due.pop()()
+        await until(lambda: second.gone)
+        assert result_of(second)["n"] == 1.5
 
 
-def test_a_client_that_stops_reading_and_goes_ends_the_handler_that_waits_for_it() -> None:
-    async def main() -> None:
-        over: list[bool] = []
+async def test_a_client_that_stops_reading_and_goes_ends_the_handler_that_waits_for_it() -> None:
+    over: list[bool] = []
 
-        async def talking(call: Call) -> Answer:
-            try:
-                while True:
-                    await call.progress(1, message="x" * 10_000)
-            finally:
-                over.append(True)
+    async def talking(call: Call) -> Answer:
+        try:
+            while True:
+                await call.progress(1, message="x" * 10_000)
+        finally:
+            over.append(True)
 
-        async with running_with("talking", talking) as served:
-            body, headers = modern(call(1, "talking"))
-            slow = FakeResponder(reading=False)
-            served.client.post(with_token(body), headers, responder=slow)
-            await until(lambda: slow.unsent > 64 << 10)
-            slow.drop()
-            await until(lambda: over)
-
-    run(main)
+    async with running_with("talking", talking) as served:
+        body, headers = modern(call(1, "talking"))
+        slow = FakeResponder(reading=False)
+        served.client.post(with_token(body), headers, responder=slow)
+        await until(lambda: slow.unsent > 64 << 10)
+        slow.drop()
+        await until(lambda: over)
 
 
-def test_what_a_tool_leaves_behind_cannot_write_into_another_answer() -> None:
-    async def main() -> None:
-        left: list[Any] = []
+async def test_what_a_tool_leaves_behind_cannot_write_into_another_answer() -> None:
+    left: list[Any] = []
 
-        def leaving(call: Call) -> Answer:
-            left.append(call.context.session)
-            return {"left": True}
+    def leaving(call: Call) -> Answer:
+        left.append(call.context.session)
+        return {"left": True}
 
-        async with running_with("leaving", leaving) as served:
-            body, headers = modern(call(1, "leaving"))
-            session = served.client.begin()
-            for answer in (
-                served.client.post(with_token(body), headers),
-                session.post(
-                    {**call(1, "leaving"), "params": {"name": "leaving", "_meta": {"progressToken": 1}}}
-                ),
-            ):
-                await left[-1].report_progress(1, 2, "late")
-                assert (answer.began, result_of(answer)) == (False, {"left": True})
-
-    run(main)
+    async with running_with("leaving", leaving) as served:
+        body, headers = modern(call(1, "leaving"))
+        session = served.client.begin()
+        for answer in (
+            served.client.post(with_token(body), headers),
+            session.post(
+                {**call(1, "leaving"), "params": {"name": "leaving", "_meta": {"progressToken": 1}}}
+            ),
+        ):
+            await left[-1].report_progress(1, 2, "late")
+            assert (answer.began, result_of(answer)) == (False, {"left": True})
 
 
-def test_what_a_handler_leaves_for_the_end_of_its_request_is_done() -> None:
-    async def main() -> None:
-        done: list[str] = []
+async def test_what_a_handler_leaves_for_the_end_of_its_request_is_done() -> None:
+    done: list[str] = []
 
-        async def cleaning(context: Any, call_next: Any) -> Any:
-            connection_of(context.session).exit_stack.callback(done.append, context.method)
-            return await call_next(context)
+    async def cleaning(context: Any, call_next: Any) -> Any:
+        connection_of(context.session).exit_stack.callback(done.append, context.method)
+        return await call_next(context)
 
-        async with running() as served:
-            served.server.middleware.append(cleaning)
-            for message in (call(1, "plain"), call(2, "waiting"), call(3, "refusing")):
-                answer = served.client.stateless(message)
-                await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
-            await until(lambda: len(done) == 3)
-
-    run(main)
+    async with running() as served:
+        served.server.middleware.append(cleaning)
+        for message in (call(1, "plain"), call(2, "waiting"), call(3, "refusing")):
+            answer = served.client.stateless(message)
+            await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
+        await until(lambda: len(done) == 3)
 
 
-def test_the_end_of_the_server_ends_what_runs() -> None:
-    async def main() -> None:
-        async with running() as served:
-            session = served.client.begin()
-            single, call_in_session = served.client.stateless(call(1, "wait")), session.post(call(1, "wait"))
-            get = session.get()
-            await served.bench.started.reaches(2)
-        assert served.bench.cancelled.count == 2
-        assert (single.gone, get.gone, call_in_session.status) == (True, True, 404)
-
-    run(main)
+async def test_the_end_of_the_server_ends_what_runs() -> None:
+    async with running() as served:
+        session = served.client.begin()
+        single, call_in_session = served.client.stateless(call(1, "wait")), session.post(call(1, "wait"))
+        get = session.get()
+        await served.bench.started.reaches(2)
+    assert served.bench.cancelled.count == 2
+    assert (single.gone, get.gone, call_in_session.status) == (True, True, 404)
 
 
 @pytest.mark.parametrize(
@@ -231,107 +198,89 @@ def test_the_end_of_the_server_ends_what_runs() -> None:
         ({"Content-Type": "text/plain"}, "type"),
     ],
 )
-def test_what_is_refused_for_its_headers_is_counted_once(changed: dict[str, str], reason: str) -> None:
-    async def main() -> None:
-        async with running() as served:
-            body, headers = modern(call(1, "wait"))
-            answer = served.client.post(body, {**headers, **changed})
-            assert "error" in reply_of(answer)
-            assert served.counters.refused == {reason: 1}
-
-    run(main)
+async def test_what_is_refused_for_its_headers_is_counted_once(changed: dict[str, str], reason: str) -> None:
+    async with running() as served:
+        body, headers = modern(call(1, "wait"))
+        answer = served.client.post(body, {**headers, **changed})
+        assert "error" in reply_of(answer)
+        assert served.counters.refused == {reason: 1}
 
 
-def test_what_is_refused_for_its_envelope_is_counted() -> None:
-    async def main() -> None:
-        async with running() as served:
-            body, headers = modern(call(1, "wait"))
-            answer = served.client.post({**body, "params": {"name": "wait", "_meta": {}}}, headers)
-            assert reply_of(answer)["error"]["code"] == INVALID_PARAMS
-            answer = served.client.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
-            assert answer.status == 400
-            assert served.counters.refused == {"envelope": 1, "body": 1}
-        async with running(bare=True) as served:
-            served.core.bare(
-                Request("POST", "/sse", headers={"content-type": "application/json"}, body=b"{"),
-                answer := FakeResponder(),
-            )
-            assert answer.status == 400
-            assert served.counters.refused == {"body": 1}
-
-    run(main)
+async def test_what_is_refused_for_its_envelope_is_counted() -> None:
+    async with running() as served:
+        body, headers = modern(call(1, "wait"))
+        answer = served.client.post({**body, "params": {"name": "wait", "_meta": {}}}, headers)
+        assert reply_of(answer)["error"]["code"] == INVALID_PARAMS
+        answer = served.client.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
+        assert answer.status == 400
+        assert served.counters.refused == {"envelope": 1, "body": 1}
+    async with running(bare=True) as served:
+        served.core.bare(
+            Request("POST", "/sse", headers={"content-type": "application/json"}, body=b"{"),
+            answer := FakeResponder(),
+        )
+        assert answer.status == 400
+        assert served.counters.refused == {"body": 1}
 
 
 # ---- bare requests ----------------------------------------------------------------------------
 
 
-def test_bare_requests_are_answered_where_they_are_served() -> None:
-    async def main() -> None:
-        async with running(bare=True) as served:
-            only = {"Accept": None}
-            answer = served.client.post(call(1, "plain"), only)
-            assert (answer.status, answer.kind, answer.headers) == (200, b"application/json", {})
-            assert result_of(answer) == {"text": "", "n": 1.5}
-            # Errors of the protocol have the status 200 too.
-            answer = served.client.post({"jsonrpc": "2.0", "id": 1, "method": "no/such"}, only)
-            assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32601)
-            with_envelope, _ = modern(call(1, "plain"))
-            answer = served.client.post(with_envelope, only)
-            assert reply_of(answer)["result"]["resultType"] == "complete"
-            half = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
-            with_half = {**with_envelope, "params": {**with_envelope["params"], "_meta": half}}
-            answer = served.client.post(with_half, only)
-            assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32602)
-            for kind in ("text/plain", "application/x-www-form-urlencoded", None):  # a page needs no leave
-                assert served.client.post(call(1, "plain"), {"Content-Type": kind}).status == 415
-            assert served.client.begin().post(call(1, "plain")).status == 200  # sessions go on
-            assert served.client.post(HELLO).headers.keys() == {b"mcp-session-id"}
-
-    run(main)
+async def test_bare_requests_are_answered_where_they_are_served() -> None:
+    async with running(bare=True) as served:
+        only = {"Accept": None}
+        answer = served.client.post(call(1, "plain"), only)
+        assert (answer.status, answer.kind, answer.headers) == (200, b"application/json", {})
+        assert result_of(answer) == {"text": "", "n": 1.5}
+        # Errors of the protocol have the status 200 too.
+        answer = served.client.post({"jsonrpc": "2.0", "id": 1, "method": "no/such"}, only)
+        assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32601)
+        with_envelope, _ = modern(call(1, "plain"))
+        answer = served.client.post(with_envelope, only)
+        assert reply_of(answer)["result"]["resultType"] == "complete"
+        half = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+        with_half = {**with_envelope, "params": {**with_envelope["params"], "_meta": half}}
+        answer = served.client.post(with_half, only)
+        assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32602)
+        for kind in ("text/plain", "application/x-www-form-urlencoded", None):  # a page needs no leave
+            assert served.client.post(call(1, "plain"), {"Content-Type": kind}).status == 415
+        assert served.client.begin().post(call(1, "plain")).status == 200  # sessions go on
+        assert served.client.post(HELLO).headers.keys() == {b"mcp-session-id"}
 
 
 @pytest.mark.parametrize(("accept", "count"), [("text/event-stream", 4), ("application/json", 1), (None, 1)])
-def test_bare_requests_get_events_where_they_take_them(accept: str | None, count: int) -> None:
-    async def main() -> None:
-        async with running(bare=True) as served:
-            message = call(1, "steps")
-            message["params"]["_meta"] = {"progressToken": 1}
-            answer = served.client.post(message, {"Accept": accept})
-            await until(lambda: answer.gone)
-            assert len(answer.messages if answer.began else [answer.body]) == count
-            assert result_of(answer) == {"steps": 3}
-
-    run(main)
+async def test_bare_requests_get_events_where_they_take_them(accept: str | None, count: int) -> None:
+    async with running(bare=True) as served:
+        message = call(1, "steps")
+        message["params"]["_meta"] = {"progressToken": 1}
+        answer = served.client.post(message, {"Accept": accept})
+        await until(lambda: answer.gone)
+        assert len(answer.messages if answer.began else [answer.body]) == count
+        assert result_of(answer) == {"steps": 3}
 
 
-def test_the_handler_of_bare_requests_reads_the_body_itself() -> None:
-    async def main() -> None:
-        async with running(bare=True) as served:
+async def test_the_handler_of_bare_requests_reads_the_body_itself() -> None:
+    async with running(bare=True) as served:
 
-            def ask(body: bytes) -> FakeResponder:
-                answer = FakeResponder()
-                headers = {"content-type": "application/json"}
-                served.core.bare(Request("POST", "/sse", headers=headers, body=body), answer)
-                return answer
+        def ask(body: bytes) -> FakeResponder:
+            answer = FakeResponder()
+            headers = {"content-type": "application/json"}
+            served.core.bare(Request("POST", "/sse", headers=headers, body=body), answer)
+            return answer
 
-            assert result_of(ask(json.dumps(call(1, "plain")).encode()))["n"] == 1.5
-            assert ask(b'{"jsonrpc":"2.0","method":"notifications/x"}').status == 202
-            assert ask(b"{").status == 400
-
-    run(main)
+        assert result_of(ask(json.dumps(call(1, "plain")).encode()))["n"] == 1.5
+        assert ask(b'{"jsonrpc":"2.0","method":"notifications/x"}').status == 202
+        assert ask(b"{").status == 400
 
 
-def test_where_bare_requests_are_not_served_they_need_a_session() -> None:
-    async def main() -> None:
-        async with running() as served:
-            assert served.client.post(call(1, "plain")).status == 400
-        async with running(bare=True) as served:
-            # Nor is one bare that names a session or a version.
-            version = {"MCP-Protocol-Version": "2025-11-25"}
-            assert served.client.post(call(1, "plain"), version).status == 400
-            assert served.client.post(call(1, "plain"), {"Mcp-Session-Id": "x"}).status == 404
-
-    run(main)
+async def test_where_bare_requests_are_not_served_they_need_a_session() -> None:
+    async with running() as served:
+        assert served.client.post(call(1, "plain")).status == 400
+    async with running(bare=True) as served:
+        # Nor is one bare that names a session or a version.
+        version = {"MCP-Protocol-Version": "2025-11-25"}
+        assert served.client.post(call(1, "plain"), version).status == 400
+        assert served.client.post(call(1, "plain"), {"Mcp-Session-Id": "x"}).status == 404
 
 
 class _Quick:
@@ -346,28 +295,25 @@ class _Quick:
         return quick if message.params["name"] == "echo" else None
 
 
-def test_quick_answers_are_given_in_every_way() -> None:
-    async def main() -> None:
-        quick = _Quick()
-        async with running(bare=True, quick=quick) as served:
-            session = served.client.begin("2025-06-18")
-            ways = (session.post, served.client.stateless, served.client.post)
-            for ask in ways:
-                assert reply_of(ask(call(1, "echo"))) == {
-                    "jsonrpc": "2.0",
-                    "id": 1,
-                    "result": {"quick": True},
-                }
-                assert result_of(ask(call(1, "plain")))["n"] == 1.5
-            assert [handshake.version for handshake in quick.asked[::2]] == [
-                "2025-06-18",
-                "2026-07-28",
-                "2025-11-25",
-            ]
-            events = session.post(call(1, "echo"), {"Accept": "text/event-stream, application/json"})
-            assert reply_of(events)["result"] == {"quick": True}
-
-    run(main)
+async def test_quick_answers_are_given_in_every_way() -> None:
+    quick = _Quick()
+    async with running(bare=True, quick=quick) as served:
+        session = served.client.begin("2025-06-18")
+        ways = (session.post, served.client.stateless, served.client.post)
+        for ask in ways:
+            assert reply_of(ask(call(1, "echo"))) == {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "result": {"quick": True},
+            }
+            assert result_of(ask(call(1, "plain")))["n"] == 1.5
+        assert [handshake.version for handshake in quick.asked[::2]] == [
+            "2025-06-18",
+            "2026-07-28",
+            "2025-11-25",
+        ]
+        events = session.post(call(1, "echo"), {"Accept": "text/event-stream, application/json"})
+        assert reply_of(events)["result"] == {"quick": True}
 
 
 # ---- helpers ----------------------------------------------------------------------------------

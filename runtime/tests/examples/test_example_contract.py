@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -38,13 +38,11 @@ async def greeted(path: Path) -> AsyncIterator[Probe]:
         probe.close()
 
 
-def _run(command: list[str], test: Callable[[Probe], Awaitable[None]]) -> None:
-    async def main() -> None:
-        with started(command) as (_, path):
-            async with greeted(path) as probe:
-                await test(probe)
-
-    asyncio.run(main())
+@asynccontextmanager
+async def probed(command: list[str]) -> AsyncIterator[Probe]:
+    with started(command) as (_, path):
+        async with greeted(path) as probe:
+            yield probe
 
 
 def send_request(
@@ -80,8 +78,8 @@ def _text(result: dict[str, Any]) -> str:
     return str(content["text"])
 
 
-def test_hello_discovery_and_lists(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_hello_discovery_and_lists(command: list[str]) -> None:
+    async with probed(command) as probe:
         assert probe.hello is not None
         assert (probe.hello["contract"], probe.hello["max_in_flight"]) == (1, 64)
         send_request(probe, "1", "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
@@ -101,11 +99,9 @@ def test_hello_discovery_and_lists(command: list[str]) -> None:
         probe.send_document({"mode": "mcp", "event": "ping", "id": "p1"})
         assert (await probe.wait_for("pong"))["id"] == "p1"
 
-    _run(command, test)
 
-
-def test_what_there_is_not(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_what_there_is_not(command: list[str]) -> None:
+    async with probed(command) as probe:
         for call, method, params, code in (
             ("1", "no/such", {}, -32601),
             ("2", "tools/call", tool_call("none"), -32602),
@@ -122,11 +118,9 @@ def test_what_there_is_not(command: list[str]) -> None:
         send_request(probe, "6", "tools/call", tool_call("echo", text="ünïcode 🎬"))
         assert _text((await probe.answer("6")).result) == "ünïcode 🎬"
 
-    _run(command, test)
 
-
-def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
+    async with probed(command) as probe:
         send_request(probe, "1", "tools/call", tool_call("count", "t", to=1000, pause=0.05))
         first = await probe.wait_for("messages", call="1")
         progress = first["messages"][0]["data"]
@@ -140,11 +134,9 @@ def test_progress_beside_other_calls_and_cancel(command: list[str]) -> None:
         assert _text((await probe.answer("3")).result) == "still here"
         assert [frame for frame in probe.left("1") if frame["event"] in ("result", "error")] == []
 
-    _run(command, test)
 
-
-def test_questions_in_a_session(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_questions_in_a_session(command: list[str]) -> None:
+    async with probed(command) as probe:
         send_request(probe, "1", "tools/call", tool_call("ask"))
         for field, value in (("name", "Ada"), ("colour", "green")):
             asked = (await probe.wait_for("messages", call="1"))["messages"][0]["data"]
@@ -159,11 +151,9 @@ def test_questions_in_a_session(command: list[str]) -> None:
         refused = (await probe.answer("2")).result
         assert (refused["isError"], _text(refused)) == (True, "this client has nobody to ask")
 
-    _run(command, test)
 
-
-def test_questions_without_a_session(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_questions_without_a_session(command: list[str]) -> None:
+    async with probed(command) as probe:
         more: dict[str, Any] = {}
         for call, field, value in (("1", "name", "Ada"), ("2", "colour", "green")):
             send_request(probe, call, "tools/call", {**tool_call("ask"), **more}, version=_STATELESS)
@@ -174,11 +164,9 @@ def test_questions_without_a_session(command: list[str]) -> None:
         send_request(probe, "3", "tools/call", {**tool_call("ask"), **more}, version=_STATELESS)
         assert _text((await probe.answer("3")).result) == "Ada likes green."
 
-    _run(command, test)
 
-
-def test_state_and_announcements(command: list[str]) -> None:
-    async def test(probe: Probe) -> None:
+async def test_state_and_announcements(command: list[str]) -> None:
+    async with probed(command) as probe:
         send_request(probe, "1", "tools/call", tool_call("visits"), state={"visits": 2, "kept": {}})
         answer = await probe.answer("1")
         assert _text(answer.result) == "visit 3"
@@ -190,18 +178,13 @@ def test_state_and_announcements(command: list[str]) -> None:
         assert (notify["session_id"], notify["messages"][0]["data"]["params"]["data"]) == (None, "hear")
         await probe.answer("3")
 
-    _run(command, test)
 
-
-def test_every_case_of_the_contract(command: list[str]) -> None:
-    async def main() -> None:
-        with started(command) as (_, path):
-            await listening(path)
-            reports = await check_worker(path)
-        assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
-        assert len(reports) == len(CASES)
-
-    asyncio.run(main())
+async def test_every_case_of_the_contract(command: list[str]) -> None:
+    with started(command) as (_, path):
+        await listening(path)
+        reports = await check_worker(path)
+    assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
+    assert len(reports) == len(CASES)
 
 
 def test_the_worker_ends_with_its_parent(command: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -89,62 +88,53 @@ async def _asked(
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", _STATELESS])
-def test_a_wrong_value_fails_its_own_call(command: list[str], version: str) -> None:
-    async def main() -> None:
-        with started(command, log=log) as (worker, path):
-            async with greeted(path) as probe:
-                send_request(probe, "first", "tools/call", tool_call("fine"), version=version)
-
-                async def call(tool: str) -> dict[str, Any]:
-                    return await _asked(probe, tool, "tools/call", tool_call(tool), version)
-
-                contract = [await call(name) for name in ("number", "nothing", "loop", "unwritable")]
-                contract.append(await _asked(probe, "m1", "own/number", {}, version))
-                contract.append(await _asked(probe, "m2", "resources/read", {"uri": "r://number"}, version))
-                if version != _STATELESS:
-                    contract.append(await call("state"))
-                for last in contract:
-                    assert (last["event"], last["error_class"]) == ("error", "app_contract_error"), last
-                assert contract[1]["error"].startswith("tool 'nothing' returned what is neither text nor")
-                for name in ("throws", "mistyped"):
-                    result = (await call(name))["jsonrpc"]["result"]
-                    assert result["isError"] is True
-                    assert result["content"][0]["text"] == f"tool '{name}' failed: the worker's log says why"
-                last = await _asked(probe, "m3", "own/throws", {}, version)
-                assert (last["event"], last["error_class"]) == ("error", "worker_runtime_error")
-                assert last["error"] == "own/throws failed: the worker's log says why"
-                result = (await call("says"))["jsonrpc"]["result"]
-                assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
-                # All on one connection, which has outlived it.
-                assert (await probe.answer("first")).result["content"][0]["text"] == "fine"
-                assert worker.poll() is None
-
+async def test_a_wrong_value_fails_its_own_call(command: list[str], version: str) -> None:
     log: list[str] = []
-    asyncio.run(main())
+    with started(command, log=log) as (worker, path):
+        async with greeted(path) as probe:
+            send_request(probe, "first", "tools/call", tool_call("fine"), version=version)
+
+            async def call(tool: str) -> dict[str, Any]:
+                return await _asked(probe, tool, "tools/call", tool_call(tool), version)
+
+            contract = [await call(name) for name in ("number", "nothing", "loop", "unwritable")]
+            contract.append(await _asked(probe, "m1", "own/number", {}, version))
+            contract.append(await _asked(probe, "m2", "resources/read", {"uri": "r://number"}, version))
+            if version != _STATELESS:
+                contract.append(await call("state"))
+            for last in contract:
+                assert (last["event"], last["error_class"]) == ("error", "app_contract_error"), last
+            assert contract[1]["error"].startswith("tool 'nothing' returned what is neither text nor")
+            for name in ("throws", "mistyped"):
+                result = (await call(name))["jsonrpc"]["result"]
+                assert result["isError"] is True
+                assert result["content"][0]["text"] == f"tool '{name}' failed: the worker's log says why"
+            last = await _asked(probe, "m3", "own/throws", {}, version)
+            assert (last["event"], last["error_class"]) == ("error", "worker_runtime_error")
+            assert last["error"] == "own/throws failed: the worker's log says why"
+            result = (await call("says"))["jsonrpc"]["result"]
+            assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
+            # All on one connection, which has outlived it.
+            assert (await probe.answer("first")).result["content"][0]["text"] == "fine"
+            assert worker.poll() is None
     assert log[0].count(_SECRET) >= 2  # for those who run the worker
     assert "tool 'throws' failed" in log[0]
 
 
-def test_an_object_is_structured_content_and_text(command: list[str]) -> None:
-    async def main() -> None:
-        with started(command, log=[]) as (_, path):
-            async with greeted(path) as probe:
-                last = await _asked(probe, "1", "tools/call", tool_call("document"), "2025-11-25")
-                result = last["jsonrpc"]["result"]
-                assert result["structuredContent"] == {"a": 1, "list": []}
-                assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
-                last = await _asked(probe, "2", "tools/call", tool_call("whole"), "2025-11-25")
-                assert last["jsonrpc"]["result"] == {"content": [], "isError": False}
-
-    asyncio.run(main())
+async def test_an_object_is_structured_content_and_text(command: list[str]) -> None:
+    with started(command, log=[]) as (_, path):
+        async with greeted(path) as probe:
+            last = await _asked(probe, "1", "tools/call", tool_call("document"), "2025-11-25")
+            result = last["jsonrpc"]["result"]
+            assert result["structuredContent"] == {"a": 1, "list": []}
+            assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
+            last = await _asked(probe, "2", "tools/call", tool_call("whole"), "2025-11-25")
+            assert last["jsonrpc"]["result"] == {"content": [], "isError": False}
 
 
-def test_how_long_a_list_may_be_kept_is_said_in_the_version_that_has_it(command: list[str]) -> None:
-    async def main() -> None:
-        with started(command, log=[]) as (_, path):
-            async with greeted(path) as probe:
-                for version in ("2025-11-25", _STATELESS):
-                    last = await _asked(probe, version, "tools/list", {}, version)
-                    assert ("ttlMs" in last["jsonrpc"]["result"]) is (version == _STATELESS)
-
-    asyncio.run(main())
+async def test_how_long_a_list_may_be_kept_is_said_in_the_version_that_has_it(command: list[str]) -> None:
+    with started(command, log=[]) as (_, path):
+        async with greeted(path) as probe:
+            for version in ("2025-11-25", _STATELESS):
+                last = await _asked(probe, version, "tools/list", {}, version)
+                assert ("ttlMs" in last["jsonrpc"]["result"]) is (version == _STATELESS)

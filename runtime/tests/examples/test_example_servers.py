@@ -39,72 +39,63 @@ def _text(result: types.CallToolResult) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_all_that_a_worker_offers(server: ServedProgram, era: str) -> None:
-    async def main() -> None:
-        person = Person(colour="green")
-        told: list[float] = []
+async def test_all_that_a_worker_offers(server: ServedProgram, era: str) -> None:
+    person = Person(colour="green")
+    told: list[float] = []
 
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
-            told.append(progress)
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
 
-        async with _client(server, era, **person.callbacks) as client:
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            assert names == ["echo", "count", "ask", "visits", "announce"]
-            assert _text(await client.call_tool("echo", {"text": "ünïcode 🎬"})) == "ünïcode 🎬"
-            counted = await client.call_tool("count", {"to": 3}, progress_callback=heard)
-            assert (_text(counted), told) == ("counted to 3", [1, 2, 3])
-            assert _text(await client.call_tool("ask", {})) == "Ada likes green."
-            assert person.asked == ["Your name?", "Which colour do you like, Ada?"]
-            visits = [_text(await client.call_tool("visits", {})) for _ in range(2)]
-            expected = ["visit 1", "visit 2"] if era == "legacy" else ["There is no session to count in."] * 2
-            assert visits == expected
-            (content,) = (await client.read_resource("example://language")).contents
-            assert content.text.startswith(("PHP 8", "TypeScript on Node v", "Python 3"))
-            (message,) = (await client.get_prompt("greet", {"name": "Ada"})).messages
-            assert message.content.text == "Greet Ada in one sentence."
-
-    anyio.run(main)
+    async with _client(server, era, **person.callbacks) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names == ["echo", "count", "ask", "visits", "announce"]
+        assert _text(await client.call_tool("echo", {"text": "ünïcode 🎬"})) == "ünïcode 🎬"
+        counted = await client.call_tool("count", {"to": 3}, progress_callback=heard)
+        assert (_text(counted), told) == ("counted to 3", [1, 2, 3])
+        assert _text(await client.call_tool("ask", {})) == "Ada likes green."
+        assert person.asked == ["Your name?", "Which colour do you like, Ada?"]
+        visits = [_text(await client.call_tool("visits", {})) for _ in range(2)]
+        expected = ["visit 1", "visit 2"] if era == "legacy" else ["There is no session to count in."] * 2
+        assert visits == expected
+        (content,) = (await client.read_resource("example://language")).contents
+        assert content.text.startswith(("PHP 8", "TypeScript on Node v", "Python 3"))
+        (message,) = (await client.get_prompt("greet", {"name": "Ada"})).messages
+        assert message.content.text == "Greet Ada in one sentence."
 
 
-def test_an_announcement_reaches_every_session(server: ServedProgram) -> None:
-    async def main() -> None:
-        lines, heard = [], anyio.Event()
+async def test_an_announcement_reaches_every_session(server: ServedProgram) -> None:
+    lines, heard = [], anyio.Event()
 
-        async def logged(params: types.LoggingMessageNotificationParams) -> None:
-            lines.append(params.data)
-            heard.set()
+    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+        lines.append(params.data)
+        heard.set()
 
-        async with (
-            _client(server, "legacy", logging_callback=logged) as listener,
-            _client(server, "legacy") as other,
-        ):
-            assert _text(await listener.call_tool("echo", {"text": "here"})) == "here"
-            assert _text(await other.call_tool("announce", {"text": "dinner"})) == "announced"
-            with anyio.fail_after(PATIENCE):
-                await heard.wait()
-            assert lines == ["dinner"]
-
-    anyio.run(main)
+    async with (
+        _client(server, "legacy", logging_callback=logged) as listener,
+        _client(server, "legacy") as other,
+    ):
+        assert _text(await listener.call_tool("echo", {"text": "here"})) == "here"
+        assert _text(await other.call_tool("announce", {"text": "dinner"})) == "announced"
+        with anyio.fail_after(PATIENCE):
+            await heard.wait()
+        assert lines == ["dinner"]
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_call_that_nobody_waits_for_ends(server: ServedProgram, era: str) -> None:
-    async def main() -> None:
-        begun = anyio.Event()
+async def test_a_call_that_nobody_waits_for_ends(server: ServedProgram, era: str) -> None:
+    begun = anyio.Event()
 
-        async def heard(*_: Any) -> None:
-            begun.set()
+    async def heard(*_: Any) -> None:
+        begun.set()
 
-        async with _client(server, era) as client, anyio.create_task_group() as tasks:
+    async with _client(server, era) as client, anyio.create_task_group() as tasks:
 
-            async def count() -> None:
-                await client.call_tool("count", {"to": 10_000}, progress_callback=heard)
+        async def count() -> None:
+            await client.call_tool("count", {"to": 10_000}, progress_callback=heard)
 
-            tasks.start_soon(count)
-            with anyio.fail_after(PATIENCE):
-                await begun.wait()
-            tasks.cancel_scope.cancel()
-        async with _client(server, era) as client:
-            assert _text(await client.call_tool("echo", {"text": "still here"})) == "still here"
-
-    anyio.run(main)
+        tasks.start_soon(count)
+        with anyio.fail_after(PATIENCE):
+            await begun.wait()
+        tasks.cancel_scope.cancel()
+    async with _client(server, era) as client:
+        assert _text(await client.call_tool("echo", {"text": "still here"})) == "still here"

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fake_responder import FakeClock
 from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook, HookFunction, Undecided, Verdict, load_hook
 from longwire.guard.grants import Scopes
@@ -21,14 +22,6 @@ from transport_bench import run
 
 TOKEN = "correct-horse-battery"
 HERE = "127.0.0.1"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def asked(hook: AuthHook, token: str | None = TOKEN, address: str = HERE, **headers: str) -> Verdict:
@@ -120,7 +113,7 @@ def test_a_hook_that_fails_lets_nobody_in(
     assert caplog.records[0].exc_info is None
 
 
-def test_a_hook_sees_token_headers_and_address() -> None:
+async def test_a_hook_sees_token_headers_and_address() -> None:
     seen: list[tuple[str | None, Mapping[str, str], str]] = []
 
     def hook(token: str | None, headers: Mapping[str, str], address: str) -> str:
@@ -129,12 +122,9 @@ def test_a_hook_sees_token_headers_and_address() -> None:
             headers["x-user"] = "root"  # type: ignore[index]
         return "alice"
 
-    async def main() -> None:
-        asking = AuthHook(hook)
-        await asked(asking, None, "::1", **{"x-user": "alice"})
-        await asked(asking, TOKEN)
-
-    run(main)
+    asking = AuthHook(hook)
+    await asked(asking, None, "::1", **{"x-user": "alice"})
+    await asked(asking, TOKEN)
     assert seen == [(None, {"x-user": "alice"}, "::1"), (TOKEN, {}, HERE)]
 
 
@@ -150,64 +140,52 @@ def counted(answer: Any = "alice") -> tuple[HookFunction, list[str | None]]:
 
 
 @pytest.mark.parametrize("answer", ["alice", None])
-def test_answers_are_remembered_for_a_token_from_one_address(answer: str | None) -> None:
-    async def main() -> None:
-        function, calls = counted(answer)
-        clock = Clock()
-        hook = AuthHook(function, remembered=5, clock=clock)
-        for _ in range(3):
-            await asked(hook)
-        assert calls == [TOKEN]
-        await asked(hook, address="127.0.0.2")
-        await asked(hook, "another-token")
-        assert calls == [TOKEN, TOKEN, "another-token"]
-        clock.now += 5
+async def test_answers_are_remembered_for_a_token_from_one_address(answer: str | None) -> None:
+    function, calls = counted(answer)
+    clock = FakeClock()
+    hook = AuthHook(function, remembered=5, clock=clock)
+    for _ in range(3):
         await asked(hook)
-        assert len(calls) == 4
-
-    run(main)
-
-
-def test_requests_without_a_token_are_always_asked_about() -> None:
-    async def main() -> None:
-        function, calls = counted()
-        hook = AuthHook(function)
-        for _ in range(3):
-            await asked(hook, None)
-        assert calls == [None] * 3
-
-    run(main)
+    assert calls == [TOKEN]
+    await asked(hook, address="127.0.0.2")
+    await asked(hook, "another-token")
+    assert calls == [TOKEN, TOKEN, "another-token"]
+    clock.now += 5
+    await asked(hook)
+    assert len(calls) == 4
 
 
-def test_nothing_is_remembered_if_the_operator_says_so() -> None:
-    async def main() -> None:
-        function, calls = counted()
-        hook = AuthHook(function, remembered=0)
-        await asyncio.gather(*(asked(hook) for _ in range(3)))
-        assert len(calls) == 3
-
-    run(main)
+async def test_requests_without_a_token_are_always_asked_about() -> None:
+    function, calls = counted()
+    hook = AuthHook(function)
+    for _ in range(3):
+        await asked(hook, None)
+    assert calls == [None] * 3
 
 
-def test_many_that_ask_the_same_at_once_are_one_call() -> None:
-    async def main() -> None:
-        function, calls = counted()
-        hook = AuthHook(function)
-        found = await asyncio.gather(*(asked(hook) for _ in range(200)))
-        assert set(found) == {Principal.of_token("alice")}
-        assert len(calls) == 1
+async def test_nothing_is_remembered_if_the_operator_says_so() -> None:
+    function, calls = counted()
+    hook = AuthHook(function, remembered=0)
+    await asyncio.gather(*(asked(hook) for _ in range(3)))
+    assert len(calls) == 3
 
-    run(main)
+
+async def test_many_that_ask_the_same_at_once_are_one_call() -> None:
+    function, calls = counted()
+    hook = AuthHook(function)
+    found = await asyncio.gather(*(asked(hook) for _ in range(200)))
+    assert set(found) == {Principal.of_token("alice")}
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("plain", [True, False])
-def test_a_hook_that_hangs_is_given_up(plain: bool) -> None:
+async def test_a_hook_that_hangs_is_given_up(plain: bool) -> None:
     release = threading.Event()
 
     async def forever(*_: Any) -> Any:
         await asyncio.Event().wait()
 
-    async def main() -> None:
+    try:
         hook = AuthHook((lambda *_: release.wait(30)) if plain else forever, timeout=0.05)
         found = await asyncio.gather(*(asked(hook, f"token-number-{n:08}") for n in range(70)))
         reasons = {one.reason for one in found if isinstance(one, Undecided)}
@@ -220,29 +198,23 @@ def test_a_hook_that_hangs_is_given_up(plain: bool) -> None:
         again = await asked(hook, "one-more-token-here")
         assert isinstance(again, Undecided)
         assert ("busy" in again.reason) is plain
-
-    try:
-        run(main)
     finally:
         release.set()
 
 
-def test_a_plain_function_that_waits_delays_nobody() -> None:
-    async def main() -> None:
-        release, started = threading.Event(), threading.Event()
+async def test_a_plain_function_that_waits_delays_nobody() -> None:
+    release, started = threading.Event(), threading.Event()
 
-        def hook(*_: Any) -> str:
-            started.set()
-            assert release.wait(30)
-            return "alice"
+    def hook(*_: Any) -> str:
+        started.set()
+        assert release.wait(30)
+        return "alice"
 
-        asking = asyncio.ensure_future(asked(AuthHook(hook)))
-        while not started.is_set():
-            await asyncio.sleep(0)
-        release.set()  # from the event loop, which the hook would have blocked
-        assert await asking == Principal.of_token("alice")
-
-    run(main)
+    asking = asyncio.ensure_future(asked(AuthHook(hook)))
+    while not started.is_set():
+        await asyncio.sleep(0)
+    release.set()  # from the event loop, which the hook would have blocked
+    assert await asking == Principal.of_token("alice")
 
 
 def test_hooks_are_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

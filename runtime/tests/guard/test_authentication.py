@@ -9,26 +9,18 @@ from typing import Any
 
 import pytest
 
+from fake_responder import FakeClock
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal, neighbourhood
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
-from transport_bench import run
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
 TOKENS = Tokens({ALICE: "alice", BOB: "bob"})
 WRONG = "no-token-of-anybody"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def sent(token: str | None, address: str = "192.0.2.1") -> Request:
@@ -53,7 +45,7 @@ def test_a_token_proves_a_principal() -> None:
 
 
 def test_an_address_that_guesses_is_slowed_down() -> None:
-    clock = Clock()
+    clock = FakeClock()
     authentication = Authentication(TOKENS, clock=clock)
     assert authentication.check(sent(ALICE)) == Principal.of_token("alice")
     for number in range(20):
@@ -78,7 +70,7 @@ def test_an_address_that_guesses_is_slowed_down() -> None:
 
 
 def test_the_log_tells_once_that_an_address_guesses(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
+    clock = FakeClock()
     authentication = Authentication(TOKENS, clock=clock)
     for number in range(19):
         authentication.check(sent(f"{WRONG}{number}"))
@@ -93,7 +85,7 @@ def test_the_log_tells_once_that_an_address_guesses(caplog: pytest.LogCaptureFix
 
 def test_a_flood_of_wrong_tokens_keeps_nobody_out_whose_token_is_long() -> None:
     long, plain = "pH3-vK9_qZ1xW7sT5bN2mD", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-    authentication = Authentication(Tokens({long: "alice", plain: "bob"}), clock=Clock())
+    authentication = Authentication(Tokens({long: "alice", plain: "bob"}), clock=FakeClock())
     for number in range(40):
         authentication.check(sent(f"{WRONG}{number}"))
     assert authentication.check(sent(long)) == Principal.of_token("alice")
@@ -102,7 +94,7 @@ def test_a_flood_of_wrong_tokens_keeps_nobody_out_whose_token_is_long() -> None:
 
 
 def test_repeated_refusals_are_counted_instead_of_logged(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
+    clock = FakeClock()
     lines = RefusalLines(clock)
     for _ in range(500):
         lines.add(logging.WARNING, "192.0.2.1", "token", "no token", {})
@@ -124,7 +116,7 @@ def test_repeated_refusals_are_counted_instead_of_logged(caplog: pytest.LogCaptu
 
 def test_the_sum_of_refusals_is_as_serious_as_the_worst_of_them(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    lines = RefusalLines(Clock())
+    lines = RefusalLines(FakeClock())
     for level in (logging.INFO, logging.WARNING):
         for _ in range(3):
             lines.add(level, "192.0.2.1", str(level), "the server stops", {})
@@ -144,7 +136,7 @@ def test_a_wrong_token_is_told_from_none() -> None:
 
 
 def test_requests_without_a_token_are_no_guesses() -> None:
-    authentication = Authentication(TOKENS, clock=Clock())
+    authentication = Authentication(TOKENS, clock=FakeClock())
     for _ in range(100):
         assert status(authentication.check(sent(None))) == 401
     odd = Request("POST", "/mcp", headers={"authorization": "Basic dXNlcjpwYXNz"}, address="192.0.2.1")
@@ -177,42 +169,36 @@ async def asked(authentication: Authentication, request: Request) -> Principal |
     return await later
 
 
-def test_the_hook_is_asked_for_tokens_that_the_file_has_not() -> None:
+async def test_the_hook_is_asked_for_tokens_that_the_file_has_not() -> None:
     seen: list[str | None] = []
 
     async def hook(token: str | None, _: Mapping[str, str], __: str) -> Any:
         seen.append(token)
         return {"carol-has-a-ticket": "carol", None: "guest"}.get(token)
 
-    async def main() -> None:
-        clock = Clock()
-        authentication = Authentication(TOKENS, AuthHook(hook, remembered=0), clock)
-        assert await asked(authentication, sent(ALICE)) == Principal.of_token("alice")
-        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
-        assert await asked(authentication, sent(None)) == Principal.of_token("guest")
-        for _ in range(20):
-            assert status(await asked(authentication, sent(WRONG))) == 401
-        assert seen == ["carol-has-a-ticket", None, *[WRONG] * 20]
-        # The hook isn't asked about guesses any more, but about those it has let in before.
-        assert status(await asked(authentication, sent(WRONG))) == 429
-        assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
-        assert len(seen) == 23
-
-    run(main)
+    clock = FakeClock()
+    authentication = Authentication(TOKENS, AuthHook(hook, remembered=0), clock)
+    assert await asked(authentication, sent(ALICE)) == Principal.of_token("alice")
+    assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+    assert await asked(authentication, sent(None)) == Principal.of_token("guest")
+    for _ in range(20):
+        assert status(await asked(authentication, sent(WRONG))) == 401
+    assert seen == ["carol-has-a-ticket", None, *[WRONG] * 20]
+    # The hook isn't asked about guesses any more, but about those it has let in before.
+    assert status(await asked(authentication, sent(WRONG))) == 429
+    assert await asked(authentication, sent("carol-has-a-ticket")) == Principal.of_token("carol")
+    assert len(seen) == 23
 
 
-def test_a_hook_that_fails_is_the_servers_fault() -> None:
+async def test_a_hook_that_fails_is_the_servers_fault() -> None:
     async def hook(*_: Any) -> Any:
         raise OSError("no directory server")
 
-    async def main() -> None:
-        authentication = Authentication(Tokens(), AuthHook(hook, remembered=0), Clock())
-        assert authentication
-        for _ in range(30):
-            refused = await asked(authentication, sent(WRONG))
-            assert isinstance(refused, Refusal)
-            assert refused.status == 503
-            assert dict(refused.headers) == {b"retry-after": b"1"}
-            assert "directory" not in refused.reason
-
-    run(main)
+    authentication = Authentication(Tokens(), AuthHook(hook, remembered=0), FakeClock())
+    assert authentication
+    for _ in range(30):
+        refused = await asked(authentication, sent(WRONG))
+        assert isinstance(refused, Refusal)
+        assert refused.status == 503
+        assert dict(refused.headers) == {b"retry-after": b"1"}
+        assert "directory" not in refused.reason

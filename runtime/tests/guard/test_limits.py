@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +16,6 @@ from longwire.principals.limits import BUSY, CONNECTION, STOPPING, CallLimits
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.principals.rates import parse_rate
 from longwire.settings import Settings
-from transport_bench import run
 
 
 class Calls:
@@ -50,21 +51,19 @@ class Calls:
             raise failed[0]
 
 
-def with_calls(settings: Settings, test: Any) -> None:
-    async def main() -> None:
-        limits = CallLimits(settings)
-        async with anyio.create_task_group() as tasks:
-            calls = Calls(limits, tasks)
-            await test(limits, calls)
-            calls.end.set()
-        assert limits.in_flight == 0
-        await limits.idle()
-
-    run(main)
+@asynccontextmanager
+async def with_calls(settings: Settings) -> AsyncIterator[tuple[CallLimits, Calls]]:
+    limits = CallLimits(settings)
+    async with anyio.create_task_group() as tasks:
+        calls = Calls(limits, tasks)
+        yield limits, calls
+        calls.end.set()
+    assert limits.in_flight == 0
+    await limits.idle()
 
 
-def test_one_client_cannot_take_every_place() -> None:
-    async def test(limits: CallLimits, calls: Calls) -> None:
+async def test_one_client_cannot_take_every_place() -> None:
+    async with with_calls(Settings(calls=5, calls_each=3)) as (limits, calls):
         for _ in range(3):
             await calls.begin("a")
         with pytest.raises(
@@ -75,55 +74,46 @@ def test_one_client_cannot_take_every_place() -> None:
         await calls.begin("b")
         assert limits.in_flight == 4
 
-    with_calls(Settings(calls=5, calls_each=3), test)
 
-
-def test_all_clients_together_have_a_limit() -> None:
-    async def test(limits: CallLimits, calls: Calls) -> None:
+async def test_all_clients_together_have_a_limit() -> None:
+    async with with_calls(Settings(calls=5, calls_each=3)) as (_, calls):
         for client in "abcde":
             await calls.begin(client)
         with pytest.raises(MCPError, match="5 requests are in flight, which is the most") as refused:
             await calls.begin("f")
         assert refused.value.error.code == BUSY
 
-    with_calls(Settings(calls=5, calls_each=3), test)
 
-
-def test_pings_and_notifications_always_pass() -> None:
-    async def test(limits: CallLimits, calls: Calls) -> None:
+async def test_pings_and_notifications_always_pass() -> None:
+    async with with_calls(Settings(calls=1, calls_each=1)) as (limits, calls):
         await calls.begin("a")
         for _ in range(3):
             await calls.begin("a", "ping")
             await calls.begin("a", "notifications/cancelled", request_id=None)
         assert limits.in_flight == 1
 
-    with_calls(Settings(calls=1, calls_each=1), test)
+
+async def test_a_place_is_free_again_however_a_call_ends() -> None:
+    limits = CallLimits(Settings(calls=1))
+    context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None, params=None)
+
+    async def fail(_: Any) -> HandlerResult:
+        raise KeyError("broken")
+
+    async def wait(_: Any) -> HandlerResult:
+        tasks.cancel_scope.cancel()
+        await anyio.sleep_forever()
+
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            await limits(context, fail)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(limits, context, wait)
+    assert limits.in_flight == 0
 
 
-def test_a_place_is_free_again_however_a_call_ends() -> None:
-    async def main() -> None:
-        limits = CallLimits(Settings(calls=1))
-        context: Any = SimpleNamespace(request_id=1, method="tools/call", request=None, params=None)
-
-        async def fail(_: Any) -> HandlerResult:
-            raise KeyError("broken")
-
-        async def wait(_: Any) -> HandlerResult:
-            tasks.cancel_scope.cancel()
-            await anyio.sleep_forever()
-
-        for _ in range(3):
-            with pytest.raises(KeyError):
-                await limits(context, fail)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(limits, context, wait)
-        assert limits.in_flight == 0
-
-    run(main)
-
-
-def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
-    async def test(limits: CallLimits, calls: Calls) -> None:
+async def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
+    async with with_calls(Settings(rate=parse_rate("2/min"))) as (limits, calls):
         for _ in range(2):
             await calls.begin("a")
         with pytest.raises(MCPError, match=r"^requests .* faster than 2/min, .* in 30 s$") as refused:
@@ -136,11 +126,9 @@ def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> None:
         assert limits.in_flight == 3
         assert limits.refused == {"rate": 1}
 
-    with_calls(Settings(rate=parse_rate("2/min")), test)
 
-
-def test_a_token_may_have_a_rate_of_its_own() -> None:
-    async def test(_: CallLimits, calls: Calls) -> None:
+async def test_a_token_may_have_a_rate_of_its_own() -> None:
+    async with with_calls(Settings(rate=parse_rate("2/min"))) as (_, calls):
         before = PRINCIPAL.set(Principal.of_token("alice", rate=parse_rate("3/min")))
         try:
             for _ in range(3):
@@ -150,11 +138,9 @@ def test_a_token_may_have_a_rate_of_its_own() -> None:
         finally:
             PRINCIPAL.reset(before)
 
-    with_calls(Settings(rate=parse_rate("2/min")), test)
 
-
-def test_a_server_that_stops_takes_no_more_and_waits_for_what_ends() -> None:
-    async def test(limits: CallLimits, calls: Calls) -> None:
+async def test_a_server_that_stops_takes_no_more_and_waits_for_what_ends() -> None:
+    async with with_calls(Settings()) as (limits, calls):
         await calls.begin("a", "subscriptions/listen")
         await limits.idle()  # that one never ends by itself
         await calls.begin("a")
@@ -165,5 +151,3 @@ def test_a_server_that_stops_takes_no_more_and_waits_for_what_ends() -> None:
         with anyio.move_on_after(0) as waited:
             await limits.idle()
         assert waited.cancelled_caught
-
-    with_calls(Settings(), test)

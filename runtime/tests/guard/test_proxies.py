@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_responder import FakeResponder
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.proxies import LONGEST, TrustedProxies, parse_address
 from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
-from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.http.request import Request, Responder
 from longwire.wire.listeners import Address
 
 PROXY = "10.0.0.5"
@@ -153,30 +154,7 @@ def test_the_log_says_once_what_to_set(caplog: pytest.LogCaptureFixture) -> None
 # ---- behind the checks ------------------------------------------------------------------------------------
 
 
-class Answered:
-    """A responder that keeps the status of its answer."""
-
-    gone = False
-    unsent = 0
-
-    def __init__(self) -> None:
-        self.status = 0
-
-    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        self.status = status
-
-    def begin_events(self, headers: HeaderList = ()) -> None: ...
-
-    def send(self, events: bytes) -> None: ...
-
-    def end(self) -> None: ...
-
-    def on_gone(self, callback: object) -> None: ...
-
-    def on_room(self, callback: object) -> None: ...
-
-
-def status(access: Access, token: str, client: str, peer: str = PROXY) -> int:
+def status(access: Access, token: str, client: str, peer: str = PROXY) -> int | None:
     """The answer to a client behind the proxy; its head and its body are both checked."""
 
     def inner(request: Request, responder: Responder) -> None:
@@ -186,7 +164,7 @@ def status(access: Access, token: str, client: str, peer: str = PROXY) -> int:
     guarded = access.guard(inner, Address("0.0.0.0", 80))
     headers = {"host": "127.0.0.1", "authorization": f"Bearer {token}", "x-forwarded-for": client}
     for check in (guarded.admits, guarded):
-        answered = Answered()
+        answered = FakeResponder()
         check(Request("POST", "/mcp", headers=headers, address=peer), answered)
         if answered.status:
             break

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_responder import FakeClock
 from longwire.errors import SettingsError
 from longwire.principals.rates import Allowances, Over, Rate, RateLimits, parse_rate, whole_seconds
 from longwire.settings import Settings
 
 MINUTE = parse_rate("60/min")
 TWO = parse_rate("2/min")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def seconds(over: Over | None) -> float:
@@ -70,7 +62,7 @@ def test_any_text_is_a_rate_or_is_refused(text: str) -> None:
 
 
 def test_a_full_allowance_is_the_number_of_its_rate() -> None:
-    clock = Clock()
+    clock = FakeClock(1_000_000.0)
     limits = RateLimits(MINUTE, clock=clock)
     assert [limits.check("alice") for _ in range(60)] == [None] * 60
     assert seconds(limits.check("alice")) == pytest.approx(1.0)
@@ -85,7 +77,7 @@ def test_a_full_allowance_is_the_number_of_its_rate() -> None:
 
 
 def test_a_refused_request_takes_nothing() -> None:
-    clock = Clock()
+    clock = FakeClock(1_000_000.0)
     limits = RateLimits(TWO, clock=clock)
     for _ in range(2):
         limits.check("alice")
@@ -96,7 +88,7 @@ def test_a_refused_request_takes_nothing() -> None:
 
 
 def test_a_tool_has_an_allowance_of_its_own() -> None:
-    limits = RateLimits(MINUTE, {"score": TWO}, clock=Clock())
+    limits = RateLimits(MINUTE, {"score": TWO}, clock=FakeClock(1_000_000.0))
     assert [limits.check("alice", params=calling("score")) for _ in range(2)] == [None, None]
     assert seconds(limits.check("alice", params=calling("score"))) == pytest.approx(30.0)
     # 58 are left of the principal's own: the refused call took none.
@@ -105,7 +97,7 @@ def test_a_tool_has_an_allowance_of_its_own() -> None:
 
 
 def test_the_rate_that_was_hit_is_named() -> None:
-    limits = RateLimits(TWO, {"sco*": parse_rate("1/min")}, clock=Clock())
+    limits = RateLimits(TWO, {"sco*": parse_rate("1/min")}, clock=FakeClock(1_000_000.0))
     assert limits.check("alice", params=calling("score")) is None
     assert limits.check("alice", params=calling("score")) == (60.0, parse_rate("1/min"), "sco*")
     assert limits.check("alice", params=calling("list")) is None
@@ -113,7 +105,7 @@ def test_the_rate_that_was_hit_is_named() -> None:
 
 
 def test_tools_that_fit_one_pattern_share_an_allowance() -> None:
-    limits = RateLimits(None, {"run_*": TWO, "run_search": MINUTE}, clock=Clock())
+    limits = RateLimits(None, {"run_*": TWO, "run_search": MINUTE}, clock=FakeClock(1_000_000.0))
     assert limits.check("alice", params=calling("run_ladder")) is None
     assert limits.check("alice", params=calling("run_compare")) is None
     assert limits.check("alice", params=calling("run_anything")) is not None
@@ -122,7 +114,7 @@ def test_tools_that_fit_one_pattern_share_an_allowance() -> None:
 
 
 def test_a_tool_that_runs_another_is_held_to_both() -> None:
-    limits = RateLimits(None, {"score": TWO}, carriers={"submit_job": "tool"}, clock=Clock())
+    limits = RateLimits(None, {"score": TWO}, carriers={"submit_job": "tool"}, clock=FakeClock(1_000_000.0))
     assert limits.check("alice", params=calling("submit_job", tool="score")) is None
     assert limits.check("alice", params=calling("score")) is None
     assert limits.check("alice", params=calling("submit_job", tool="score")) is not None
@@ -139,7 +131,7 @@ def test_calls_that_make_no_sense_are_left_to_the_server(params: dict[str, Any])
 
 
 def test_a_principals_own_rate_replaces_the_servers() -> None:
-    limits = RateLimits(TWO, clock=Clock())
+    limits = RateLimits(TWO, clock=FakeClock(1_000_000.0))
     assert [limits.check("alice", MINUTE) for _ in range(61)].count(None) == 60
     # Another rate, as after a change of the token file, begins with a full allowance.
     assert limits.check("alice", parse_rate("1/day")) is None
@@ -152,7 +144,7 @@ def test_without_rates_nothing_is_counted() -> None:
 
 
 def test_allowances_are_bounded_in_number() -> None:
-    allowances = Allowances(Clock(), most=100)
+    allowances = Allowances(FakeClock(1_000_000.0), most=100)
     for number in range(1000):
         allowances.take(number, TWO)
         allowances.take("regular", TWO)
@@ -162,7 +154,7 @@ def test_allowances_are_bounded_in_number() -> None:
 
 
 def test_one_that_goes_on_all_the_same_waits_no_longer_than_a_period() -> None:
-    clock = Clock()
+    clock = FakeClock(1_000_000.0)
     allowances = Allowances(clock)
     for _ in range(10_000):
         allowances.take("a", TWO)
@@ -173,7 +165,7 @@ def test_one_that_goes_on_all_the_same_waits_no_longer_than_a_period() -> None:
 
 @given(st.lists(st.floats(0, 20), max_size=200), st.integers(1, 30))
 def test_never_more_than_the_rate_and_one_burst(pauses: list[float], number: int) -> None:
-    clock, rate = Clock(), Rate(number, 60.0)
+    clock, rate = FakeClock(1_000_000.0), Rate(number, 60.0)
     limits = RateLimits(rate, clock=clock)
     passed = 0
     for pause in pauses:
@@ -183,7 +175,7 @@ def test_never_more_than_the_rate_and_one_burst(pauses: list[float], number: int
 
 
 def test_a_principal_has_a_rate_that_no_agent_reaches_unless_another_is_set() -> None:
-    limits = RateLimits(Settings().rate, clock=Clock())
+    limits = RateLimits(Settings().rate, clock=FakeClock(1_000_000.0))
     assert all(limits.check("alice") is None for _ in range(1000))
     over = limits.check("alice")
     assert over is not None
@@ -191,19 +183,16 @@ def test_a_principal_has_a_rate_that_no_agent_reaches_unless_another_is_set() ->
     assert limits.check("bob") is None
 
 
-def test_the_default_rate_is_not_asked_for_elsewhere() -> None:
+async def test_the_default_rate_is_not_asked_for_elsewhere() -> None:
     class Elsewhere:
         async def take(self, holder: object, rate: Rate) -> float:
             raise AssertionError("a request should not wait for another server")
 
         def give_back(self, holder: object, rate: Rate) -> None: ...
 
-    async def main() -> None:
-        limits = RateLimits(Settings().rate, clock=Clock())
-        passed = [await limits.check_shared(Elsewhere(), "alice", None, None) is None for _ in range(1001)]
-        assert passed == [True] * 1000 + [False]
-
-    anyio.run(main)
+    limits = RateLimits(Settings().rate, clock=FakeClock(1_000_000.0))
+    passed = [await limits.check_shared(Elsewhere(), "alice", None, None) is None for _ in range(1001)]
+    assert passed == [True] * 1000 + [False]
 
 
 def test_retry_after_is_rounded_up() -> None:

@@ -14,7 +14,7 @@ from longwire.guard.access import Access, HttpSecurity
 from longwire.guard.tokens import UNNAMED, Tokens, read_tokens
 from longwire.wire.listeners import Address, bind, bound, is_loopback
 from raw_http import ACCEPT, HELLO, http_client
-from transport_bench import LOCAL, run, serving
+from transport_bench import LOCAL, serving
 
 TOKEN = "correct-horse-battery"
 TOKENS = Tokens({TOKEN: UNNAMED})
@@ -60,19 +60,16 @@ def test_hosts_that_cannot_be_bound(host: str, reason: str) -> None:
         bind(Address(host, 0))
 
 
-def test_ipv6() -> None:
-    async def main() -> None:
-        async with serving(Http(Address("::1", 0))) as server, server.client("legacy") as client:
-            assert server.where.startswith("http://[::1]:")
-            assert (await client.call_tool("echo")).is_error is False
-
+async def test_ipv6() -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     try:
         bind(Address("::1", 0)).close()
     except SettingsError:
         pytest.skip("no IPv6 here")
-    run(main)
+    async with serving(Http(Address("::1", 0))) as server, server.client("legacy") as client:
+        assert server.where.startswith("http://[::1]:")
+        assert (await client.call_tool("echo")).is_error is False
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
@@ -88,13 +85,10 @@ def test_other_addresses_take_a_token(host: str) -> None:
     assert HttpSecurity.for_address(Address(host, 80), tokens=TOKENS).reachable
 
 
-def test_without_a_token_nothing_is_opened() -> None:
-    async def main() -> None:
-        with pytest.RaisesGroup(SettingsError, flatten_subgroups=True):
-            async with serving(Http(ANYWHERE)):
-                pass
-
-    run(main)
+async def test_without_a_token_nothing_is_opened() -> None:
+    with pytest.RaisesGroup(SettingsError, flatten_subgroups=True):
+        async with serving(Http(ANYWHERE)):
+            pass
 
 
 HOSTS = ["127.0.0.1:80", "127.0.0.1", "localhost:1", "LOCALHOST", "[::1]:80", "[::1]"]
@@ -158,69 +152,57 @@ def test_origins(origin: str | None, allowed: bool) -> None:
 
 
 @pytest.mark.parametrize("offer", ["http", "sse"])
-def test_checks_are_always_on(offer: str) -> None:
-    async def main() -> None:
-        at = Http(LOCAL, frozenset({offer}))  # type: ignore[arg-type]
-        async with serving(at) as server, http_client() as http:
-            for headers, status in (
-                ({"Host": "evil.example"}, 421),
-                ({"Origin": "http://evil.example"}, 403),
-            ):
-                for method in ("GET", "POST"):
-                    answer = await http.request(method, server.where, headers={**ACCEPT, **headers})
-                    assert answer.status_code == status
-                    assert "error" in answer.json()
-
-    run(main)
+async def test_checks_are_always_on(offer: str) -> None:
+    at = Http(LOCAL, frozenset({offer}))  # type: ignore[arg-type]
+    async with serving(at) as server, http_client() as http:
+        for headers, status in (
+            ({"Host": "evil.example"}, 421),
+            ({"Origin": "http://evil.example"}, 403),
+        ):
+            for method in ("GET", "POST"):
+                answer = await http.request(method, server.where, headers={**ACCEPT, **headers})
+                assert answer.status_code == status
+                assert "error" in answer.json()
 
 
 @pytest.mark.parametrize("name", ["Origin", "Authorization"])
 @pytest.mark.parametrize("values", [("http://evil.example", "http://localhost"), ("http://localhost",) * 2])
-def test_a_header_that_decides_is_sent_once(name: str, values: tuple[str, str]) -> None:
-    async def main() -> None:
-        async with serving(Http(LOCAL)) as server, http_client() as http:
-            for order in (values, values[::-1]):
-                headers = [*ACCEPT.items(), *((name, value) for value in order)]
-                answer = await http.post(server.where, json=HELLO, headers=headers)
-                assert answer.status_code == 400
-                assert answer.json()["error"]["message"] == f"the request has two {name} headers: send one"
-
-    run(main)
+async def test_a_header_that_decides_is_sent_once(name: str, values: tuple[str, str]) -> None:
+    async with serving(Http(LOCAL)) as server, http_client() as http:
+        for order in (values, values[::-1]):
+            headers = [*ACCEPT.items(), *((name, value) for value in order)]
+            answer = await http.post(server.where, json=HELLO, headers=headers)
+            assert answer.status_code == 400
+            assert answer.json()["error"]["message"] == f"the request has two {name} headers: send one"
 
 
 @pytest.mark.parametrize("offer", ["http", "sse"])
-def test_a_token_is_asked_for_everywhere(offer: str) -> None:
-    async def main() -> None:
-        at = Http(ANYWHERE, frozenset({offer}))  # type: ignore[arg-type]
-        async with serving(at, access=Access(TOKENS)) as server, http_client() as http:
-            url = server.where.replace("0.0.0.0", "127.0.0.1")
-            for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
-                answer = await http.post(url, json=HELLO, headers={**ACCEPT, **given})
-                assert answer.status_code == 401
-                assert answer.headers["www-authenticate"].startswith("Bearer")
-                assert TOKEN not in answer.text
-            if offer == "http":
-                known = {"Authorization": f"bearer {TOKEN}"}
-                assert (await http.post(url, json=HELLO, headers={**ACCEPT, **known})).status_code == 200
-
-    run(main)
+async def test_a_token_is_asked_for_everywhere(offer: str) -> None:
+    at = Http(ANYWHERE, frozenset({offer}))  # type: ignore[arg-type]
+    async with serving(at, access=Access(TOKENS)) as server, http_client() as http:
+        url = server.where.replace("0.0.0.0", "127.0.0.1")
+        for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
+            answer = await http.post(url, json=HELLO, headers={**ACCEPT, **given})
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+            assert TOKEN not in answer.text
+        if offer == "http":
+            known = {"Authorization": f"bearer {TOKEN}"}
+            assert (await http.post(url, json=HELLO, headers={**ACCEPT, **known})).status_code == 200
 
 
 @pytest.mark.parametrize(
     "refused", ["Host: evil.example", "Host: 127.0.0.1", "Host: a\r\nOrigin: http://evil.example"]
 )
-def test_a_long_body_is_refused_before_it_is_sent(refused: str) -> None:
-    async def main() -> None:
-        async with serving(Http(ANYWHERE), access=Access(TOKENS)) as server:
-            port = int(server.where.rpartition(":")[2].partition("/")[0])
-            async with await anyio.connect_tcp("127.0.0.1", port) as client:
-                long = "Content-Length: 4000000\r\nExpect: 100-continue"
-                await client.send(f"POST /mcp HTTP/1.1\r\n{refused}\r\n{long}\r\n\r\n".encode())
-                answer = await client.receive()
-                assert answer.split()[1] in (b"401", b"403", b"421")
-                assert b"100 Continue" not in answer
-
-    run(main)
+async def test_a_long_body_is_refused_before_it_is_sent(refused: str) -> None:
+    async with serving(Http(ANYWHERE), access=Access(TOKENS)) as server:
+        port = int(server.where.rpartition(":")[2].partition("/")[0])
+        async with await anyio.connect_tcp("127.0.0.1", port) as client:
+            long = "Content-Length: 4000000\r\nExpect: 100-continue"
+            await client.send(f"POST /mcp HTTP/1.1\r\n{refused}\r\n{long}\r\n\r\n".encode())
+            answer = await client.receive()
+            assert answer.split()[1] in (b"401", b"403", b"421")
+            assert b"100 Continue" not in answer
 
 
 def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
@@ -240,8 +222,3 @@ def test_bad_tokens(tmp_path: Path, text: str) -> None:
         read_tokens(str(path), {})
     with pytest.raises(SettingsError, match="the token in 'LONGWIRE_TOKEN'"):
         read_tokens(None, {"LONGWIRE_TOKEN": text})
-
-
-def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="can't read the token file"):
-        read_tokens(str(tmp_path / "nothing"), {})

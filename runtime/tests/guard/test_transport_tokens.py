@@ -36,14 +36,6 @@ def test_each_line_names_a_principal(tmp_path: Path) -> None:
     assert ALICE not in repr(tokens)
 
 
-@pytest.mark.parametrize(
-    "header", [None, "", "Bearer", "Bearer ", "Bearer alice", f"Basic {ALICE}", f"Bearer {ALICE}x", ALICE]
-)
-def test_what_proves_nobody(header: str | None) -> None:
-    assert proven(parse_tokens(f"alice {ALICE}\nbob {BOB}", "file"), header) is None
-    assert proven(Tokens(), header) is None
-
-
 def test_a_principal_may_have_two_tokens_while_one_is_replaced() -> None:
     tokens = parse_tokens(f"alice {ALICE}\nalice {BOB}", "file")
     assert tokens.principals == {"alice"}

@@ -26,7 +26,7 @@ from longwire.journal.journal_file import FAILURES, JournalFile
 from longwire.journal.session_changes import SessionChanges
 
 
-def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
+async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     alice = record(initialized=True, state={"level": "warning", "subscriptions": ["ü://1"]})
     streams = (StreamRecord(1, None), StreamRecord(2, 7), StreamRecord(3, "7", answered=True))
@@ -37,40 +37,34 @@ def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
         event(4, 0, "request", b"\x00\xff"),
     )
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(alice)
-            for stream in streams:
-                kept.save_stream(ALICE, stream)
-            for one in events:
-                kept.append(ALICE, one)
-        async with journal(path) as kept:
-            assert list(kept.stored_sessions()) == [alice]
-            assert kept.load(ALICE) == StoredSession(alice, streams, events, 5, 4)
-            assert kept.load(BOB) is None
-            assert kept.durable
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(alice)
+        for stream in streams:
+            kept.save_stream(ALICE, stream)
+        for one in events:
+            kept.append(ALICE, one)
+    async with journal(path) as kept:
+        assert list(kept.stored_sessions()) == [alice]
+        assert kept.load(ALICE) == StoredSession(alice, streams, events, 5, 4)
+        assert kept.load(BOB) is None
+        assert kept.durable
 
 
-def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
+async def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record(BOB))
-            kept.save(record())
-            for number in range(1, 6):
-                kept.append(ALICE, event(number, 0))
-            await stored(kept)
-            kept.append(ALICE, event(2, 1))  # is put on a stream
-            kept.drop(ALICE, [1, 5])
-            kept.save(record(initialized=True))
-            kept.touch(ALICE, 1e10)
-            kept.forget(BOB)
-            kept.append(BOB, event(1))  # a message to a session that just ended
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record(BOB))
+        kept.save(record())
+        for number in range(1, 6):
+            kept.append(ALICE, event(number, 0))
+        await stored(kept)
+        kept.append(ALICE, event(2, 1))  # is put on a stream
+        kept.drop(ALICE, [1, 5])
+        kept.save(record(initialized=True))
+        kept.touch(ALICE, 1e10)
+        kept.forget(BOB)
+        kept.append(BOB, event(1))  # a message to a session that just ended
     session = found(path)
     assert session is not None
     assert [(one.number, one.stream) for one in session.events] == [(2, 1), (3, 0), (4, 0)]
@@ -80,21 +74,18 @@ def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
     assert found(path, BOB) is None
 
 
-def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> None:
+async def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record())
-            for number in range(1, 4):
-                kept.save_stream(ALICE, StreamRecord(number, number))
-                kept.append(ALICE, event(number, number, "reply"))
-            await stored(kept)
-            kept.save_stream(ALICE, StreamRecord(1, 1, answered=True))
-            kept.save_stream(ALICE, StreamRecord(2, 2, answered=True))
-            kept.drop(ALICE, [2, 3])
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record())
+        for number in range(1, 4):
+            kept.save_stream(ALICE, StreamRecord(number, number))
+            kept.append(ALICE, event(number, number, "reply"))
+        await stored(kept)
+        kept.save_stream(ALICE, StreamRecord(1, 1, answered=True))
+        kept.save_stream(ALICE, StreamRecord(2, 2, answered=True))
+        kept.drop(ALICE, [2, 3])
     session = found(path)
     assert session is not None
     # The second is answered and has no events; the third has none either, but its answer is to come.
@@ -102,57 +93,48 @@ def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> None:
     assert session.next_stream == 4
 
 
-def test_an_event_is_in_the_file_when_the_callback_comes(tmp_path: Path) -> None:
+async def test_an_event_is_in_the_file_when_the_callback_comes(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record())
-            with closing(sqlite3.connect(path)) as other:
-                for number in range(1, 20):
-                    kept.append(ALICE, event(number))
-                    await stored(kept)
-                    assert other.execute("SELECT max(number) FROM events").fetchone() == (number,)
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record())
+        with closing(sqlite3.connect(path)) as other:
+            for number in range(1, 20):
+                kept.append(ALICE, event(number))
+                await stored(kept)
+                assert other.execute("SELECT max(number) FROM events").fetchone() == (number,)
 
 
-def test_callbacks_keep_their_order_and_outlive_each_other(tmp_path: Path) -> None:
+async def test_callbacks_keep_their_order_and_outlive_each_other(tmp_path: Path) -> None:
     told: list[int] = []
 
     def failing() -> None:
         raise RuntimeError("in a callback")
 
-    async def main() -> None:
-        async with journal(tmp_path / "sessions.sqlite") as kept:
-            kept.when_stored(lambda: told.append(0))
-            assert told == [0]  # nothing was to be stored
-            kept.save(record())
-            for number in range(1, 50):
-                kept.append(ALICE, event(number))
-                kept.when_stored(lambda number=number: told.append(number))  # type: ignore[misc]
-                kept.when_stored(failing)
-                if number % 10 == 0:
-                    await asyncio.sleep(0)
-            await stored(kept)
-
-    asyncio.run(main())
+    async with journal(tmp_path / "sessions.sqlite") as kept:
+        kept.when_stored(lambda: told.append(0))
+        assert told == [0]  # nothing was to be stored
+        kept.save(record())
+        for number in range(1, 50):
+            kept.append(ALICE, event(number))
+            kept.when_stored(lambda number=number: told.append(number))  # type: ignore[misc]
+            kept.when_stored(failing)
+            if number % 10 == 0:
+                await asyncio.sleep(0)
+        await stored(kept)
     assert told == list(range(50))
 
 
-def test_times_of_use_are_written_with_the_rest_or_at_the_end(tmp_path: Path) -> None:
+async def test_times_of_use_are_written_with_the_rest_or_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record())
-            await stored(kept)
-            kept.touch(ALICE, 1e10)
-            told: list[int] = []
-            kept.when_stored(lambda: told.append(1))
-            assert told == [1]  # nobody waits for a time of use
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record())
+        await stored(kept)
+        kept.touch(ALICE, 1e10)
+        told: list[int] = []
+        kept.when_stored(lambda: told.append(1))
+        assert told == [1]  # nobody waits for a time of use
     session = found(path)
     assert session is not None
     assert session.record.last_seen == 1e10
@@ -192,14 +174,14 @@ def moved(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("trouble", [locked, full, moved])
-def test_trouble_is_counted_and_survived(
+async def test_trouble_is_counted_and_survived(
     trouble: Callable[[Path], Iterator[None]], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server goes on from memory, and what happened meanwhile is stored when the trouble is over."""
     path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
 
-    async def main() -> None:
+    with caplog.at_level(logging.INFO):
         kept = BufferedJournal(JournalFile(path, expired=0.0), counters, retry=0.02)
         kept.save(record())
         kept.append(ALICE, event(1, payload=b"x" * 9000))
@@ -219,9 +201,6 @@ def test_trouble_is_counted_and_survived(
         kept.append(ALICE, event(4))
         await _recovery(kept, counters)
         kept.close()
-
-    with caplog.at_level(logging.INFO):
-        asyncio.run(main())
     assert numbers(path) == [2, 3, 4]
     assert found(path, BOB) is not None
     warnings = [line for line in caplog.messages if "would not outlive a restart" in line]
@@ -231,31 +210,28 @@ def test_trouble_is_counted_and_survived(
 
 
 @pytest.mark.parametrize("ends", [("",), ("", "-wal", "-shm", "-lock")])
-def test_a_deleted_file_is_made_again_with_all_sessions(
+async def test_a_deleted_file_is_made_again_with_all_sessions(
     ends: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
-        kept.save(record())
-        kept.append(ALICE, event(1))
+    kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+    kept.save(record())
+    kept.append(ALICE, event(1))
+    await stored(kept)
+    for _ in range(2):
+        for end in ends:
+            Path(f"{path}{end}").unlink()
+        kept.save(record(BOB))
         await stored(kept)
-        for _ in range(2):
-            for end in ends:
-                Path(f"{path}{end}").unlink()
-            kept.save(record(BOB))
-            await stored(kept)
-            loaded = kept.load(ALICE)
-            assert loaded is not None
-            assert [one.number for one in loaded.events] == [1]
-        assert path.stat().st_mode & 0o777 == 0o600
-        with pytest.raises(SettingsError, match="in use by another server"):
-            JournalFile(path, expired=0.0)
-        kept.append(ALICE, event(2))
-        kept.close()
-
-    asyncio.run(main())
+        loaded = kept.load(ALICE)
+        assert loaded is not None
+        assert [one.number for one in loaded.events] == [1]
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SettingsError, match="in use by another server"):
+        JournalFile(path, expired=0.0)
+    kept.append(ALICE, event(2))
+    kept.close()
     assert numbers(path) == [1, 2]
     assert found(path, BOB) is not None
     told = (
@@ -279,22 +255,19 @@ def _cut(path: Path) -> None:
         (_cut, "was cut short while the server runs: move it away and restart the server"),
     ],
 )
-def test_what_others_did_to_the_file_is_told(
+async def test_what_others_did_to_the_file_is_told(
     spoil: Callable[[Path], None], sentence: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "folder" / "sessions.sqlite"
     path.parent.mkdir()
 
-    async def main() -> None:
-        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
-        kept.save(record())
-        await stored(kept)
-        spoil(path)
-        kept.append(ALICE, event(1))
-        await stored(kept)
-        kept.close()
-
-    asyncio.run(main())
+    kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
+    kept.save(record())
+    await stored(kept)
+    spoil(path)
+    kept.append(ALICE, event(1))
+    await stored(kept)
+    kept.close()
     assert f"the session store '{path}' {sentence}; until then" in caplog.text
 
 
@@ -354,34 +327,28 @@ class HangingFile:
     def close(self) -> None: ...
 
 
-def test_a_disk_that_hangs_stops_nobody() -> None:
+async def test_a_disk_that_hangs_stops_nobody() -> None:
     file, counters = HangingFile(), RuntimeCounters()
 
-    async def main() -> None:
-        kept = BufferedJournal(file, counters, patience=0.02)
-        kept.save(record())
-        await stored(kept)
-        assert counters.journal_failures == 1
-        await stored(kept)  # at once
-        file.answers.set()
-        kept.append(ALICE, event(1))
-        kept.close()
-
-    asyncio.run(main())
+    kept = BufferedJournal(file, counters, patience=0.02)
+    kept.save(record())
+    await stored(kept)
+    assert counters.journal_failures == 1
+    await stored(kept)  # at once
+    file.answers.set()
+    kept.append(ALICE, event(1))
+    kept.close()
     assert [list(batch) for batch in file.written] == [[ALICE], [ALICE]]
 
 
-def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     file, counters = HangingFile(), RuntimeCounters()
     file.found = (record(),)
     file.answers.set()
 
-    async def main() -> None:
-        kept = BufferedJournal(file, counters)
-        assert kept.load(ALICE) is None
-        kept.close()
-
-    asyncio.run(main())
+    kept = BufferedJournal(file, counters)
+    assert kept.load(ALICE) is None
+    kept.close()
     assert counters.journal_failures == 1
     assert ALICE not in caplog.text  # only the beginning of a session's id is logged
     assert ALICE[:8] in caplog.text
@@ -398,7 +365,7 @@ class Kept:
         return StoredSession(record(ALICE), (), self.events, 4, 1)
 
 
-def test_a_session_that_had_no_room_is_stored_again_from_memory(
+async def test_a_session_that_had_no_room_is_stored_again_from_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffered_journal, "_GATHER", 0.0)
@@ -406,104 +373,89 @@ def test_a_session_that_had_no_room_is_stored_again_from_memory(
     counters = RuntimeCounters()
     large = event(2, payload=b"x" * 9_000)
 
-    async def main() -> None:
-        kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
-        kept.follow({ALICE: Kept((large, event(3)))}.get)
-        kept.save(record(ALICE))
-        kept.save(record(BOB))
-        kept.append(ALICE, event(1))
+    kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
+    kept.follow({ALICE: Kept((large, event(3)))}.get)
+    kept.save(record(ALICE))
+    kept.save(record(BOB))
+    kept.append(ALICE, event(1))
+    await stored(kept)
+    with locked(path):
+        kept.append(BOB, event(1))
         await stored(kept)
-        with locked(path):
-            kept.append(BOB, event(1))
-            await stored(kept)
-            before = counters.journal_failures
-            kept.append(ALICE, event(2, payload=b"x" * 30_000))
-            assert counters.journal_failures > before
-            assert (kept.at_risk(ALICE), kept.at_risk(BOB)) == (True, True)
-            kept.append(ALICE, event(3))
-            kept.save(record(ALICE, initialized=True))
-            kept.append(BOB, event(2))
-            async with asyncio.timeout(SOON):
-                while "in memory alone" not in caplog.text:
-                    await asyncio.sleep(0.005)
-        assert await kept.flush(SOON)
-        assert not kept.at_risk(ALICE)
-        kept.append(ALICE, event(4))
-        kept.close()
-
-    asyncio.run(main())
+        before = counters.journal_failures
+        kept.append(ALICE, event(2, payload=b"x" * 30_000))
+        assert counters.journal_failures > before
+        assert (kept.at_risk(ALICE), kept.at_risk(BOB)) == (True, True)
+        kept.append(ALICE, event(3))
+        kept.save(record(ALICE, initialized=True))
+        kept.append(BOB, event(2))
+        async with asyncio.timeout(SOON):
+            while "in memory alone" not in caplog.text:
+                await asyncio.sleep(0.005)
+    assert await kept.flush(SOON)
+    assert not kept.at_risk(ALICE)
+    kept.append(ALICE, event(4))
+    kept.close()
     assert numbers(path, ALICE) == [2, 3, 4]
     assert numbers(path, BOB) == [1, 2]
     assert "1 sessions with 2 messages are in memory alone" in caplog.text  # those that can be found
 
 
-def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None:
+async def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None:
     file = HangingFile()
 
-    async def main() -> None:
-        kept = BufferedJournal(file, RuntimeCounters())
-        kept.save(record())
-        assert not await kept.flush(0.02)
-        file.answers.set()
-        assert await kept.flush(SOON)
-        kept.close()
-
-    asyncio.run(main())
+    kept = BufferedJournal(file, RuntimeCounters())
+    kept.save(record())
+    assert not await kept.flush(0.02)
+    file.answers.set()
+    assert await kept.flush(SOON)
+    kept.close()
 
 
-def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
+async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
     """A store that takes long for all of it is not one that doesn't answer."""
     file = HangingFile()
 
-    async def main() -> None:
-        kept = BufferedJournal(file, RuntimeCounters())
-        told: list[str] = []
-        for session_id in ("1", "2", "3"):
-            kept.save(record(session_id))
-            kept.append(session_id, event(1, payload=b"x" * (6 << 20)))
-            kept.when_stored(lambda session_id=session_id: told.append(session_id))  # type: ignore[misc]
-        assert kept.is_behind
-        file.answers.set()
-        await stored(kept)
-        assert told == ["1", "2", "3"]
-        assert not kept.is_behind
-        kept.close()
-
-    asyncio.run(main())
+    kept = BufferedJournal(file, RuntimeCounters())
+    told: list[str] = []
+    for session_id in ("1", "2", "3"):
+        kept.save(record(session_id))
+        kept.append(session_id, event(1, payload=b"x" * (6 << 20)))
+        kept.when_stored(lambda session_id=session_id: told.append(session_id))  # type: ignore[misc]
+    assert kept.is_behind
+    file.answers.set()
+    await stored(kept)
+    assert told == ["1", "2", "3"]
+    assert not kept.is_behind
+    kept.close()
     written = [name for batch in file.written for name in batch]
     assert written[-2:] == ["2", "3"]
     assert len(file.written) >= 3
 
 
-def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:
+async def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     opened: list[BufferedJournal] = []
 
-    async def main() -> None:
-        kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters())
-        opened.append(kept)
-        kept.save(record())
-
-    asyncio.run(main())
+    kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters())
+    opened.append(kept)
+    kept.save(record())
     opened[0].close()
     opened[0].close()
     assert found(path) is not None
 
 
-def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
+async def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     sizes: list[int] = []
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            for turn in range(4):
-                session = f"{turn:032d}"
-                kept.save(record(session))
-                for number in range(1, 129):
-                    kept.append(session, event(number, payload=os.urandom(16_000)))
-                await stored(kept)
-                kept.forget(session)
-        sizes.append(path.stat().st_size)
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        for turn in range(4):
+            session = f"{turn:032d}"
+            kept.save(record(session))
+            for number in range(1, 129):
+                kept.append(session, event(number, payload=os.urandom(16_000)))
+            await stored(kept)
+            kept.forget(session)
+    sizes.append(path.stat().st_size)
     assert sizes[0] < 1 << 20  # 8 MB went through it, 2 MB at once

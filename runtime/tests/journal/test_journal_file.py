@@ -19,9 +19,9 @@ import pytest
 from journal_records import ALICE, BOB, event, found, journal, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
+from longwire.http_runtime import open_journal
 from longwire.journal.journal import NoJournal
 from longwire.journal.journal_file import JournalFile, check_journal_file
-from longwire.journal.open_journal import open_journal
 
 
 def opened(store: str) -> None:
@@ -82,36 +82,30 @@ def test_redis_is_for_nodes_of_a_cluster(store: str) -> None:
         open_journal(store, ttl=60.0, counters=RuntimeCounters())
 
 
-def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> None:
+async def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record(ALICE, last_seen=time.time() - 61.0))
-            kept.append(ALICE, event(1))
-            kept.save(record(BOB, last_seen=time.time() - 50.0))
-        async with journal(path) as kept:
-            assert [session.id for session in kept.stored_sessions()] == [BOB]
-            assert kept.load(ALICE) is None
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record(ALICE, last_seen=time.time() - 61.0))
+        kept.append(ALICE, event(1))
+        kept.save(record(BOB, last_seen=time.time() - 50.0))
+    async with journal(path) as kept:
+        assert [session.id for session in kept.stored_sessions()] == [BOB]
+        assert kept.load(ALICE) is None
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("SELECT count(*) FROM events").fetchone() == (0,)
 
 
-def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path) -> None:
+async def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path) -> None:
     """A server may be killed when all but the header is in the write-ahead log."""
     path = tmp_path / "sessions.sqlite"
 
-    async def main() -> None:
-        async with journal(path) as kept:
-            kept.save(record())
-            await stored(kept)
-            for file in list(tmp_path.iterdir()):
-                copy = tmp_path / file.name.replace("sessions", "copy")
-                copy.write_bytes(file.read_bytes())
-
-    asyncio.run(main())
+    async with journal(path) as kept:
+        kept.save(record())
+        await stored(kept)
+        for file in list(tmp_path.iterdir()):
+            copy = tmp_path / file.name.replace("sessions", "copy")
+            copy.write_bytes(file.read_bytes())
     assert (tmp_path / "copy.sqlite-wal").stat().st_size > 0
     assert found(tmp_path / "copy.sqlite") is not None
 

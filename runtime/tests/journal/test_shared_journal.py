@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -51,26 +52,23 @@ class SharedStore:
         return [changes[session_id].fence for changes in self.written if session_id in changes]
 
 
-def play(scenario: Callable[[BufferedJournal, SharedStore], object], **limits: float) -> SharedStore:
+@asynccontextmanager
+async def playing(**limits: float) -> AsyncIterator[tuple[BufferedJournal, SharedStore]]:
     store = SharedStore()
-
-    async def main() -> None:
-        kept = BufferedJournal(store, RuntimeCounters(), retry=0.02, **limits)  # type: ignore[arg-type]
-        try:
-            await asyncio.wait_for(scenario(kept, store), SOON)  # type: ignore[arg-type]
-        finally:
-            store.answers.set()
-            kept.close()
-
-    asyncio.run(main())
-    return store
+    kept = BufferedJournal(store, RuntimeCounters(), retry=0.02, **limits)  # type: ignore[arg-type]
+    try:
+        async with asyncio.timeout(SOON):
+            yield kept, store
+    finally:
+        store.answers.set()
+        kept.close()
 
 
 @pytest.mark.parametrize("why", ["moved", "missing"])
-def test_a_refusal_is_told_before_what_waits_for_it(why: Refusal) -> None:
+async def test_a_refusal_is_told_before_what_waits_for_it(why: Refusal) -> None:
     told: list[str] = []
 
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+    async with playing() as (kept, store):
         kept.on_refused = lambda session_id, fence, refusal: told.append(f"{session_id} {fence} {refusal}")
         kept.save(record(ALICE))
         kept.save(record(BOB))
@@ -80,13 +78,11 @@ def test_a_refusal_is_told_before_what_waits_for_it(why: Refusal) -> None:
         kept.append(BOB, event(1))
         kept.when_stored(lambda: told.append("stored"))
         await stored(kept)
-
-    play(scenario)
     assert told == [f"{ALICE} 1 {why}", "stored"]
 
 
-def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> None:
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+async def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> None:
+    async with playing() as (kept, store):
         kept.save(record(ALICE))
         await stored(kept)
         kept.save(record(ALICE, initialized=True))
@@ -100,28 +96,24 @@ def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> None:
         await stored(kept)
         while not any(BOB in changes for changes in store.written):
             await asyncio.sleep(0.005)
-
-    store = play(scenario)
     assert [changes[ALICE].is_whole for changes in store.written if ALICE in changes] == [True, False]
     first = next(changes[BOB] for changes in store.written if BOB in changes)
     assert first.is_whole
 
 
-def test_an_adopted_session_is_written_under_its_own_fence() -> None:
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+async def test_an_adopted_session_is_written_under_its_own_fence() -> None:
+    async with playing() as (kept, store):
         kept.append(ALICE, event(1))  # not this server's
         kept.adopt(ALICE, 7)
         assert kept.fence_of(ALICE) == 7
         kept.append(ALICE, event(2))
         await stored(kept)
-
-    store = play(scenario)
     assert store.fences(ALICE) == [7]
     assert not store.written[0][ALICE].is_whole
 
 
-def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one() -> None:
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+async def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one() -> None:
+    async with playing() as (kept, store):
         kept.save(record(ALICE))
         await stored(kept)
         store.asked.clear()
@@ -141,22 +133,18 @@ def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one() -> No
         while 3 not in store.fences(ALICE):
             await asyncio.sleep(0.005)
         await stored(kept)
-
-    store = play(scenario)
     late = [changes[ALICE] for changes in store.written if ALICE in changes and changes[ALICE].fence == 3]
     assert {number for changes in late for number in changes.events} == {3, 4}
 
 
-def test_a_session_can_be_stored_whole_again() -> None:
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+async def test_a_session_can_be_stored_whole_again() -> None:
+    async with playing() as (kept, store):
         whole = StoredSession(record(ALICE), (StreamRecord(1, "r"),), (event(4), event(5)), 9, 3)
         kept.replace(whole)  # not this server's
         kept.save(record(ALICE))
         kept.append(ALICE, event(1))
         kept.replace(whole)
         await stored(kept)
-
-    store = play(scenario)
     (changes,) = [changes[ALICE] for changes in store.written]
     assert changes.is_whole
     assert changes.forgotten
@@ -164,11 +152,11 @@ def test_a_session_can_be_stored_whole_again() -> None:
     assert (changes.next_event, changes.next_stream, list(changes.streams)) == (9, 3, [1])
 
 
-def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
+async def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
     """What it would send by then may be of sessions that another server has."""
     told: list[int] = []
 
-    async def scenario(kept: BufferedJournal, store: SharedStore) -> None:
+    async with playing(patience=0.3) as (kept, store):
         store.answers.clear()
         kept.save(record(ALICE))
         kept.when_stored(lambda: told.append(1))
@@ -179,5 +167,3 @@ def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
         store.answers.set()
         await stored(kept)
         assert told == [1]
-
-    play(scenario, patience=0.3)

@@ -21,10 +21,10 @@ def _said(lines: LogLines) -> list[str]:
     return [record["outcome"] for record in lines.records()]
 
 
-def test_good_news_waits_for_the_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_good_news_waits_for_the_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_lines, "_DELAY", 0.001)
 
-    async def main(lines: LogLines) -> None:
+    with logging_to_lines() as lines:
         kept = CallLines()
         kept.add(GOOD)
         kept.add(GOOD)
@@ -39,12 +39,9 @@ def test_good_news_waits_for_the_timer(monkeypatch: pytest.MonkeyPatch) -> None:
         await asyncio.wait_for(again.wait(), 10)
         assert _said(lines) == ["ok"]
 
+
+async def test_bad_news_is_written_at_once_and_in_order() -> None:
     with logging_to_lines() as lines:
-        asyncio.run(main(lines))
-
-
-def test_bad_news_is_written_at_once_and_in_order() -> None:
-    async def main(lines: LogLines) -> None:
         kept = CallLines()
         kept.add(GOOD)
         kept.add(BAD)
@@ -52,12 +49,9 @@ def test_bad_news_is_written_at_once_and_in_order() -> None:
         kept.flush()
         assert _said(lines) == []
 
+
+async def test_lines_are_in_the_order_of_their_times() -> None:
     with logging_to_lines() as lines:
-        asyncio.run(main(lines))
-
-
-def test_lines_are_in_the_order_of_their_times() -> None:
-    async def main(lines: LogLines) -> None:
         kept = CallLines()
         kept.add(GOOD)
         logging.getLogger("longwire.other").warning("something else")
@@ -66,12 +60,9 @@ def test_lines_are_in_the_order_of_their_times() -> None:
             "longwire.other",
         ]
 
+
+async def test_lines_carry_the_time_of_their_call() -> None:
     with logging_to_lines() as lines:
-        asyncio.run(main(lines))
-
-
-def test_lines_carry_the_time_of_their_call() -> None:
-    async def main(lines: LogLines) -> None:
         kept = CallLines()
         kept.add(BAD)
         (record,) = lines.records()
@@ -86,9 +77,6 @@ def test_lines_carry_the_time_of_their_call() -> None:
             "seconds": 0.001235,
             "error": "no such file",
         }
-
-    with logging_to_lines() as lines:
-        asyncio.run(main(lines))
 
 
 def test_nothing_is_lost_when_the_server_ends() -> None:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from fake_responder import FakeClock
 from longwire.operations.loop_lag import TOO_LATE, LoopLag
 from longwire.operations.metrics import Metrics
 from longwire.server.main import Readiness
-from transport_bench import run
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_the_longest_delay_of_the_last_seconds_counts() -> None:
-    clock = Clock()
+    clock = FakeClock()
     lag = LoopLag(clock)
     assert lag.seconds == 0.0
     for pause in (0.25, 0.75, 0.25):
@@ -32,7 +25,7 @@ def test_the_longest_delay_of_the_last_seconds_counts() -> None:
 
 
 def test_a_loop_that_is_late_is_a_problem_also_while_it_lasts() -> None:
-    clock = Clock()
+    clock = FakeClock()
     lag = LoopLag(clock)
     lag.look()
     clock.now += 0.25 + TOO_LATE
@@ -44,7 +37,7 @@ def test_a_loop_that_is_late_is_a_problem_also_while_it_lasts() -> None:
 
 
 def test_a_server_whose_loop_is_late_is_not_ready() -> None:
-    clock = Clock()
+    clock = FakeClock()
     lag = LoopLag(clock)
     lag.look()
     ready = Readiness(None, lag)
@@ -55,14 +48,11 @@ def test_a_server_whose_loop_is_late_is_not_ready() -> None:
     assert "event loop was 59.8 s late" in (ready.problem() or "")
 
 
-def test_it_is_a_metric_while_it_is_watched() -> None:
-    async def main() -> None:
-        metrics, clock = Metrics(()), Clock()
-        metrics.loop_lag = LoopLag(clock)
-        async with metrics.loop_lag.watched():
-            await asyncio.sleep(0)
-            clock.now += 5.25
-            assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
-        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0
-
-    run(main)
+async def test_it_is_a_metric_while_it_is_watched() -> None:
+    metrics, clock = Metrics(()), FakeClock()
+    metrics.loop_lag = LoopLag(clock)
+    async with metrics.loop_lag.watched():
+        await asyncio.sleep(0)
+        clock.now += 5.25
+        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
+    assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0

@@ -73,40 +73,37 @@ class Server:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_each_call_is_a_line_and_a_count(era: str) -> None:
-    async def main() -> None:
-        server = Server()
-        with logging_to_lines() as lines:
-            async with Client(server.sdk, mode=era) as client:
-                await client.call_tool("good", {})
-                await client.call_tool("refusing", {})
-                await client.call_tool("no such\ntool", {})
-                await client.list_tools()
-                await client.call_tool("good", {})
-                server.observer.flush()
-            records = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
-        assert [(record["tool"], record["outcome"]) for record in records] == [
-            ("good", "ok"),
-            ("refusing", "error"),
-            ("unknown: no such\ntool", "error"),
-            ("good", "ok"),
-        ]
-        good, refusing, *_ = records
-        assert good["level"] == "info"
-        assert good["client"] == "local"
-        assert 0 < good["seconds"] < 60
-        assert "error" not in good
-        assert refusing["error"] == "'a.yuv' does not exist: check the path"
-        assert server.counted("good", "ok") == 2
-        assert server.counted("refusing", "error") == 1
-        assert server.counted("unknown", "error") == 1
-        assert server.in_flight == 0
-
-    anyio.run(main)
+async def test_each_call_is_a_line_and_a_count(era: str) -> None:
+    server = Server()
+    with logging_to_lines() as lines:
+        async with Client(server.sdk, mode=era) as client:
+            await client.call_tool("good", {})
+            await client.call_tool("refusing", {})
+            await client.call_tool("no such\ntool", {})
+            await client.list_tools()
+            await client.call_tool("good", {})
+            server.observer.flush()
+        records = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+    assert [(record["tool"], record["outcome"]) for record in records] == [
+        ("good", "ok"),
+        ("refusing", "error"),
+        ("unknown: no such\ntool", "error"),
+        ("good", "ok"),
+    ]
+    good, refusing, *_ = records
+    assert good["level"] == "info"
+    assert good["client"] == "local"
+    assert 0 < good["seconds"] < 60
+    assert "error" not in good
+    assert refusing["error"] == "'a.yuv' does not exist: check the path"
+    assert server.counted("good", "ok") == 2
+    assert server.counted("refusing", "error") == 1
+    assert server.counted("unknown", "error") == 1
+    assert server.in_flight == 0
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_request_is_timed_by_its_method(era: str) -> None:
+async def test_every_request_is_timed_by_its_method(era: str) -> None:
     def timed(server: Server) -> dict[str, float]:
         return {
             sample.labels["method"]: sample.value
@@ -115,63 +112,54 @@ def test_every_request_is_timed_by_its_method(era: str) -> None:
             if sample.name == "longwire_mcp_request_seconds_count" and sample.value
         }
 
-    async def main() -> None:
-        server = Server()
+    server = Server()
+    async with Client(server.sdk, mode=era) as client:
+        await client.list_tools()
+        await client.call_tool("good", {})
+        with pytest.raises(MCPError):
+            await client.call_tool("protocol", {})
+    counted = timed(server)
+    assert {name: counted[name] for name in ("tools/list", "tools/call")} == {
+        "tools/list": 1,
+        "tools/call": 2,
+    }
+    # A handshake is a request, too; notifications are none.
+    assert set(counted) <= {"initialize", "server/discover", "tools/list", "tools/call"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_bugs_and_protocol_errors(era: str) -> None:
+    server = Server()
+    with logging_to_lines() as lines:
         async with Client(server.sdk, mode=era) as client:
-            await client.list_tools()
-            await client.call_tool("good", {})
-            with pytest.raises(MCPError):
+            await client.call_tool("broken", {})
+            with pytest.raises(MCPError, match="that capability is missing"):
                 await client.call_tool("protocol", {})
-        counted = timed(server)
-        assert {name: counted[name] for name in ("tools/list", "tools/call")} == {
-            "tools/list": 1,
-            "tools/call": 2,
-        }
-        # A handshake is a request, too; notifications are none.
-        assert set(counted) <= {"initialize", "server/discover", "tools/list", "tools/call"}
-
-    anyio.run(main)
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_bugs_and_protocol_errors(era: str) -> None:
-    async def main() -> None:
-        server = Server()
-        with logging_to_lines() as lines:
-            async with Client(server.sdk, mode=era) as client:
-                await client.call_tool("broken", {})
-                with pytest.raises(MCPError, match="that capability is missing"):
-                    await client.call_tool("protocol", {})
-                with pytest.raises(MCPError, match="it ended before it answered"):
-                    await client.call_tool("lost", {})
-            records = lines.records()
-        assert any("a bug" in record.get("exception", "") for record in records)
-        refused = next(record for record in records if record.get("outcome") == "refused")
-        assert refused["error"] == "that capability is missing"
-        assert server.counted("broken", "error") == 1
-        assert server.counted("protocol", "refused") == 1
-        assert server.counted("lost", "crashed") == 1
-
-    anyio.run(main)
+            with pytest.raises(MCPError, match="it ended before it answered"):
+                await client.call_tool("lost", {})
+        records = lines.records()
+    assert any("a bug" in record.get("exception", "") for record in records)
+    refused = next(record for record in records if record.get("outcome") == "refused")
+    assert refused["error"] == "that capability is missing"
+    assert server.counted("broken", "error") == 1
+    assert server.counted("protocol", "refused") == 1
+    assert server.counted("lost", "crashed") == 1
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_cancelled_call_is_one(era: str) -> None:
-    async def main() -> None:
-        server = Server()
-        with logging_to_lines() as lines:
-            async with Client(server.sdk, mode=era) as client, anyio.create_task_group() as group:
-                group.start_soon(client.call_tool, "endless", {})
-                with anyio.fail_after(10):
-                    await server.started.wait()
-                    assert server.in_flight == 1
-                    group.cancel_scope.cancel()
-            (record,) = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
-        assert record["outcome"] == "cancelled"
-        assert server.counted("endless", "cancelled") == 1
-        assert server.in_flight == 0
-
-    anyio.run(main)
+async def test_a_cancelled_call_is_one(era: str) -> None:
+    server = Server()
+    with logging_to_lines() as lines:
+        async with Client(server.sdk, mode=era) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "endless", {})
+            with anyio.fail_after(10):
+                await server.started.wait()
+                assert server.in_flight == 1
+                group.cancel_scope.cancel()
+        (record,) = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+    assert record["outcome"] == "cancelled"
+    assert server.counted("endless", "cancelled") == 1
+    assert server.in_flight == 0
 
 
 def test_polling_is_logged_at_debug_only() -> None:
@@ -210,32 +198,26 @@ def context(**changes: Any) -> Any:
         (None, "ok"),
     ],
 )
-def test_outcomes_of_every_shape_of_answer(result: Any, outcome: str) -> None:
-    async def main() -> None:
-        server = Server()
+async def test_outcomes_of_every_shape_of_answer(result: Any, outcome: str) -> None:
+    server = Server()
 
-        async def answer(_: object) -> Any:
-            return result
+    async def answer(_: object) -> Any:
+        return result
 
-        assert await Observer(server.metrics)(context(), answer) is result
-        assert server.counted("good", outcome) == 1
-
-    anyio.run(main)
+    assert await Observer(server.metrics)(context(), answer) is result
+    assert server.counted("good", outcome) == 1
 
 
 @pytest.mark.parametrize("params", [None, {}, {"name": None}, {"name": ["good"]}, {"name": {"a": 1}}])
-def test_malformed_calls_are_counted_too(params: Any) -> None:
-    async def main() -> None:
-        server = Server()
+async def test_malformed_calls_are_counted_too(params: Any) -> None:
+    server = Server()
 
-        async def answer(_: object) -> Any:
-            raise MCPError(-32602, "Invalid request parameters")
+    async def answer(_: object) -> Any:
+        raise MCPError(-32602, "Invalid request parameters")
 
-        with pytest.raises(MCPError), logging_to_lines():
-            await Observer(server.metrics)(context(params=params), answer)
-        assert server.counted("unknown", "refused") == 1
-
-    anyio.run(main)
+    with pytest.raises(MCPError), logging_to_lines():
+        await Observer(server.metrics)(context(params=params), answer)
+    assert server.counted("unknown", "refused") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from mcp.server._otel import OpenTelemetryMiddleware
@@ -25,7 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
-from log_lines import LogLines, logging_to_lines
+from log_lines import logging_to_lines
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.operations import tracing
 from longwire.operations.metrics import Metrics
@@ -63,7 +62,7 @@ def finished(job: Job = JOB, **changes: Any) -> Job:
     return replace(job, **{"status": "completed", "started": 101.0, "finished": 105.0, **changes})
 
 
-def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanExporter) -> None:
+async def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanExporter) -> None:
     jobs = PretendJobs()
 
     async def score(_: Call) -> Answer:
@@ -72,17 +71,14 @@ def test_a_job_is_a_child_of_the_call_that_asked_for_it(exporter: InMemorySpanEx
         jobs.tell(finished(progress=Progress(48, 48, "48 of 48", {"fps": 12.0})))
         return {"score": 95.0}
 
-    async def main() -> None:
-        tool = Tool("vmaf_score", "Score", "score", OBJECT, score)
-        server = build_server(
-            Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
-        )
-        trace_requests(server)
-        JobTracer(trace.get_tracer_provider().get_tracer("longwire")).watch(jobs)
-        async with Client(server, mode="legacy") as client:
-            await client.call_tool("vmaf_score", {})
-
-    anyio.run(main)
+    tool = Tool("vmaf_score", "Score", "score", OBJECT, score)
+    server = build_server(
+        Catalog(tools=[tool]), name="t", version="1", middleware=[Observer(Metrics(["vmaf_score"]))]
+    )
+    trace_requests(server)
+    JobTracer(trace.get_tracer_provider().get_tracer("longwire")).watch(jobs)
+    async with Client(server, mode="legacy") as client:
+        await client.call_tool("vmaf_score", {})
     found = spans(exporter)
     call, job = found["tools/call vmaf_score"], found["job vmaf_score"]
     assert call.attributes is not None
@@ -112,10 +108,10 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SENT = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "congo=t61", "x-request-id": "proxy-7"}
 
 
-def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
+async def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
     worker = ScriptedWorker()
 
-    async def main(lines: LogLines) -> None:
+    with logging_to_lines() as lines:
         async with fronting(worker) as front:
             observer = Observer(Metrics(["echo"]))
             front.server.middleware[:0] = [OpenTelemetryMiddleware(), observer]
@@ -129,9 +125,6 @@ def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpa
             named = call(8, "echo")
             named["params"]["_meta"] = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
             await client.answered(named, SENT)
-
-    with logging_to_lines() as lines:
-        anyio.run(main, lines)
     by_header, by_meta = (span for span in exporter.get_finished_spans() if "echo" in span.name)
     frame, other = worker.calls()
     assert by_header.context is not None

@@ -314,23 +314,20 @@ def test_the_state_of_another_server_is_refused() -> None:
     rounds(Desk(_name, keys=keys), share)
 
 
-def test_the_state_of_another_principal_is_refused() -> None:
-    async def main() -> None:
-        desk = Desk(_name)
-        PRINCIPAL.set(Principal.of_token("alice"))
+async def test_the_state_of_another_principal_is_refused() -> None:
+    desk = Desk(_name)
+    PRINCIPAL.set(Principal.of_token("alice"))
+    async with desk.client(MODERN, Person()) as client:
+        asked = await Rounds(client).first()
+    for foreign in (Principal.of_token("bob"), Principal.of_address("::1"), None):
+        PRINCIPAL.set(foreign)
         async with desk.client(MODERN, Person()) as client:
-            asked = await Rounds(client).first()
-        for foreign in (Principal.of_token("bob"), Principal.of_address("::1"), None):
-            PRINCIPAL.set(foreign)
-            async with desk.client(MODERN, Person()) as client:
-                with pytest.raises(MCPError, match="Invalid or expired requestState"):
-                    await Rounds(client).then(asked.request_state, {"question-1": ADA})
-        PRINCIPAL.set(Principal.of_token("alice"))
-        async with desk.client(MODERN, Person()) as client:
-            done = await Rounds(client).then(asked.request_state, {"question-1": ADA})
-        assert isinstance(done, types.CallToolResult)
-
-    anyio.run(main)
+            with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                await Rounds(client).then(asked.request_state, {"question-1": ADA})
+    PRINCIPAL.set(Principal.of_token("alice"))
+    async with desk.client(MODERN, Person()) as client:
+        done = await Rounds(client).then(asked.request_state, {"question-1": ADA})
+    assert isinstance(done, types.CallToolResult)
 
 
 def test_the_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:

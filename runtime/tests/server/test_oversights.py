@@ -14,9 +14,9 @@ from longwire.guard.grants import Scopes
 from longwire.guard.tokens import TokenFile, parse_tokens
 from longwire.operations.logs import Redactor
 from longwire.principals.rates import parse_rate
-from longwire.server.oversights import Named
 from longwire.server.reload import reloading
-from transport_bench import Signal, run
+from longwire.server.serve import Named
+from transport_bench import Signal
 
 TOOLS = ["vmaf_score", "vmaf_version", "list_models"]
 RATE = parse_rate("1/min")
@@ -80,10 +80,10 @@ def test_token_files_that_are_open_and_tokens_that_have_expired(tmp_path: Path) 
     ]
 
 
-def test_a_file_that_is_read_again_is_looked_at_again(
+async def test_a_file_that_is_read_again_is_looked_at_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main() -> None:
+    with caplog.at_level(logging.WARNING):
         path = tmp_path / "tokens"
         path.write_text(f"alice {ALICE}\n")
         path.chmod(0o600)
@@ -100,6 +100,3 @@ def test_a_file_that_is_read_again_is_looked_at_again(
             await changed.reaches()
         assert "is open to every user (mode 0604)" in caplog.text
         assert ALICE not in caplog.text
-
-    with caplog.at_level(logging.WARNING):
-        run(main)

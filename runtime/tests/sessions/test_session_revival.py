@@ -265,32 +265,26 @@ def test_a_notification_waits_behind_those_from_before_the_restart(process: Proc
     assert get.messages == ["1", "2"]
 
 
-def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: FakeClock) -> None:
-    async def main() -> None:
-        process = Process(FakeJournal(), clock)
-        first, second = process.begin(), process.begin()
-        told: list[str] = []
-        for to in (first.id, None, second.id, "unknown"):
-            await process.sessions.notify_and_answer(to, [b"1"], told.append)
-        assert told == [], "a process that is killed now has promised nothing"
-        process.sessions.delete(second.id, "token:a")
-        process.journal.store()
-        assert told == ["queued", "delivered", "failed", "unknown"]
-        assert len(process.journal.disk[first.id].events) == 2
-
-    asyncio.run(main())
+async def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: FakeClock) -> None:
+    process = Process(FakeJournal(), clock)
+    first, second = process.begin(), process.begin()
+    told: list[str] = []
+    for to in (first.id, None, second.id, "unknown"):
+        await process.sessions.notify_and_answer(to, [b"1"], told.append)
+    assert told == [], "a process that is killed now has promised nothing"
+    process.sessions.delete(second.id, "token:a")
+    process.journal.store()
+    assert told == ["queued", "delivered", "failed", "unknown"]
+    assert len(process.journal.disk[first.id].events) == 2
 
 
-def test_a_store_that_takes_too_long_delays_the_answer_no_further(clock: FakeClock) -> None:
-    async def main() -> None:
-        sessions = Sessions(WireLimits(send_timeout=0.01), FakeJournal(), RuntimeCounters(), clock, clock)
-        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        session = sessions.begin("token:a", "2025-11-25", CLIENT)
-        await sessions.notify_and_answer(session.id, [b"1"], answer.set_result)
-        assert await answer == "queued"
-        sessions.journal.close()  # stores what waits, and calls back: it is answered once
-
-    asyncio.run(main())
+async def test_a_store_that_takes_too_long_delays_the_answer_no_further(clock: FakeClock) -> None:
+    sessions = Sessions(WireLimits(send_timeout=0.01), FakeJournal(), RuntimeCounters(), clock, clock)
+    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    session = sessions.begin("token:a", "2025-11-25", CLIENT)
+    await sessions.notify_and_answer(session.id, [b"1"], answer.set_result)
+    assert await answer == "queued"
+    sessions.journal.close()  # stores what waits, and calls back: it is answered once
 
 
 def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -92,40 +92,34 @@ class Frames:
         raise EOFError
 
 
-def play(scene: Callable[[Ground], Awaitable[None]], **bounds: int) -> None:
-    async def main() -> None:
-        ground = Ground(**bounds)
-        app = streamable_app(ground.server)
-        async with served(app) as endpoint:
-            ground.url = f"http://{endpoint.address}/mcp"
-            await scene(ground)
-
-    anyio.run(main)
+@asynccontextmanager
+async def ground_served(**bounds: int) -> AsyncIterator[Ground]:
+    ground = Ground(**bounds)
+    async with served(streamable_app(ground.server)) as endpoint:
+        ground.url = f"http://{endpoint.address}/mcp"
+        yield ground
 
 
-def test_a_task_is_told_as_it_changes() -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.client() as client:
-            task_id = (await begin(client, "slow")).task_id
-            async with ground.stream(taskIds=[task_id, "nobody", task_id]) as frames:
-                acknowledged = await frames.next()
-                assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
-                assert acknowledged["params"]["notifications"] == {"taskIds": [task_id]}
-                first = await frames.next()
-                assert first["method"] == "notifications/tasks"
-                assert (first["params"]["taskId"], first["params"]["status"]) == (task_id, "working")
-                ground.gate.set()
-                last = (await frames.next())["params"]
-                assert last.pop("_meta") == {SUBSCRIPTION: "listen-1"}
-                task = await ask(client, "tasks/get", task_id)
-                assert last == {key: task[key] for key in task.keys() - {"_meta", "resultType"}}
-                assert last["result"]["structuredContent"] == {"done": True}
-
-    play(scene)
+async def test_a_task_is_told_as_it_changes() -> None:
+    async with ground_served() as ground, ground.client() as client:
+        task_id = (await begin(client, "slow")).task_id
+        async with ground.stream(taskIds=[task_id, "nobody", task_id]) as frames:
+            acknowledged = await frames.next()
+            assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+            assert acknowledged["params"]["notifications"] == {"taskIds": [task_id]}
+            first = await frames.next()
+            assert first["method"] == "notifications/tasks"
+            assert (first["params"]["taskId"], first["params"]["status"]) == (task_id, "working")
+            ground.gate.set()
+            last = (await frames.next())["params"]
+            assert last.pop("_meta") == {SUBSCRIPTION: "listen-1"}
+            task = await ask(client, "tasks/get", task_id)
+            assert last == {key: task[key] for key in task.keys() - {"_meta", "resultType"}}
+            assert last["result"]["structuredContent"] == {"done": True}
 
 
-def test_a_task_that_was_over_before_is_told_too() -> None:
-    async def scene(ground: Ground) -> None:
+async def test_a_task_that_was_over_before_is_told_too() -> None:
+    async with ground_served() as ground:
         ground.gate.set()
         async with ground.client() as client:
             task_id = (await begin(client, "slow")).task_id
@@ -134,27 +128,25 @@ def test_a_task_that_was_over_before_is_told_too() -> None:
             await frames.next()
             assert (await frames.next())["params"]["status"] == "completed"
 
-    play(scene)
 
-
-def test_lists_and_resources_are_told_to_those_who_asked() -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.stream(declared=False, resourceSubscriptions=["a://b"]) as frames:
-            acknowledged = await frames.next()
-            assert acknowledged["params"]["notifications"] == {"resourceSubscriptions": ["a://b"]}
-            await ground.bus.publish(ToolsListChanged())
-            await ground.bus.publish(ResourceUpdated(uri="a://other"))
-            await ground.bus.publish(ResourceUpdated(uri="a://b"))
-            told = await frames.next()
-            assert told["method"] == "notifications/resources/updated"
-            assert told["params"] == {"uri": "a://b", "_meta": {SUBSCRIPTION: "listen-1"}}
-
-    play(scene)
+async def test_lists_and_resources_are_told_to_those_who_asked() -> None:
+    async with (
+        ground_served() as ground,
+        ground.stream(declared=False, resourceSubscriptions=["a://b"]) as frames,
+    ):
+        acknowledged = await frames.next()
+        assert acknowledged["params"]["notifications"] == {"resourceSubscriptions": ["a://b"]}
+        await ground.bus.publish(ToolsListChanged())
+        await ground.bus.publish(ResourceUpdated(uri="a://other"))
+        await ground.bus.publish(ResourceUpdated(uri="a://b"))
+        told = await frames.next()
+        assert told["method"] == "notifications/resources/updated"
+        assert told["params"] == {"uri": "a://b", "_meta": {SUBSCRIPTION: "listen-1"}}
 
 
 @pytest.mark.parametrize("over_http", [True, False])
-def test_the_sdks_client_understands_it(over_http: bool) -> None:
-    async def scene(ground: Ground) -> None:
+async def test_the_sdks_client_understands_it(over_http: bool) -> None:
+    async with ground_served() as ground:
         server = ground.url if over_http else ground.server
         async with (
             Client(server, mode=MODERN) as client,
@@ -166,8 +158,6 @@ def test_the_sdks_client_understands_it(over_http: bool) -> None:
                 ground.listen.close()
                 assert [event async for event in events] == []
 
-    play(scene)
-
 
 @pytest.mark.parametrize(
     ("declared", "asked", "code"),
@@ -178,16 +168,15 @@ def test_the_sdks_client_understands_it(over_http: bool) -> None:
         (True, {"taskIds": ["a", "b"], "resourceSubscriptions": ["a://a", "a://b"]}, types.INVALID_PARAMS),
     ],
 )
-def test_what_cannot_be_listened_to_is_refused(declared: bool, asked: dict[str, Any], code: int) -> None:
-    async def scene(ground: Ground) -> None:
-        async with ground.stream(declared=declared, **asked) as frames:
-            assert (await frames.next())["error"]["code"] == code
+async def test_what_cannot_be_listened_to_is_refused(
+    declared: bool, asked: dict[str, Any], code: int
+) -> None:
+    async with ground_served(most_names=3) as ground, ground.stream(declared=declared, **asked) as frames:
+        assert (await frames.next())["error"]["code"] == code
 
-    play(scene, most_names=3)
 
-
-def test_streams_are_bounded_and_end_with_their_client() -> None:
-    async def scene(ground: Ground) -> None:
+async def test_streams_are_bounded_and_end_with_their_client() -> None:
+    async with ground_served(most_streams=1) as ground:
         async with ground.stream(toolsListChanged=True) as frames:
             await frames.next()
             async with ground.stream(toolsListChanged=True, identity="listen-2") as more:
@@ -199,48 +188,40 @@ def test_streams_are_bounded_and_end_with_their_client() -> None:
         async with ground.stream(toolsListChanged=True) as frames:
             assert (await frames.next())["method"] == "notifications/subscriptions/acknowledged"
 
-    play(scene, most_streams=1)
 
-
-def test_a_client_that_does_not_read_costs_no_memory() -> None:
+async def test_a_client_that_does_not_read_costs_no_memory() -> None:
     """A thousand changes while nothing is read: each kind waits once."""
 
-    async def main() -> None:
-        bus = InMemorySubscriptionBus()
-        listen = Listen(bus)
-        reading = asyncio.Event()
-        sent: list[str] = []
+    bus = InMemorySubscriptionBus()
+    listen = Listen(bus)
+    reading = asyncio.Event()
+    sent: list[str] = []
 
-        async def send(notification: Any, _: object) -> None:
-            sent.append(notification.method)
-            await reading.wait()
+    async def send(notification: Any, _: object) -> None:
+        sent.append(notification.method)
+        await reading.wait()
 
-        context: Any = SimpleNamespace(request_id=1, session=SimpleNamespace(send_notification=send))
-        asked = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a://b"])
-        params = types.SubscriptionsListenRequestParams(notifications=asked)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(listen(context, params))
-            while not sent:
-                await asyncio.sleep(0)
-            for _ in range(1000):
-                await bus.publish(ToolsListChanged())
-                await bus.publish(ResourceUpdated(uri="a://b"))
-            reading.set()
-            listen.close()
-        assert sent == [
-            "notifications/subscriptions/acknowledged",
-            "notifications/tools/list_changed",
-            "notifications/resources/updated",
-        ]
-
-    anyio.run(main)
+    context: Any = SimpleNamespace(request_id=1, session=SimpleNamespace(send_notification=send))
+    asked = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a://b"])
+    params = types.SubscriptionsListenRequestParams(notifications=asked)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(listen(context, params))
+        while not sent:
+            await asyncio.sleep(0)
+        for _ in range(1000):
+            await bus.publish(ToolsListChanged())
+            await bus.publish(ResourceUpdated(uri="a://b"))
+        reading.set()
+        listen.close()
+    assert sent == [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "notifications/resources/updated",
+    ]
 
 
-def test_a_request_needs_an_id() -> None:
-    async def main() -> None:
-        context: Any = SimpleNamespace(request_id=None)
-        params = types.SubscriptionsListenRequestParams(notifications=types.SubscriptionFilter())
-        with pytest.raises(MCPError, match="needs a request id"):
-            await Listen(InMemorySubscriptionBus())(context, params)
-
-    anyio.run(main)
+async def test_a_request_needs_an_id() -> None:
+    context: Any = SimpleNamespace(request_id=None)
+    params = types.SubscriptionsListenRequestParams(notifications=types.SubscriptionFilter())
+    with pytest.raises(MCPError, match="needs a request id"):
+        await Listen(InMemorySubscriptionBus())(context, params)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from longwire.wire.messages import PlainRequest, Refused, encode, parse, parse_request
 from longwire.wire.streams import InFlight
-from transport_bench import run
 
 # As most clients write a call, and as the SDK's do.
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"v":%b}}}'
@@ -87,20 +86,17 @@ def test_what_is_no_message(text: bytes, code: int, request_id: int | None, reas
     assert b'"id":' in encode(answer)
 
 
-def test_ids_in_flight() -> None:
-    async def main() -> None:
-        ids = InFlight()
-        ids.begin(7)
-        ids.begin("a")
-        for again in (7, "7", "a"):
-            with pytest.raises(Refused, match="still in flight") as refused:
-                ids.begin(again)
-            assert refused.value.request_id is None  # under it the first one's answer is still due
-        ids.end("7")
-        ids.begin(7)
-        assert len(ids) == 2
-
-    run(main)
+async def test_ids_in_flight() -> None:
+    ids = InFlight()
+    ids.begin(7)
+    ids.begin("a")
+    for again in (7, "7", "a"):
+        with pytest.raises(Refused, match="still in flight") as refused:
+            ids.begin(again)
+        assert refused.value.request_id is None  # under it the first one's answer is still due
+    ids.end("7")
+    ids.begin(7)
+    assert len(ids) == 2
 
 
 _VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(-9, 9), st.text(max_size=3))

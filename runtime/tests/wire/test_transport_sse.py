@@ -16,7 +16,7 @@ from longwire.guard.access import Access
 from longwire.guard.tokens import TokenFile, parse_tokens
 from longwire.settings import Settings
 from raw_http import HELLO, call, http_client
-from transport_bench import LOCAL, run, serving
+from transport_bench import LOCAL, serving
 
 AT = Http(LOCAL, frozenset({"sse"}))
 
@@ -57,108 +57,90 @@ async def _events(response: httpx2.Response) -> AsyncIterator[tuple[str, str]]:
             yield kind, line.removeprefix("data: ")
 
 
-def test_bad_bodies_are_answered_and_the_connection_goes_on() -> None:
-    async def main() -> None:
-        settings = Settings(body=100_000, grace=0.2)
-        async with serving(AT, settings=settings) as server, raw_sse(server.where) as client:
-            for body, status in (
-                (b"{", 400),
-                (b"[]", 400),
-                (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400),
-                (b"[" * 9000, 400),
-                (json.dumps(call(1, text="x" * 200_000)).encode(), 413),
-            ):
-                answer = await client.post(body)
-                assert answer.status_code == status
-                assert answer.json()["error"]["code"] in (-32700, -32600)
-            assert (await client.post(HELLO)).status_code == 202
-            assert (await client.receive())["id"] == 0
-
-    run(main)
-
-
-def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on() -> None:
-    async def main() -> None:
-        async with serving(AT) as server, raw_sse(server.where) as client:
-            await client.post(HELLO)
-            await client.receive()
-            await client.post(call(7, "wait"))
-            await server.bench.started.reaches()
-            await client.post(call("7"))
-            refused = await client.receive()
-            assert (refused["id"], refused["error"]["code"]) == (None, -32600)
-            server.bench.release.set()
-            assert (await client.receive())["result"]["structuredContent"] == {"waited": True}
-            await client.post(call(7))
-            assert "result" in await client.receive()
-
-    run(main)
-
-
-def test_messages_for_connections_that_are_not_there() -> None:
-    async def main() -> None:
-        async with serving(AT) as server, raw_sse(server.where) as client:
-            for query, status in (("", 400), ("?session_id=x", 400), ("?session_id=" + "0" * 32, 404)):
-                client.url = urljoin(server.where, "/messages/") + query
-                assert (await client.post(HELLO)).status_code == status
-
-    run(main)
-
-
-def test_a_stream_takes_messages_of_its_own_token_only() -> None:
-    async def main() -> None:
-        tokens = parse_tokens("ann ann-has-this-token\nbob bob-has-this-token", "test")
-        mine, other = ({"Authorization": f"Bearer {token}"} for token in tokens)
-        async with (
-            serving(AT, access=Access(tokens)) as server,
-            http_client() as http,
-            http.stream("GET", server.where, headers=mine) as response,
+async def test_bad_bodies_are_answered_and_the_connection_goes_on() -> None:
+    settings = Settings(body=100_000, grace=0.2)
+    async with serving(AT, settings=settings) as server, raw_sse(server.where) as client:
+        for body, status in (
+            (b"{", 400),
+            (b"[]", 400),
+            (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400),
+            (b"[" * 9000, 400),
+            (json.dumps(call(1, text="x" * 200_000)).encode(), 413),
         ):
-            events = _events(response)
-            _, path = await anext(events)
-            url = urljoin(server.where, path)
-            assert (await http.post(url, json=HELLO, headers=other)).status_code == 404
-            assert (await http.post(url, json=HELLO, headers=mine)).status_code == 202
-
-    run(main)
+            answer = await client.post(body)
+            assert answer.status_code == status
+            assert answer.json()["error"]["code"] in (-32700, -32600)
+        assert (await client.post(HELLO)).status_code == 202
+        assert (await client.receive())["id"] == 0
 
 
-def test_a_stream_ends_with_its_principal_and_changes_with_what_it_may_do(tmp_path: Path) -> None:
-    async def main() -> None:
-        path = tmp_path / "tokens"
-        path.write_text("ann ann-has-this-token\nbob bob-has-this-token\n")
-        tokens = TokenFile(str(path))
-        ann, bob = ({"Authorization": f"Bearer {token}"} for token in tokens)
-        async with (
-            serving(AT, access=Access(tokens)) as server,
-            http_client() as http,
-            http.stream("GET", server.where, headers=ann) as anns,
-            http.stream("GET", server.where, headers=bob) as bobs,
-        ):
-            _, where = await anext(_events(anns))
-            ended = _events(bobs)
-            await anext(ended)
-            path.write_text("[tokens.ann]\ntoken = 'ann-has-this-token'\ntools = ['echo']\n")
-            tokens.reload()
-            assert [event async for event in ended] == []
-            answer = await http.post(urljoin(server.where, where), json=HELLO, headers=ann)
-            assert answer.status_code == 404  # the next stream has the tools that are allowed now
-
-    run(main)
+async def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on() -> None:
+    async with serving(AT) as server, raw_sse(server.where) as client:
+        await client.post(HELLO)
+        await client.receive()
+        await client.post(call(7, "wait"))
+        await server.bench.started.reaches()
+        await client.post(call("7"))
+        refused = await client.receive()
+        assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+        server.bench.release.set()
+        assert (await client.receive())["result"]["structuredContent"] == {"waited": True}
+        await client.post(call(7))
+        assert "result" in await client.receive()
 
 
-def test_clients_beyond_the_limit_are_turned_away_and_leaving_makes_room() -> None:
-    async def main() -> None:
-        settings = Settings(connections=1, grace=0.2)
-        async with serving(AT, settings=settings) as server, http_client() as http:
-            async with raw_sse(server.where):
-                late = await http.get(server.where)
-                assert late.status_code == 503
-                assert "too many clients" in late.text
-            for _ in range(100):  # the server notices in its own time that one has left
-                async with http.stream("GET", server.where) as again:
-                    if again.status_code == 200:
-                        return
-            raise AssertionError("no room was made")
+async def test_messages_for_connections_that_are_not_there() -> None:
+    async with serving(AT) as server, raw_sse(server.where) as client:
+        for query, status in (("", 400), ("?session_id=x", 400), ("?session_id=" + "0" * 32, 404)):
+            client.url = urljoin(server.where, "/messages/") + query
+            assert (await client.post(HELLO)).status_code == status
 
-    run(main)
+
+async def test_a_stream_takes_messages_of_its_own_token_only() -> None:
+    tokens = parse_tokens("ann ann-has-this-token\nbob bob-has-this-token", "test")
+    mine, other = ({"Authorization": f"Bearer {token}"} for token in tokens)
+    async with (
+        serving(AT, access=Access(tokens)) as server,
+        http_client() as http,
+        http.stream("GET", server.where, headers=mine) as response,
+    ):
+        events = _events(response)
+        _, path = await anext(events)
+        url = urljoin(server.where, path)
+        assert (await http.post(url, json=HELLO, headers=other)).status_code == 404
+        assert (await http.post(url, json=HELLO, headers=mine)).status_code == 202
+
+
+async def test_a_stream_ends_with_its_principal_and_changes_with_what_it_may_do(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("ann ann-has-this-token\nbob bob-has-this-token\n")
+    tokens = TokenFile(str(path))
+    ann, bob = ({"Authorization": f"Bearer {token}"} for token in tokens)
+    async with (
+        serving(AT, access=Access(tokens)) as server,
+        http_client() as http,
+        http.stream("GET", server.where, headers=ann) as anns,
+        http.stream("GET", server.where, headers=bob) as bobs,
+    ):
+        _, where = await anext(_events(anns))
+        ended = _events(bobs)
+        await anext(ended)
+        path.write_text("[tokens.ann]\ntoken = 'ann-has-this-token'\ntools = ['echo']\n")
+        tokens.reload()
+        assert [event async for event in ended] == []
+        answer = await http.post(urljoin(server.where, where), json=HELLO, headers=ann)
+        assert answer.status_code == 404  # the next stream has the tools that are allowed now
+
+
+async def test_clients_beyond_the_limit_are_turned_away_and_leaving_makes_room() -> None:
+    settings = Settings(connections=1, grace=0.2)
+    async with serving(AT, settings=settings) as server, http_client() as http:
+        async with raw_sse(server.where):
+            late = await http.get(server.where)
+            assert late.status_code == 503
+            assert "too many clients" in late.text
+        for _ in range(100):  # the server notices in its own time that one has left
+            async with http.stream("GET", server.where) as again:
+                if again.status_code == 200:
+                    return
+        raise AssertionError("no room was made")

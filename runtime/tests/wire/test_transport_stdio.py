@@ -13,29 +13,26 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from prepared_programs import starter
 from raw_http import HELLO, call
 from server_program import ENVIRONMENT, PROGRAM, line, program, say, until
-from transport_bench import ERAS, SECONDS, run
+from transport_bench import ERAS, SECONDS
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("framing", ["lines", "auto"])
-def test_the_official_client(era: str, framing: str) -> None:
-    async def main() -> None:
-        command, *arguments = [*starter(), *PROGRAM[1:]]
-        parameters = StdioServerParameters(
-            command=command, args=[*arguments, "--framing", framing], env=ENVIRONMENT
-        )
-        heard = []
+async def test_the_official_client(era: str, framing: str) -> None:
+    command, *arguments = [*starter(), *PROGRAM[1:]]
+    parameters = StdioServerParameters(
+        command=command, args=[*arguments, "--framing", framing], env=ENVIRONMENT
+    )
+    heard = []
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            heard.append(done)
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(done)
 
-        async with Client(stdio_client(parameters), mode=era) as client:
-            said = await client.call_tool("echo", {"text": "hä"})
-            assert said.structured_content == {"text": "hä", "client": "stdio"}
-            await client.call_tool("steps", progress_callback=progress)
-        assert heard == [1, 2, 3]
-
-    run(main)
+    async with Client(stdio_client(parameters), mode=era) as client:
+        said = await client.call_tool("echo", {"text": "hä"})
+        assert said.structured_content == {"text": "hä", "client": "stdio"}
+        await client.call_tool("steps", progress_callback=progress)
+    assert heard == [1, 2, 3]
 
 
 def test_what_is_printed_is_not_on_stdout_and_stdin_is_nobody_elses() -> None:

@@ -18,7 +18,7 @@ from longwire.errors import SettingsError
 from longwire.settings import Settings
 from longwire.wire.listeners import LONGEST_PATH, listening
 from raw_http import HELLO, call
-from transport_bench import run, serving
+from transport_bench import serving
 
 
 def test_the_file_is_its_owners_alone_from_its_first_moment(
@@ -43,42 +43,33 @@ def test_the_file_is_its_owners_alone_from_its_first_moment(
         os.umask(before)
 
 
-def test_the_file_goes_with_the_server(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with serving(Uds(tmp_path / "s")) as server:
-            assert server.where == str(tmp_path / "s")
-            assert stat.S_ISSOCK(os.stat(server.where).st_mode)
-        await server.over.wait()
-        assert list(tmp_path.iterdir()) == []
-
-    run(main)
+async def test_the_file_goes_with_the_server(tmp_path: Path) -> None:
+    async with serving(Uds(tmp_path / "s")) as server:
+        assert server.where == str(tmp_path / "s")
+        assert stat.S_ISSOCK(os.stat(server.where).st_mode)
+    await server.over.wait()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
-            with (
-                pytest.raises(SettingsError, match=r"/s' is in use by another server: "),
-                listening(tmp_path / "s"),
-            ):
-                pass
-            assert (await client.call_tool("echo")).is_error is False
-            async with server.client("2026-07-28") as another:
-                assert (await another.call_tool("echo")).is_error is False
-
-    run(main)
+async def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+        with (
+            pytest.raises(SettingsError, match=r"/s' is in use by another server: "),
+            listening(tmp_path / "s"),
+        ):
+            pass
+        assert (await client.call_tool("echo")).is_error is False
+        async with server.client("2026-07-28") as another:
+            assert (await another.call_tool("echo")).is_error is False
 
 
-def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
+async def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(tmp_path / "s"))
     dead.close()
 
-    async def main() -> None:
-        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
-            assert (await client.call_tool("echo")).is_error is False
-
-    run(main)
+    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+        assert (await client.call_tool("echo")).is_error is False
 
 
 def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:
@@ -157,38 +148,32 @@ def test_the_longest_path_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert len(os.fsencode(path)) == LONGEST_PATH
 
 
-def test_a_client_that_dies_harms_nobody(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
-            for body in (
-                b"",
-                b"{",
-                json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n",
-            ):
-                dead = socket.socket(socket.AF_UNIX)
-                dead.connect(server.where)
-                dead.sendall(body)
-                if b"wait" in body:
-                    await server.bench.started.reaches()
-                dead.close()
-                assert (await client.call_tool("echo")).is_error is False
-            await server.bench.cancelled.reaches()
-
-    run(main)
-
-
-def test_clients_beyond_the_limit_are_turned_away_with_a_sentence(tmp_path: Path) -> None:
-    async def main() -> None:
-        settings = Settings(connections=1, grace=0.2)
-        async with (
-            serving(Uds(tmp_path / "s"), settings=settings) as server,
-            server.client("legacy") as client,
+async def test_a_client_that_dies_harms_nobody(tmp_path: Path) -> None:
+    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+        for body in (
+            b"",
+            b"{",
+            json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n",
         ):
-            async with await anyio.connect_unix(server.where) as late:
-                text = await late.receive()
-                assert "too many clients are connected" in json.loads(text)["error"]["message"]
-                with pytest.raises(anyio.EndOfStream):
-                    await late.receive()
+            dead = socket.socket(socket.AF_UNIX)
+            dead.connect(server.where)
+            dead.sendall(body)
+            if b"wait" in body:
+                await server.bench.started.reaches()
+            dead.close()
             assert (await client.call_tool("echo")).is_error is False
+        await server.bench.cancelled.reaches()
 
-    run(main)
+
+async def test_clients_beyond_the_limit_are_turned_away_with_a_sentence(tmp_path: Path) -> None:
+    settings = Settings(connections=1, grace=0.2)
+    async with (
+        serving(Uds(tmp_path / "s"), settings=settings) as server,
+        server.client("legacy") as client,
+    ):
+        async with await anyio.connect_unix(server.where) as late:
+            text = await late.receive()
+            assert "too many clients are connected" in json.loads(text)["error"]["message"]
+            with pytest.raises(anyio.EndOfStream):
+                await late.receive()
+        assert (await client.call_tool("echo")).is_error is False

@@ -115,14 +115,6 @@ def make() -> App:
     return app
 
 
-def story(tmp_path: Path, tell: Any) -> None:
-    async def told() -> None:
-        async with served(make(), tmp_path / "w.sock") as runtime:
-            await tell(runtime)
-
-    run(told)
-
-
 async def ask(runtime: Client, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
     reply: dict[str, Any] = (await runtime.answer(runtime.begin(message, session=SESSION))).reply
@@ -133,8 +125,8 @@ def text(answer: Any) -> str:
     return str(answer.result["content"][0]["text"])
 
 
-def test_the_handshake_says_what_it_offers(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_the_handshake_says_what_it_offers(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         client = {"name": "c", "version": "1"}
         params = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client}
         hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
@@ -148,11 +140,9 @@ def test_the_handshake_says_what_it_offers(tmp_path: Path) -> None:
         assert runtime.hello is not None
         assert runtime.hello["max_in_flight"] == 4
 
-    story(tmp_path, tell)
 
-
-def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         tools = {tool["name"]: tool for tool in (await ask(runtime, "tools/list"))["result"]["tools"]}
         greet = tools["greet"]
         assert greet["description"] == "Greets somebody."
@@ -176,11 +166,9 @@ def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
         assert typed["inputSchema"]["required"] == ["place", "day"]
         assert tools["given"]["inputSchema"]["required"] == ["x"]
 
-    story(tmp_path, tell)
 
-
-def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         assert text(await runtime.call("greet", {"name": "Ada", "times": 2})) == "Hello, Ada! Hello, Ada!"
         arguments = {"place": {"name": "hill", "height": 3}, "day": "2026-07-28", "schema": [1]}
         typed = await runtime.call("typed", arguments)
@@ -190,8 +178,6 @@ def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
         assert (await runtime.call("threaded")).result["structuredContent"] == {"result": True}
         assert (await runtime.call("picture")).result["content"][0]["mimeType"] == "image/png"
         assert (await runtime.call("nothing")).result["content"] == []
-
-    story(tmp_path, tell)
 
 
 @pytest.mark.parametrize(
@@ -205,19 +191,17 @@ def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
         ("gret", {}, "unknown tool: gret; there are greet"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(
+async def test_what_is_wrong_is_said_in_a_sentence(
     tmp_path: Path, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
-    async def tell(runtime: Client) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         answer = await runtime.call(tool, arguments)
         assert answer.result["isError"]
         assert sentence in text(answer)
 
-    story(tmp_path, tell)
 
-
-def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         await ask(runtime, "logging/setLevel", {"level": "warning"})
         told = {"state": {"log_level": "warning"}, "initialized": True}
         answer = await runtime.call("talk", session=told, meta={"progressToken": "t"})
@@ -228,29 +212,23 @@ def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
         ]
         assert answer.messages[1]["params"] == {"level": "error", "data": {"loud": True}, "logger": "talk"}
 
-    story(tmp_path, tell)
 
-
-def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         message = {"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "error"}}
         answer = await runtime.answer(runtime.begin(message, session=SESSION))
         assert answer.last["session"] == {"state": {"log_level": "error"}}
 
-    story(tmp_path, tell)
 
-
-def test_a_stateless_request_asks_for_logs_itself(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_a_stateless_request_asks_for_logs_itself(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         answer = await runtime.answer(runtime.modern("talk"))
         methods = [message["method"] for message in answer.messages]
         assert methods == ["notifications/mine"]
 
-    story(tmp_path, tell)
 
-
-def test_a_tool_has_the_client_s_model_answer(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_a_tool_has_the_client_s_model_answer(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         call = runtime.tool("think", capabilities={"sampling": {}})
         sent = await runtime.wait_for("messages", call=call)
         request = sent["messages"][0]["data"]
@@ -260,11 +238,9 @@ def test_a_tool_has_the_client_s_model_answer(tmp_path: Path) -> None:
         runtime.send(writing.response(call, writing.json_text(reply)))
         assert text(await runtime.answer(call)) == "A bird."
 
-    story(tmp_path, tell)
 
-
-def test_state_is_kept_with_the_session(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_state_is_kept_with_the_session(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         answer = await runtime.call("remember", {"text": "blue"})
         assert text(answer) == "nothing"
         again = await runtime.call("remember", session={**answer.last["session"], "initialized": True})
@@ -272,11 +248,9 @@ def test_state_is_kept_with_the_session(tmp_path: Path) -> None:
         assert again.last["session"] == {"state": {}}
         assert "belongs to no session" in text(await runtime.answer(runtime.modern("remember")))
 
-    story(tmp_path, tell)
 
-
-def test_resources_are_read_by_uri_and_template(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_resources_are_read_by_uri_and_template(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         listed = (await ask(runtime, "resources/list"))["result"]["resources"]
         assert [one["uri"] for one in listed] == ["notes://all"]
         templates = (await ask(runtime, "resources/templates/list"))["result"]["resourceTemplates"]
@@ -295,11 +269,9 @@ def test_resources_are_read_by_uri_and_template(tmp_path: Path) -> None:
         missing = await ask(runtime, "resources/read", {"uri": "notes://one/a/b"})
         assert "no such resource" in missing["error"]["message"]
 
-    story(tmp_path, tell)
 
-
-def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
-    async def tell(runtime: Client) -> None:
+async def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
         listed = (await ask(runtime, "prompts/list"))["result"]["prompts"][0]
         arguments = [(one["name"], one["required"]) for one in listed["arguments"]]
         assert arguments == [("code", True), ("style", False)]
@@ -307,8 +279,6 @@ def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
         found = (await ask(runtime, "prompts/get", given))["result"]
         assert found["messages"][0]["content"]["text"] == "Review x = 1 (plain)"
         assert (await ask(runtime, "acme/add", {"a": 2, "b": 3}))["result"] == {"sum": 5}
-
-    story(tmp_path, tell)
 
 
 def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:

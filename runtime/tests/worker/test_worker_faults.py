@@ -16,7 +16,7 @@ from app_ground import served
 from longwire.contract import writing
 from longwire.errors import SettingsError
 from longwire.worker import App, MCPError, ToolError
-from worker_ground import Client, run
+from worker_ground import Client
 
 SESSION: dict[str, Any] = {"state": {}, "initialized": True}
 
@@ -94,7 +94,7 @@ async def ask(runtime: Client, method: str, params: dict[str, Any]) -> dict[str,
         ),
     ],
 )
-def test_errors_of_resources_prompts_and_methods_have_a_sentence(
+async def test_errors_of_resources_prompts_and_methods_have_a_sentence(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     method: str,
@@ -102,53 +102,41 @@ def test_errors_of_resources_prompts_and_methods_have_a_sentence(
     error: tuple[int, str],
     logged: str | None,
 ) -> None:
-    async def main() -> None:
+    with caplog.at_level(logging.ERROR):
         async with served(make(), tmp_path / "w.sock") as runtime:
             found = (await ask(runtime, method, params))["error"]
             assert found["code"] == error[0]
             assert error[1] in found["message"]
-
-    with caplog.at_level(logging.ERROR):
-        run(main)
     said = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
     assert bool(said) == (logged is not None)
     assert logged is None or logged in said[0]
 
 
-def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(make(), tmp_path / "w.sock") as runtime:
-            found = (await runtime.call("refuse")).result
-            assert found["isError"]
-            assert found["content"] == [{"type": "text", "text": "not today"}]
-            for name in ("leave", "leave_later", "leave_there"):
-                text = (await runtime.call(name)).result["content"][0]["text"]
-                assert text.startswith(f"tool '{name}' called exit()")
-
-    run(main)
+async def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
+        found = (await runtime.call("refuse")).result
+        assert found["isError"]
+        assert found["content"] == [{"type": "text", "text": "not today"}]
+        for name in ("leave", "leave_later", "leave_there"):
+            text = (await runtime.call(name)).result["content"][0]["text"]
+            assert text.startswith(f"tool '{name}' called exit()")
 
 
-def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(make(), tmp_path / "w.sock") as runtime:
-            messages = (await ask(runtime, "prompts/get", {"name": "talk"}))["result"]["messages"]
-            said = [(one["role"], one["content"]["text"]) for one in messages]
-            assert said == [("user", "hi"), ("assistant", "hello")]
-
-    run(main)
+async def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
+        messages = (await ask(runtime, "prompts/get", {"name": "talk"}))["result"]["messages"]
+        said = [(one["role"], one["content"]["text"]) for one in messages]
+        assert said == [("user", "hi"), ("assistant", "hello")]
 
 
-def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(make(), tmp_path / "w.sock") as runtime:
-            large = (await runtime.call("keep", {"size": 65536})).result
-            assert "65536 is the most" in large["content"][0]["text"]
-            odd = (await runtime.call("keep_odd")).result
-            assert "JSON can't hold it" in odd["content"][0]["text"]
-            answer = await runtime.call("keep", {"size": 65000})
-            assert len(answer.last["session"]["state"]["text"]) == 65000
-
-    run(main)
+async def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
+        large = (await runtime.call("keep", {"size": 65536})).result
+        assert "65536 is the most" in large["content"][0]["text"]
+        odd = (await runtime.call("keep_odd")).result
+        assert "JSON can't hold it" in odd["content"][0]["text"]
+        answer = await runtime.call("keep", {"size": 65000})
+        assert len(answer.last["session"]["state"]["text"]) == 65000
 
 
 class Party(BaseModel):
@@ -163,7 +151,7 @@ class Table:
 
 
 @pytest.mark.parametrize("form", [Party, Table])
-def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) -> None:
+async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) -> None:
     app = App("mine", "1")
 
     @app.tool
@@ -171,23 +159,20 @@ def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) -> Non
         answer = await app.elicit("How many?", form)
         return f"{answer.action} {answer.content}"
 
-    async def main() -> None:
-        async with served(app, tmp_path / "w.sock") as runtime:
-            call = runtime.tool("book", capabilities={"elicitation": {}})
-            sent = await runtime.wait_for("messages", call=call)
-            request = sent["messages"][0]["data"]
-            assert request["params"]["requestedSchema"] == {
-                "type": "object",
-                "properties": {"people": {"type": "integer"}},
-                "required": ["people"],
-            }
-            said = {"action": "accept", "content": {"people": 4}}
-            reply = {"jsonrpc": "2.0", "id": request["id"], "result": said}
-            runtime.send(writing.response(call, writing.json_text(reply)))
-            found = (await runtime.answer(call)).result
-            assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
-
-    run(main)
+    async with served(app, tmp_path / "w.sock") as runtime:
+        call = runtime.tool("book", capabilities={"elicitation": {}})
+        sent = await runtime.wait_for("messages", call=call)
+        request = sent["messages"][0]["data"]
+        assert request["params"]["requestedSchema"] == {
+            "type": "object",
+            "properties": {"people": {"type": "integer"}},
+            "required": ["people"],
+        }
+        said = {"action": "accept", "content": {"people": 4}}
+        reply = {"jsonrpc": "2.0", "id": request["id"], "result": said}
+        runtime.send(writing.response(call, writing.json_text(reply)))
+        found = (await runtime.answer(call)).result
+        assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
 
 
 @pytest.mark.parametrize(

@@ -100,30 +100,24 @@ def test_any_bytes_are_frames_or_close_the_connection(data: bytes, greeted: bool
     asyncio.run(_fed(_SERVER, *([HELLO] if greeted else []), data))
 
 
-def test_frames_of_one_turn_are_written_at_once() -> None:
-    async def story() -> None:
-        link, transport = _link(server())
-        link.data_received(HELLO + writing.ping("a") + writing.ping("b"))
-        assert not transport.written
-        await asyncio.sleep(0)
-        assert [frame["event"] for frame in transport.frames()] == ["hello", "pong", "pong"]
-        link.connection_lost(None)
-
-    asyncio.run(story())
+async def test_frames_of_one_turn_are_written_at_once() -> None:
+    link, transport = _link(server())
+    link.data_received(HELLO + writing.ping("a") + writing.ping("b"))
+    assert not transport.written
+    await asyncio.sleep(0)
+    assert [frame["event"] for frame in transport.frames()] == ["hello", "pong", "pong"]
+    link.connection_lost(None)
 
 
-def test_handlers_wait_while_the_runtime_does_not_read() -> None:
-    async def story() -> None:
-        link, _ = _link(server())
-        link.pause_writing()
-        waiting = asyncio.ensure_future(link.room())
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        link.resume_writing()
-        await waiting
-        link.connection_lost(None)
-
-    asyncio.run(story())
+async def test_handlers_wait_while_the_runtime_does_not_read() -> None:
+    link, _ = _link(server())
+    link.pause_writing()
+    waiting = asyncio.ensure_future(link.room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    link.resume_writing()
+    await waiting
+    link.connection_lost(None)
 
 
 def test_a_connection_of_another_contract_is_closed() -> None:
@@ -131,29 +125,26 @@ def test_a_connection_of_another_contract_is_closed() -> None:
     assert asyncio.run(_fed(server(), hello)).aborted
 
 
-def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
+async def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
     async def list_tools(_: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool(name="own", input_schema={"type": "object"})])
 
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(type="text", text=params.name)])
 
-    async def story() -> None:
-        made: Server[Any] = Server("plain", on_list_tools=list_tools, on_call_tool=call_tool)
-        link, transport = _link(made)
-        members = writing.circumstances(
-            session_id="s",
-            protocol_version="2025-11-25",
-            headers={},
-            principal={"key": "address:a"},
-            session={"state": {}, "initialized": True},
-        )
-        rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "own"}}
-        link.data_received(HELLO + writing.message("7", members, writing.json_text(rpc)))
-        async with asyncio.timeout(30):
-            while len(transport.frames()) < 2:
-                await asyncio.sleep(0)
-        assert transport.frames()[1]["jsonrpc"]["result"]["content"] == [{"text": "own", "type": "text"}]
-        link.connection_lost(None)
-
-    asyncio.run(story())
+    made: Server[Any] = Server("plain", on_list_tools=list_tools, on_call_tool=call_tool)
+    link, transport = _link(made)
+    members = writing.circumstances(
+        session_id="s",
+        protocol_version="2025-11-25",
+        headers={},
+        principal={"key": "address:a"},
+        session={"state": {}, "initialized": True},
+    )
+    rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "own"}}
+    link.data_received(HELLO + writing.message("7", members, writing.json_text(rpc)))
+    async with asyncio.timeout(30):
+        while len(transport.frames()) < 2:
+            await asyncio.sleep(0)
+    assert transport.frames()[1]["jsonrpc"]["result"]["content"] == [{"text": "own", "type": "text"}]
+    link.connection_lost(None)

@@ -19,7 +19,6 @@ from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.run import worker_listening
-from worker_ground import run
 
 _APP = """
 from longwire.worker import App
@@ -30,41 +29,35 @@ def echo(text: str) -> str:
 """
 
 
-def test_the_example_passes_every_check(tmp_path: Path) -> None:
-    async def story() -> None:
-        app = example().app
-        serving = Serving(app.server(), WireLimits(), {}, Access())
-        async with worker_listening(serving, app.introduction, tmp_path / "w") as worker:
-            app.ready(worker)
-            reports = await check_worker(tmp_path / "w")
-        assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
-        assert len(reports) == len(CASES)
-
-    run(story)
+async def test_the_example_passes_every_check(tmp_path: Path) -> None:
+    app = example().app
+    serving = Serving(app.server(), WireLimits(), {}, Access())
+    async with worker_listening(serving, app.introduction, tmp_path / "w") as worker:
+        app.ready(worker)
+        reports = await check_worker(tmp_path / "w")
+    assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
+    assert len(reports) == len(CASES)
 
 
-def test_an_app_is_started_by_name_and_by_its_own_program(tmp_path: Path) -> None:
+async def test_an_app_is_started_by_name_and_by_its_own_program(tmp_path: Path) -> None:
     (tmp_path / "tiny_app.py").write_text(_APP + "app.run()\n")
     named = [sys.executable, "-m", "longwire.worker", "tiny_app:app"]
     (tmp_path / "plain_app.py").write_text(_APP)
 
-    async def story() -> None:
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
         own = [sys.executable, str(tmp_path / "tiny_app.py")]
         by_name = [*named[:-1], "plain_app:app", "--socket", "{socket}"]
         for number, command in enumerate((own, by_name)):
             async with started(command, tmp_path / f"{number}"):
                 reports = await check_worker(tmp_path / f"{number}", only=["echo"])
                 assert [report.outcome for report in reports] == ["passed"]
-
-    before = os.getcwd()
-    os.chdir(tmp_path)
-    try:
-        run(story)
     finally:
         os.chdir(before)
 
 
-def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
+async def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     """The parent is a shell that starts the worker, says its id, and is killed."""
     socket = tmp_path / "w"
     code = (
@@ -79,7 +72,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())
 
-    async def story() -> None:
+    try:
         while not socket.exists():
             await asyncio.sleep(0.01)
         probe = await Probe.connect(socket, 10)
@@ -87,9 +80,6 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
         assert await probe.ended(10)
-
-    try:
-        run(story)
     finally:
         parent.kill()
         parent.stdout.close()

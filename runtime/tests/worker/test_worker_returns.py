@@ -205,7 +205,7 @@ def test_texts_and_content_make_one_answer(tmp_path: Path) -> None:
     assert [block["type"] for block in found["content"]] == ["text", "image"]
 
 
-def test_clients_are_told_nothing_about_a_tool_that_its_author_has_not_said(tmp_path: Path) -> None:
+async def test_clients_are_told_nothing_about_a_tool_that_its_author_has_not_said(tmp_path: Path) -> None:
     app = App("mine", "1")
 
     @app.tool
@@ -228,9 +228,6 @@ def test_clients_are_told_nothing_about_a_tool_that_its_author_has_not_said(tmp_
         hints = {key: value for key, value in tools["drop"]["annotations"].items() if key.endswith("Hint")}
         assert hints == {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 
-    async def main() -> None:
-        async with asyncio.timeout(20), served(app, tmp_path / "w.sock") as runtime:
-            await tell(runtime)
-
-    run(main)
+    async with asyncio.timeout(20), served(app, tmp_path / "w.sock") as runtime:
+        await tell(runtime)
     assert [prompt.name for prompt in app.catalog().prompts] == ["words"]

@@ -13,10 +13,9 @@ from app_ground import served
 from longwire.contract import writing
 from longwire.errors import AskingError
 from longwire.worker import App
-from worker_ground import run
 
 
-def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
+async def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
     app = App("mine", "1")
 
     @app.tool(thread=True)
@@ -25,15 +24,12 @@ def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
         app.from_thread(app.log("info", "words"))
         return str(app.session_id)
 
-    async def main() -> None:
-        async with served(app, tmp_path / "w.sock") as runtime:
-            session = {"state": {}, "initialized": True}
-            answer = await runtime.call("work", session=session, meta={"progressToken": "t"})
-            methods = [message["method"] for message in answer.messages]
-            assert methods == ["notifications/progress", "notifications/message"]
-            assert not answer.result.get("isError")
-
-    run(main)
+    async with served(app, tmp_path / "w.sock") as runtime:
+        session = {"state": {}, "initialized": True}
+        answer = await runtime.call("work", session=session, meta={"progressToken": "t"})
+        methods = [message["method"] for message in answer.messages]
+        assert methods == ["notifications/progress", "notifications/message"]
+        assert not answer.result.get("isError")
 
 
 def test_outside_of_a_thread_one_awaits() -> None:
@@ -42,7 +38,7 @@ def test_outside_of_a_thread_one_awaits() -> None:
         app.from_thread(app.progress(1))
 
 
-def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced(
+async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = App("mine", "1", threads=2)
@@ -59,7 +55,7 @@ def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced
             raise
         return "done"
 
-    async def main() -> None:
+    with caplog.at_level(logging.ERROR):
         async with served(app, tmp_path / "w.sock") as runtime:
             calls = [runtime.tool("block") for _ in range(2)]
             waits = runtime.tool("block")
@@ -73,9 +69,6 @@ def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced
             again = (await runtime.call("block")).result
             assert "all 2 threads" in again["content"][0]["text"]
             go_on.set()
-
-    with caplog.at_level(logging.ERROR):
-        run(main)
     assert any("asks to be replaced" in one.getMessage() for one in caplog.records)
 
 
@@ -83,23 +76,20 @@ async def _acquired(semaphore: threading.Semaphore) -> None:
     assert await asyncio.to_thread(semaphore.acquire, timeout=20)
 
 
-def test_more_calls_than_threads_wait_for_their_turn(tmp_path: Path) -> None:
+async def test_more_calls_than_threads_wait_for_their_turn(tmp_path: Path) -> None:
     app = App("mine", "1", threads=1)
 
     @app.tool(thread=True)
     def double(number: int) -> int:
         return 2 * number
 
-    async def main() -> None:
-        async with served(app, tmp_path / "w.sock") as runtime:
-            calls = [runtime.tool("double", {"number": number}) for number in range(8)]
-            found = [(await runtime.answer(call)).result["structuredContent"] for call in calls]
-            assert found == [{"result": 2 * number} for number in range(8)]
-
-    run(main)
+    async with served(app, tmp_path / "w.sock") as runtime:
+        calls = [runtime.tool("double", {"number": number}) for number in range(8)]
+        found = [(await runtime.answer(call)).result["structuredContent"] for call in calls]
+        assert found == [{"result": 2 * number} for number in range(8)]
 
 
-def test_a_plain_function_that_holds_all_others_is_named(
+async def test_a_plain_function_that_holds_all_others_is_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = App("mine", "1")
@@ -110,10 +100,7 @@ def test_a_plain_function_that_holds_all_others_is_named(
     def slow() -> str:
         return "done"
 
-    async def main() -> None:
+    with caplog.at_level(logging.WARNING):
         async with served(app, tmp_path / "w.sock") as runtime:
             await runtime.call("slow")
-
-    with caplog.at_level(logging.WARNING):
-        run(main)
     assert any("tool 'slow' held all other calls for 1.5 s" in one.getMessage() for one in caplog.records)

@@ -1,7 +1,7 @@
 """A worker of a few lines, without Longwire: `python small_worker.py --socket PATH [HOW]`.
 
 HOW: plain; slow (answers no call); stubborn (ignores SIGTERM, and has a child of its own); brief (ends at its
-second call, with a few words); hanging (a call of the tool `hang` stops it for good).
+second call, with a few words).
 Its tool says which process it is.
 """
 
@@ -14,7 +14,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from typing import Any
 
 
@@ -49,8 +48,6 @@ class Worker:
         self._calls += 1
         if self._how == "slow":
             return []
-        if self._how == "hanging" and frame["jsonrpc"].get("params", {}).get("name") == "hang":
-            time.sleep(600)
         if self._how == "brief" and self._calls == 2:
             os.write(2, b"my last words")
             os._exit(3)

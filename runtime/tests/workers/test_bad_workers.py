@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core_bench import call, modern, reply_of, run
+from core_bench import call, modern, reply_of
 from fake_responder import FakeResponder
 from longwire.contract.envelopes import Notify
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.pool import WorkerPlan
 from longwire.workers.running_call import MOST_WAITING
@@ -82,19 +82,16 @@ BROKEN: dict[str, bytes | Frame] = {
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(broken: str) -> None:
+async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(broken: str) -> None:
     worker = ScriptedWorker(on_call(lambda wire, _: wire.send(BROKEN[broken])))
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            assert error_of(await called(front)) == ("worker_protocol", -32603)
-            worker.script = answering
-            await eventually(lambda: worker.connections == 2)  # it is connected again, after a wait
-            assert "result" in reply_of(await called(front, 2))
-            assert front.counters.worker_events["worker_protocol"] == 1
-            assert front.counters.worker_failures == {"worker_protocol": 1}
-
-    run(main)
+    async with fronting(worker) as front:
+        assert error_of(await called(front)) == ("worker_protocol", -32603)
+        worker.script = answering
+        await eventually(lambda: worker.connections == 2)  # it is connected again, after a wait
+        assert "result" in reply_of(await called(front, 2))
+        assert front.counters.worker_events["worker_protocol"] == 1
+        assert front.counters.worker_failures == {"worker_protocol": 1}
 
 
 class Owner:
@@ -120,29 +117,26 @@ class Owner:
         ({"ping_seconds": 0.05, "pong_seconds": 0.05}, "whether it is alive"),
     ],
 )
-def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
+async def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
     limits: dict[str, float], sentence: str
 ) -> None:
     worker = ScriptedWorker(silent)
 
-    async def main() -> None:
-        owner, loop = Owner(), asyncio.get_running_loop()
-        async with listening(worker) as (path,):
-            link = Link("w1", owner, Counter(), call_seconds=60, **limits)
-            await loop.create_unix_connection(lambda: link, path)
-            assert await link.greeted is not None
-            wire = worker.wires[0]
-            wire.send(struct.pack(">I", 1 << 20))
-            async with asyncio.timeout(15):
-                while owner.failure is None:
-                    wire.send(b" ")
-                    await asyncio.sleep(0.005)
-            assert sentence in owner.failure.logged
-
-    run(main)
+    owner, loop = Owner(), asyncio.get_running_loop()
+    async with listening(worker) as (path,):
+        link = Link("w1", owner, Counter(), call_seconds=60, **limits)
+        await loop.create_unix_connection(lambda: link, path)
+        assert await link.greeted is not None
+        wire = worker.wires[0]
+        wire.send(struct.pack(">I", 1 << 20))
+        async with asyncio.timeout(15):
+            while owner.failure is None:
+                wire.send(b" ")
+                await asyncio.sleep(0.005)
+        assert sentence in owner.failure.logged
 
 
-def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted() -> None:
+async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted() -> None:
     def confused(wire: Wire, frame: Frame) -> None:
         wire.send(result("99", None))
         wire.send({"mode": "mcp", "event": "error", "id": "nobody", "error": "x"})
@@ -151,18 +145,15 @@ def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted() -> N
         wire.send(replied(frame))
         wire.send(replied(frame))
 
-    async def main() -> None:
-        async with fronting(ScriptedWorker(on_call(confused))) as front:
-            assert "result" in reply_of(await called(front))
-            assert "result" in reply_of(await called(front, 2))
-            events = front.counters.worker_events
-            await eventually(lambda: events["late"] == 2)
-            assert (events["unknown_id"], events["unknown_event"]) == (6, 2)
-
-    run(main)
+    async with fronting(ScriptedWorker(on_call(confused))) as front:
+        assert "result" in reply_of(await called(front))
+        assert "result" in reply_of(await called(front, 2))
+        events = front.counters.worker_events
+        await eventually(lambda: events["late"] == 2)
+        assert (events["unknown_id"], events["unknown_event"]) == (6, 2)
 
 
-def test_a_reply_to_another_request_fails_the_call_alone() -> None:
+async def test_a_reply_to_another_request_fails_the_call_alone() -> None:
     def other(wire: Wire, frame: Frame) -> None:
         wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": "other", "result": {}}))
 
@@ -177,41 +168,32 @@ def test_a_reply_to_another_request_fails_the_call_alone() -> None:
 
     worker = ScriptedWorker()
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            for number, script in enumerate((other, nothing, huge_state, no_content), 1):
-                worker.script = on_call(script)
-                assert error_of(await called(front, number)) == ("app_contract_error", -32603)
-            assert worker.connections == 1
-
-    run(main)
+    async with fronting(worker) as front:
+        for number, script in enumerate((other, nothing, huge_state, no_content), 1):
+            worker.script = on_call(script)
+            assert error_of(await called(front, number)) == ("app_contract_error", -32603)
+        assert worker.connections == 1
 
 
-def test_a_worker_that_reports_a_failure_is_quoted() -> None:
+async def test_a_worker_that_reports_a_failure_is_quoted() -> None:
     def failing(wire: Wire, frame: Frame) -> None:
         wire.send(
             {"mode": "mcp", "event": "error", "id": frame["id"], "error": "no luck", "error_class": "odd"}
         )
 
-    async def main() -> None:
-        async with fronting(ScriptedWorker(on_call(failing))) as front:
-            answer = await called(front)
-            assert error_of(answer) == ("worker_runtime_error", -32603)
-            assert reply_of(answer)["error"]["message"] == "no luck"
-
-    run(main)
+    async with fronting(ScriptedWorker(on_call(failing))) as front:
+        answer = await called(front)
+        assert error_of(answer) == ("worker_runtime_error", -32603)
+        assert reply_of(answer)["error"]["message"] == "no luck"
 
 
-def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
+async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
     worker = ScriptedWorker(on_call(silent))
 
-    async def main() -> None:
-        async with fronting(worker, call_seconds=0.1) as front:
-            assert error_of(await called(front)) == ("worker_timeout", -32603)
-            await eventually(lambda: worker.events("cancel") and worker.events("ping"))
-            assert "result" in reply_of(await _listed(front))  # it is alive
-
-    run(main)
+    async with fronting(worker, call_seconds=0.1) as front:
+        assert error_of(await called(front)) == ("worker_timeout", -32603)
+        await eventually(lambda: worker.events("cancel") and worker.events("ping"))
+        assert "result" in reply_of(await _listed(front))  # it is alive
 
 
 async def _listed(front: WorkerCore) -> FakeResponder:
@@ -221,18 +203,15 @@ async def _listed(front: WorkerCore) -> FakeResponder:
     return answer
 
 
-def test_a_worker_that_closes_its_connection_fails_its_calls() -> None:
+async def test_a_worker_that_closes_its_connection_fails_its_calls() -> None:
     worker = ScriptedWorker(on_call(lambda wire, _: wire.transport.close()))
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            assert error_of(await called(front)) == ("worker_lost", -32603)
-            await eventually(lambda: worker.connections == 2)
-
-    run(main)
+    async with fronting(worker) as front:
+        assert error_of(await called(front)) == ("worker_lost", -32603)
+        await eventually(lambda: worker.connections == 2)
 
 
-def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call() -> None:
+async def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call() -> None:
     note = {"method": "notifications/message", "params": {"level": "info", "data": "x" * 1000}}
 
     def flooding(wire: Wire, frame: Frame) -> None:
@@ -241,34 +220,28 @@ def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call() -> N
 
     worker = ScriptedWorker(on_call(flooding))
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            reader = FakeResponder(reading=False, weight=1000)
-            body = front.client.stateless(call(1, "echo"), STATELESS)  # one that reads gets everything
-            await eventually(lambda: len(body.messages) == MOST_WAITING + 100)
-            text, own = modern(call(2, "echo"))
-            answer = front.client.post(text, {**own, **STATELESS}, responder=reader)
-            await eventually(lambda: front.counters.worker_events["flood"])
-            await eventually(lambda: worker.events("cancel"))
-            await eventually(lambda: answer.gone)
-            answer.read()
-            assert error_of(answer)[0] == "worker_protocol"
-            body.drop()
-            assert "result" in reply_of(await _listed(front))
-
-    run(main)
+    async with fronting(worker) as front:
+        reader = FakeResponder(reading=False, weight=1000)
+        body = front.client.stateless(call(1, "echo"), STATELESS)  # one that reads gets everything
+        await eventually(lambda: len(body.messages) == MOST_WAITING + 100)
+        text, own = modern(call(2, "echo"))
+        answer = front.client.post(text, {**own, **STATELESS}, responder=reader)
+        await eventually(lambda: front.counters.worker_events["flood"])
+        await eventually(lambda: worker.events("cancel"))
+        await eventually(lambda: answer.gone)
+        answer.read()
+        assert error_of(answer)[0] == "worker_protocol"
+        body.drop()
+        assert "result" in reply_of(await _listed(front))
 
 
-def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
+async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
     mute = ScriptedWorker(hello=None)
 
-    async def main() -> None:
-        async with fronting(mute, ready=False, queue_seconds=0.1) as front:
-            await eventually(lambda: mute.connections == 1)
-            assert error_of(await called(front)) == ("worker_queue_timeout", -32012)
-            assert front.pool.statuses()[0].state == "starting"
-
-    run(main)
+    async with fronting(mute, ready=False, queue_seconds=0.1) as front:
+        await eventually(lambda: mute.connections == 1)
+        assert error_of(await called(front)) == ("worker_queue_timeout", -32012)
+        assert front.pool.statuses()[0].state == "starting"
 
 
 @pytest.mark.parametrize(
@@ -280,123 +253,105 @@ def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
         struct.pack(">I", 5) + b"hello",
     ],
 )
-def test_a_hello_that_is_none_is_refused(hello: Frame | bytes) -> None:
+async def test_a_hello_that_is_none_is_refused(hello: Frame | bytes) -> None:
     worker = ScriptedWorker(hello=hello)  # type: ignore[arg-type]
 
-    async def main() -> None:
-        async with fronting(worker, ready=False) as front:
-            await eventually(lambda: front.counters.worker_events["worker_protocol"] >= 2)
-            status = front.pool.statuses()[0]
-            assert worker.connections >= 2
-            assert status.restarts >= 1
-
-    run(main)
+    async with fronting(worker, ready=False) as front:
+        await eventually(lambda: front.counters.worker_events["worker_protocol"] >= 2)
+        status = front.pool.statuses()[0]
+        assert worker.connections >= 2
+        assert status.restarts >= 1
 
 
-def test_a_socket_that_does_not_exist_is_waited_for() -> None:
-    async def main() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder) / "later.sock")
-            front = WorkerCore(WorkerPlan(sockets=(path,), queue_seconds=20), WireLimits())
-            await front.pool.start()
-            async with front.core.run():
-                await eventually(lambda: front.pool.statuses()[0].state == "waiting")
-                assert path in (front.pool.statuses()[0].problem or "")
-                answer = front.client.stateless(call(1, "echo"), STATELESS)
-                worker = ScriptedWorker()
-                server = await asyncio.get_running_loop().create_unix_server(lambda: Wire(worker), path)
-                await eventually(lambda: answer.gone)
-                assert "result" in reply_of(answer)
-                server.close()
-
-    run(main)
+async def test_a_socket_that_does_not_exist_is_waited_for() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "later.sock")
+        front = WorkerCore(WorkerPlan(sockets=(path,), queue_seconds=20), WireLimits())
+        await front.pool.start()
+        async with front.core.run():
+            await eventually(lambda: front.pool.statuses()[0].state == "waiting")
+            assert path in (front.pool.statuses()[0].problem or "")
+            answer = front.client.stateless(call(1, "echo"), STATELESS)
+            worker = ScriptedWorker()
+            server = await asyncio.get_running_loop().create_unix_server(lambda: Wire(worker), path)
+            await eventually(lambda: answer.gone)
+            assert "result" in reply_of(answer)
+            server.close()
 
 
-def test_the_queue_is_bounded_in_length_and_time() -> None:
+async def test_the_queue_is_bounded_in_length_and_time() -> None:
     hello = {**HELLO_BACK, "max_in_flight": 1}
     worker = ScriptedWorker(on_call(silent), hello)
 
-    async def main() -> None:
-        async with fronting(worker, queue=2, queue_seconds=0.2) as front:
-            first, *waiting = (front.client.stateless(call(number, "echo"), STATELESS) for number in range(3))
-            refused = await called(front, 7)
-            assert (refused.status, refused.headers[b"retry-after"]) == (503, b"2")
-            assert error_of(refused) == ("worker_queue_full", -32012)
-            assert front.pool.queued == 2
-            await eventually(lambda: all(answer.gone for answer in waiting))
-            assert {error_of(answer)[0] for answer in waiting} == {"worker_queue_timeout"}
-            left = front.client.stateless(call(8, "echo"), STATELESS)
-            assert front.pool.queued == 1
-            left.drop()
-            assert front.pool.queued == 0
-            last = front.client.stateless(call(9, "echo"), STATELESS)
-            await eventually(worker.calls)
-            worker.script = answering
-            assert worker.wire is not None
-            worker.wire.send(replied(worker.calls()[0]))
-            await eventually(lambda: first.gone and last.gone)
-            assert "result" in reply_of(last)
-
-    run(main)
+    async with fronting(worker, queue=2, queue_seconds=0.2) as front:
+        first, *waiting = (front.client.stateless(call(number, "echo"), STATELESS) for number in range(3))
+        refused = await called(front, 7)
+        assert (refused.status, refused.headers[b"retry-after"]) == (503, b"2")
+        assert error_of(refused) == ("worker_queue_full", -32012)
+        assert front.pool.queued == 2
+        await eventually(lambda: all(answer.gone for answer in waiting))
+        assert {error_of(answer)[0] for answer in waiting} == {"worker_queue_timeout"}
+        left = front.client.stateless(call(8, "echo"), STATELESS)
+        assert front.pool.queued == 1
+        left.drop()
+        assert front.pool.queued == 0
+        last = front.client.stateless(call(9, "echo"), STATELESS)
+        await eventually(worker.calls)
+        worker.script = answering
+        assert worker.wire is not None
+        worker.wire.send(replied(worker.calls()[0]))
+        await eventually(lambda: first.gone and last.gone)
+        assert "result" in reply_of(last)
 
 
-def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
+async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
     def leaving(wire: Wire, frame: Frame) -> None:
         wire.send({"mode": "mcp", "event": "bye", "reason": "tired"})
         wire.send(replied(frame))
 
     worker = ScriptedWorker(on_call(leaving))
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            assert "result" in reply_of(await called(front))
-            worker.script = answering
-            await eventually(lambda: worker.connections == 2)
-            assert "result" in reply_of(await called(front, 2))
-
-    run(main)
+    async with fronting(worker) as front:
+        assert "result" in reply_of(await called(front))
+        worker.script = answering
+        await eventually(lambda: worker.connections == 2)
+        assert "result" in reply_of(await called(front, 2))
 
 
-def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
+async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
     worker = ScriptedWorker(on_call(silent))
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            slow = front.client.stateless(call(1, "echo"), STATELESS)
-            message = {
-                "jsonrpc": "2.0",
-                "id": 2,
-                "method": "subscriptions/listen",
-                "params": {"notifications": {}},
-            }
-            worker.script = holding
-            endless = front.client.stateless(message, {"Mcp-Method": "subscriptions/listen"})
-            await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
-            old = worker.wire
-            assert old is not None
-            assert front.pool.drain("s1")
-            assert not front.pool.drain("w7")
-            await eventually(lambda: worker.events("drain") and worker.connections == 2)
-            worker.script = answering
-            await eventually(lambda: endless.gone)  # it would never end by itself
-            assert "result" in reply_of(await called(front, 3))
-            assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
-            old.send(replied(worker.calls()[0]))
-            await eventually(lambda: slow.gone)
-            assert "result" in reply_of(slow)
-            await eventually(lambda: len(front.pool.statuses()) == 1)
-
-    run(main)
+    async with fronting(worker) as front:
+        slow = front.client.stateless(call(1, "echo"), STATELESS)
+        message = {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "subscriptions/listen",
+            "params": {"notifications": {}},
+        }
+        worker.script = holding
+        endless = front.client.stateless(message, {"Mcp-Method": "subscriptions/listen"})
+        await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
+        old = worker.wire
+        assert old is not None
+        assert front.pool.drain("s1")
+        assert not front.pool.drain("w7")
+        await eventually(lambda: worker.events("drain") and worker.connections == 2)
+        worker.script = answering
+        await eventually(lambda: endless.gone)  # it would never end by itself
+        assert "result" in reply_of(await called(front, 3))
+        assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
+        old.send(replied(worker.calls()[0]))
+        await eventually(lambda: slow.gone)
+        assert "result" in reply_of(slow)
+        await eventually(lambda: len(front.pool.statuses()) == 1)
 
 
-def test_a_worker_is_replaced_after_its_requests() -> None:
+async def test_a_worker_is_replaced_after_its_requests() -> None:
     worker = ScriptedWorker()
 
-    async def main() -> None:
-        async with fronting(worker, max_requests=3) as front:
-            for number in range(7):
-                assert "result" in reply_of(await called(front, number))
-            await eventually(lambda: worker.connections >= 3)
-            assert not front.counters.worker_failures
-
-    run(main)
+    async with fronting(worker, max_requests=3) as front:
+        for number in range(7):
+            assert "result" in reply_of(await called(front, number))
+        await eventually(lambda: worker.connections >= 3)
+        assert not front.counters.worker_failures

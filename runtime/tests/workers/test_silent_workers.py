@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core_bench import call, reply_of, run
+from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.workers import link as link_module
 from scripted_worker import (
@@ -46,95 +46,83 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_module, "DOUBT_SECONDS", 0.02)
 
 
-def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() -> None:
+async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker()
 
-    async def main() -> None:
-        async with fronting(bad, good, ping_seconds=0.05, silent_seconds=1.5) as front:
-            await all_ready(front)
-            answers = [sent(front, number) for number in range(2)]  # one of which goes to the bad one
-            await eventually(bad.calls)
-            await eventually(lambda: bad.events("ping"))  # though a call is in flight
-            await eventually(lambda: front.pool.statuses()[0].problem)
-            for number in range(2, 8):
-                assert "result" in await answered(front, number)
-            assert len(bad.calls()) == 1
-            assert not all(answer.gone for answer in answers)
-            await eventually(lambda: all(answer.gone for answer in answers))
-            lost = [reply_of(a)["error"] for a in answers if "error" in reply_of(a)]
-            assert [error["data"]["errorClass"] for error in lost] == ["worker_lost"]
-            bad.script = answering
-            await eventually(lambda: bad.connections == 2)
-
-    run(main)
+    async with fronting(bad, good, ping_seconds=0.05, silent_seconds=1.5) as front:
+        await all_ready(front)
+        answers = [sent(front, number) for number in range(2)]  # one of which goes to the bad one
+        await eventually(bad.calls)
+        await eventually(lambda: bad.events("ping"))  # though a call is in flight
+        await eventually(lambda: front.pool.statuses()[0].problem)
+        for number in range(2, 8):
+            assert "result" in await answered(front, number)
+        assert len(bad.calls()) == 1
+        assert not all(answer.gone for answer in answers)
+        await eventually(lambda: all(answer.gone for answer in answers))
+        lost = [reply_of(a)["error"] for a in answers if "error" in reply_of(a)]
+        assert [error["data"]["errorClass"] for error in lost] == ["worker_lost"]
+        bad.script = answering
+        await eventually(lambda: bad.connections == 2)
 
 
-def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
+async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
     worker = ScriptedWorker(stuck, {**HELLO_BACK, "max_in_flight": 4})
 
-    async def main() -> None:
-        async with fronting(worker, ping_seconds=0.05, silent_seconds=60.0) as front:
-            first = sent(front, 1)
-            await eventually(lambda: worker.events("ping"))
-            await eventually(lambda: front.pool.statuses()[0].problem)
-            second = sent(front, 2)
-            assert front.pool.queued == 1  # nobody else is there: it waits
-            worker.script = answering
-            assert worker.wire is not None
-            worker.wire.send(replied(worker.calls()[0]))  # only now it reads on
-            await eventually(lambda: first.gone and second.gone)
-            assert "result" in reply_of(first)
-            assert "result" in reply_of(second)
-            assert worker.connections == 1
-
-    run(main)
+    async with fronting(worker, ping_seconds=0.05, silent_seconds=60.0) as front:
+        first = sent(front, 1)
+        await eventually(lambda: worker.events("ping"))
+        await eventually(lambda: front.pool.statuses()[0].problem)
+        second = sent(front, 2)
+        assert front.pool.queued == 1  # nobody else is there: it waits
+        worker.script = answering
+        assert worker.wire is not None
+        worker.wire.send(replied(worker.calls()[0]))  # only now it reads on
+        await eventually(lambda: first.gone and second.gone)
+        assert "result" in reply_of(first)
+        assert "result" in reply_of(second)
+        assert worker.connections == 1
 
 
-def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent() -> None:
+async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker(holding)
 
-    async def main() -> None:
-        async with fronting(bad, good, queue=1) as front:
-            await all_ready(front)
-            answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
-            await eventually(lambda: len(good.calls()) == 8)
-            assert len(bad.calls()) == 1
-            assert front.pool.queued == 0
-            assert not any(answer.gone for answer in answers)
-            assert front.pool.statuses()[0].problem is None  # it may be at work
-
-    run(main)
+    async with fronting(bad, good, queue=1) as front:
+        await all_ready(front)
+        answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
+        await eventually(lambda: len(good.calls()) == 8)
+        assert len(bad.calls()) == 1
+        assert front.pool.queued == 0
+        assert not any(answer.gone for answer in answers)
+        assert front.pool.statuses()[0].problem is None  # it may be at work
 
 
-def test_a_call_that_took_too_long_is_still_the_workers() -> None:
+async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker(stuck)
 
-    async def main() -> None:
-        async with fronting(bad, good, call_seconds=0.2) as front:
-            await all_ready(front)
-            first = sent(front, 1)
-            await eventually(lambda: first.gone)
-            error = reply_of(first)["error"]
-            assert error["data"]["errorClass"] == "worker_timeout"
-            assert "s1" not in error["message"]
-            slow, quick = (bad, good) if bad.calls() else (good, bad)
-            quick.script = answering
-            for number in range(2, 6):
-                assert "result" in await answered(front, number)
-            assert len(slow.calls()) == 1
-            assert [status.in_flight for status in front.pool.statuses()].count(1) == 1
-            assert slow.wire is not None
-            slow.script = answering
-            slow.wire.send(replied(slow.calls()[0]))  # late, but now it is free
-            await eventually(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
-            for number in range(6, 10):
-                await answered(front, number)
-            assert len(slow.calls()) > 1
-
-    run(main)
+    async with fronting(bad, good, call_seconds=0.2) as front:
+        await all_ready(front)
+        first = sent(front, 1)
+        await eventually(lambda: first.gone)
+        error = reply_of(first)["error"]
+        assert error["data"]["errorClass"] == "worker_timeout"
+        assert "s1" not in error["message"]
+        slow, quick = (bad, good) if bad.calls() else (good, bad)
+        quick.script = answering
+        for number in range(2, 6):
+            assert "result" in await answered(front, number)
+        assert len(slow.calls()) == 1
+        assert [status.in_flight for status in front.pool.statuses()].count(1) == 1
+        assert slow.wire is not None
+        slow.script = answering
+        slow.wire.send(replied(slow.calls()[0]))  # late, but now it is free
+        await eventually(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
+        for number in range(6, 10):
+            await answered(front, number)
+        assert len(slow.calls()) > 1
 
 
-def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
+async def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
     def deaf(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "ping":
             pings.append(frame)
@@ -142,95 +130,77 @@ def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
     pings: list[Frame] = []
     worker = ScriptedWorker(deaf)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            answer = sent(front, 1)
-            await eventually(worker.calls)
-            answer.drop()
-            await eventually(lambda: worker.events("cancel") and pings)
-            assert front.pool.statuses()[0].in_flight == 1
-            assert worker.wire is not None
-            worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
-            await eventually(lambda: front.pool.statuses()[0].in_flight == 0)
-
-    run(main)
+    async with fronting(worker) as front:
+        answer = sent(front, 1)
+        await eventually(worker.calls)
+        answer.drop()
+        await eventually(lambda: worker.events("cancel") and pings)
+        assert front.pool.statuses()[0].in_flight == 1
+        assert worker.wire is not None
+        worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
+        await eventually(lambda: front.pool.statuses()[0].in_flight == 0)
 
 
-def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
+async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
     workers = [ScriptedWorker() for _ in range(3)]
 
-    async def main() -> None:
-        async with fronting(*workers) as front:
-            await all_ready(front)
-            for number in range(9):
-                assert "result" in await answered(front, number)
-            assert [len(worker.calls()) for worker in workers] == [3, 3, 3]
-
-    run(main)
+    async with fronting(*workers) as front:
+        await all_ready(front)
+        for number in range(9):
+            assert "result" in await answered(front, number)
+        assert [len(worker.calls()) for worker in workers] == [3, 3, 3]
 
 
-def test_quiet_sessions_are_shared_out() -> None:
+async def test_quiet_sessions_are_shared_out() -> None:
     hello = {**HELLO_BACK, "affinity": "session"}
     workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
 
-    async def main() -> None:
-        async with fronting(*workers) as front:
-            await all_ready(front)
-            clients = [await front.client.connected() for _ in range(4)]
-            for number, client in enumerate(clients):
-                await client.answered(call(number, "echo"))
-            assert [len(worker.calls()) for worker in workers] == [2, 2]
-
-    run(main)
+    async with fronting(*workers) as front:
+        await all_ready(front)
+        clients = [await front.client.connected() for _ in range(4)]
+        for number, client in enumerate(clients):
+            await client.answered(call(number, "echo"))
+        assert [len(worker.calls()) for worker in workers] == [2, 2]
 
 
-def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:
+async def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:
     workers = [ScriptedWorker(hello=dict(HELLO_BACK)) for _ in range(2)]
 
-    async def main() -> None:
-        async with fronting(*workers, max_requests=2) as front:
-            await all_ready(front)
-            for worker in workers:
-                worker.hello = None  # the next ones are slow to start
-            for number in range(3):
-                await answered(front, number)  # one has had two, which is the most
-            before = [len(worker.calls()) for worker in workers]
-            await answered(front, 4)
-            after = [len(worker.calls()) for worker in workers]
-            assert sorted(before) == [1, 2]
-            assert after == [2, 2]
-
-    run(main)
+    async with fronting(*workers, max_requests=2) as front:
+        await all_ready(front)
+        for worker in workers:
+            worker.hello = None  # the next ones are slow to start
+        for number in range(3):
+            await answered(front, number)  # one has had two, which is the most
+        before = [len(worker.calls()) for worker in workers]
+        await answered(front, 4)
+        after = [len(worker.calls()) for worker in workers]
+        assert sorted(before) == [1, 2]
+        assert after == [2, 2]
 
 
-def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFixture) -> None:
     worker = ScriptedWorker(stuck)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            assert front.pool.problem() is None
-            assert front.pool.missing_seconds == 0
-            await eventually(lambda: front.pool.statuses()[0].state == "ready")
-            answer = sent(front, 1)
-            await eventually(worker.calls)
-            hello, worker.hello = worker.hello, {**HELLO_BACK, "contract": 7}
-            assert worker.wire is not None
-            worker.wire.transport.close()
-            await eventually(lambda: answer.gone)
-            await eventually(lambda: front.counters.worker_events["restarts"] >= 2)
-            assert front.pool.problem() == "no worker is running"
-            assert front.pool.missing_seconds > 0
-            worker.hello = hello
-            await eventually(lambda: front.pool.problem() is None)
-
-    run(main)
+    async with fronting(worker) as front:
+        assert front.pool.problem() is None
+        assert front.pool.missing_seconds == 0
+        await eventually(lambda: front.pool.statuses()[0].state == "ready")
+        answer = sent(front, 1)
+        await eventually(worker.calls)
+        hello, worker.hello = worker.hello, {**HELLO_BACK, "contract": 7}
+        assert worker.wire is not None
+        worker.wire.transport.close()
+        await eventually(lambda: answer.gone)
+        await eventually(lambda: front.counters.worker_events["restarts"] >= 2)
+        assert front.pool.problem() == "no worker is running"
+        assert front.pool.missing_seconds > 0
+        worker.hello = hello
+        await eventually(lambda: front.pool.problem() is None)
     told = [getattr(record, "event", "") for record in caplog.records]
     assert (told.count("workers_missing"), told.count("workers_back")) == (1, 1)
 
 
-def test_pools_begin_without_a_worker() -> None:
-    async def main() -> None:
-        async with fronting(ScriptedWorker(hello=None), ready=False) as front:
-            assert front.pool.problem() == "no worker has started yet"
-
-    run(main)
+async def test_pools_begin_without_a_worker() -> None:
+    async with fronting(ScriptedWorker(hello=None), ready=False) as front:
+        assert front.pool.problem() == "no worker has started yet"

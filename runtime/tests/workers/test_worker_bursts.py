@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core_bench import call, reply_of, run
+from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.settings import WireLimits
 from scripted_worker import (
@@ -59,49 +59,40 @@ def numbers(answer: FakeResponder) -> list[int]:
     return [found["params"]["data"] for found in map(json.loads, answer.messages) if "params" in found]
 
 
-def test_a_burst_waits_for_the_store_and_comes_whole(tmp_path: Path) -> None:
+async def test_a_burst_waits_for_the_store_and_comes_whole(tmp_path: Path) -> None:
     worker = ScriptedWorker(bursting)
 
-    async def main() -> None:
-        async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
-            client = await front.client.connected()
-            answer = await client.answered(call(7, "burst"), EVENTS)
-            assert numbers(answer) == list(range(BURST))
-            assert "result" in reply_of(answer)
-            assert front.counters.messages_dropped == 0
-
-    run(main)
+    async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
+        client = await front.client.connected()
+        answer = await client.answered(call(7, "burst"), EVENTS)
+        assert numbers(answer) == list(range(BURST))
+        assert "result" in reply_of(answer)
+        assert front.counters.messages_dropped == 0
 
 
-def test_announcements_wait_for_the_store_and_come_whole(tmp_path: Path) -> None:
+async def test_announcements_wait_for_the_store_and_come_whole(tmp_path: Path) -> None:
     worker = ScriptedWorker(bursting)
 
-    async def main() -> None:
-        async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
-            client = await front.client.connected()
-            stream = (await front.client.connected()).get()
-            mine = client.get()
-            assert "result" in reply_of(await client.answered(call(7, "announce")))
-            for found in (stream, mine):
-                await eventually(lambda found=found: len(found.messages) == BURST)  # type: ignore[misc]
-                assert numbers(found) == list(range(BURST))
-
-    run(main)
+    async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
+        client = await front.client.connected()
+        stream = (await front.client.connected()).get()
+        mine = client.get()
+        assert "result" in reply_of(await client.answered(call(7, "announce")))
+        for found in (stream, mine):
+            await eventually(lambda found=found: len(found.messages) == BURST)  # type: ignore[misc]
+            assert numbers(found) == list(range(BURST))
 
 
-def test_a_client_that_does_not_read_ends_its_own_call_alone() -> None:
+async def test_a_client_that_does_not_read_ends_its_own_call_alone() -> None:
     worker = ScriptedWorker(bursting)
 
-    async def main() -> None:
-        async with fronting(worker, limits=WireLimits(send_timeout=0.05)) as front:
-            client = await front.client.connected()
-            stuck = FakeResponder(reading=False, weight=1000)
-            client.post(call(7, "burst"), EVENTS, responder=stuck)
-            assert "result" in reply_of(await client.answered(call(8, "echo")))
-            await eventually(lambda: worker.events("cancel"))
-            stuck.read()
-            error = reply_of(stuck)["error"]
-            assert error["data"]["errorClass"] == "worker_protocol"
-            assert "more messages than its client takes" in error["message"]
-
-    run(main)
+    async with fronting(worker, limits=WireLimits(send_timeout=0.05)) as front:
+        client = await front.client.connected()
+        stuck = FakeResponder(reading=False, weight=1000)
+        client.post(call(7, "burst"), EVENTS, responder=stuck)
+        assert "result" in reply_of(await client.answered(call(8, "echo")))
+        await eventually(lambda: worker.events("cancel"))
+        stuck.read()
+        error = reply_of(stuck)["error"]
+        assert error["data"]["errorClass"] == "worker_protocol"
+        assert "more messages than its client takes" in error["message"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core_bench import call, reply_of, run
+from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.guard.grants import Scopes, granted
 from longwire.principals.principal import Holders, Principal
@@ -38,39 +38,36 @@ def error_class(answer: FakeResponder) -> str:
     return found
 
 
-def test_an_envelope_says_who_calls_and_what() -> None:
-    async def main() -> None:
-        worker = ScriptedWorker()
-        async with fronting(worker) as front:
-            client = await front.client.connected(capabilities={"roots": {}})
-            answer = await client.answered(
-                call(7, "echo", text="ü"),
-                {
-                    "Authorization": "Bearer x",
-                    "Cookie": "y",
-                    "X-Api-Key": "z",
-                    "X-Forwarded-Access-Token": "z",
-                    "Traceparent": "00-1",
-                },
-            )
-            assert (answer.status, answer.kind) == (200, b"application/json")
-            assert reply_of(answer)["result"]["structuredContent"] == {"name": "echo"}
-            (frame,) = worker.calls()
-            assert frame["session_id"] == client.headers["mcp-session-id"]
-            assert frame["protocol_version"] == "2025-11-25"
-            assert frame["principal"] == {"key": "token:alice", "scopes": [], "tools": None}
-            assert frame["client"]["capabilities"] == {"roots": {}}
-            assert frame["session"] == {"state": {}, "initialized": True}
-            assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
-            seen = {"accept", "content-type", "mcp-protocol-version", "traceparent", "x-request-id"}
-            assert frame["headers"].keys() == seen
-            assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
-                "initialize",
-                "notifications/initialized",
-                "tools/call",
-            ]
-
-    run(main)
+async def test_an_envelope_says_who_calls_and_what() -> None:
+    worker = ScriptedWorker()
+    async with fronting(worker) as front:
+        client = await front.client.connected(capabilities={"roots": {}})
+        answer = await client.answered(
+            call(7, "echo", text="ü"),
+            {
+                "Authorization": "Bearer x",
+                "Cookie": "y",
+                "X-Api-Key": "z",
+                "X-Forwarded-Access-Token": "z",
+                "Traceparent": "00-1",
+            },
+        )
+        assert (answer.status, answer.kind) == (200, b"application/json")
+        assert reply_of(answer)["result"]["structuredContent"] == {"name": "echo"}
+        (frame,) = worker.calls()
+        assert frame["session_id"] == client.headers["mcp-session-id"]
+        assert frame["protocol_version"] == "2025-11-25"
+        assert frame["principal"] == {"key": "token:alice", "scopes": [], "tools": None}
+        assert frame["client"]["capabilities"] == {"roots": {}}
+        assert frame["session"] == {"state": {}, "initialized": True}
+        assert frame["jsonrpc"]["params"]["arguments"] == {"text": "ü"}
+        seen = {"accept", "content-type", "mcp-protocol-version", "traceparent", "x-request-id"}
+        assert frame["headers"].keys() == seen
+        assert [f["jsonrpc"]["method"] for f in worker.frames if f["event"] == "message"] == [
+            "initialize",
+            "notifications/initialized",
+            "tools/call",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -82,55 +79,51 @@ def test_an_envelope_says_who_calls_and_what() -> None:
         ({}, ["x://open/1", "x://secret"]),
     ],
 )
-def test_a_principal_is_held_to_its_resources_and_methods(grants: dict[str, Any], read: list[str]) -> None:
+async def test_a_principal_is_held_to_its_resources_and_methods(
+    grants: dict[str, Any], read: list[str]
+) -> None:
     scopes = Scopes.parse({"reader": ["echo", "resource:x://open/*"]}, strict=True)
     bob = granted("bob", grants, scopes, "t.toml")
 
     def request(number: int, method: str, **params: Any) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
-    async def main() -> None:
-        worker = ScriptedWorker()
-        async with fronting(worker) as front:
-            front.server.middleware.append(Allowlists())
-            client = await WorkerClient(front.core, bob).connected()
-            listed = reply_of(await client.answered(request(1, "resources/list")))
-            assert [entry["uri"] for entry in listed["result"]["resources"]] == read
-            found = []
-            asked = ["x://open/1", "x://secret", *(["x://open/%2E./secret"] if grants else [])]
-            for number, uri in enumerate(asked, start=2):
-                reply = reply_of(await client.answered(request(number, "resources/read", uri=uri)))
-                assert reply.get("error", {"code": -32002})["code"] == -32002
-                found += [uri] * ("result" in reply)
-            assert found == read
-            own = reply_of(await client.answered(request(9, "acme/add")))
-            assert ("error" in own) == bool(grants)
-            assert [frame["jsonrpc"]["params"]["uri"] for frame in worker.calls("resources/read")] == read
-
-    run(main)
+    worker = ScriptedWorker()
+    async with fronting(worker) as front:
+        front.server.middleware.append(Allowlists())
+        client = await WorkerClient(front.core, bob).connected()
+        listed = reply_of(await client.answered(request(1, "resources/list")))
+        assert [entry["uri"] for entry in listed["result"]["resources"]] == read
+        found = []
+        asked = ["x://open/1", "x://secret", *(["x://open/%2E./secret"] if grants else [])]
+        for number, uri in enumerate(asked, start=2):
+            reply = reply_of(await client.answered(request(number, "resources/read", uri=uri)))
+            assert reply.get("error", {"code": -32002})["code"] == -32002
+            found += [uri] * ("result" in reply)
+        assert found == read
+        own = reply_of(await client.answered(request(9, "acme/add")))
+        assert ("error" in own) == bool(grants)
+        assert [frame["jsonrpc"]["params"]["uri"] for frame in worker.calls("resources/read")] == read
 
 
-def test_calls_that_fail_alike_are_summed_up_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_calls_that_fail_alike_are_summed_up_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     def failing(wire: Wire, frame: Frame) -> None:
         failure = {"event": "error", "error": "no disk", "error_class": "x"}
         wire.send({"mode": "mcp", "id": frame["id"], **failure})
 
-    async def main() -> None:
-        worker = ScriptedWorker()
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            worker.script = failing
-            for number in range(50):
-                await client.answered(call(number, "echo"))
-            assert front.counters.worker_failures["worker_runtime_error"] == 50
-
-    run(main)
+    worker = ScriptedWorker()
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        worker.script = failing
+        for number in range(50):
+            await client.answered(call(number, "echo"))
+        assert front.counters.worker_failures["worker_runtime_error"] == 50
     [line] = [record for record in caplog.records if record.levelname == "WARNING"]
     assert line.getMessage() == "tools/call failed in a worker: no disk"
     assert vars(line)["worker"] == "s1"
 
 
-def test_a_handshake_that_fails_begins_no_session() -> None:
+async def test_a_handshake_that_fails_begins_no_session() -> None:
     def refusing(wire: Wire, frame: Frame) -> None:
         error = {"code": -32000, "message": "not today"}
         wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": frame["jsonrpc"]["id"], "error": error}))
@@ -141,70 +134,61 @@ def test_a_handshake_that_fails_begins_no_session() -> None:
     def sessionless(wire: Wire, frame: Frame) -> None:
         wire.send(replied(frame, session={"create": False}))
 
-    async def main() -> None:
-        worker = ScriptedWorker(refusing)
-        async with fronting(worker) as front:
-            hello = {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "initialize",
-                "params": {
-                    "protocolVersion": "2099-01-01",
-                    "capabilities": {},
-                    "clientInfo": {"name": "a", "version": "1"},
-                },
-            }
-            answer = await front.client.answered(hello)
-            assert reply_of(answer)["error"]["message"] == "not today"
-            worker.script = wrong_version
-            assert error_class(await front.client.answered(hello)) == "app_contract_error"
-            worker.script = sessionless
-            answer = await front.client.answered(hello)
-            assert "result" in reply_of(answer)
-            assert b"mcp-session-id" not in answer.headers
-            assert worker.calls("initialize")[0]["protocol_version"] == "2025-11-25"
-            bad = {**hello, "params": {"capabilities": {}}}
-            assert reply_of(await front.client.answered(bad))["error"]["code"] == -32602
-            assert not len(front.sessions)
-
-    run(main)
+    worker = ScriptedWorker(refusing)
+    async with fronting(worker) as front:
+        hello = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2099-01-01",
+                "capabilities": {},
+                "clientInfo": {"name": "a", "version": "1"},
+            },
+        }
+        answer = await front.client.answered(hello)
+        assert reply_of(answer)["error"]["message"] == "not today"
+        worker.script = wrong_version
+        assert error_class(await front.client.answered(hello)) == "app_contract_error"
+        worker.script = sessionless
+        answer = await front.client.answered(hello)
+        assert "result" in reply_of(answer)
+        assert b"mcp-session-id" not in answer.headers
+        assert worker.calls("initialize")[0]["protocol_version"] == "2025-11-25"
+        bad = {**hello, "params": {"capabilities": {}}}
+        assert reply_of(await front.client.answered(bad))["error"]["code"] == -32602
+        assert not len(front.sessions)
 
 
-def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
+async def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
     worker = ScriptedWorker(holding)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            answer = front.client.post(HELLO)
-            await eventually(lambda: worker.calls("initialize"))
-            answer.drop()
-            await eventually(lambda: worker.events("cancel"))
-            assert not len(front.sessions)
-            other = front.client.post(HELLO)
-            await eventually(lambda: len(worker.calls("initialize")) == 2)
-            for call in list(front.dispatch.running):
-                call.cancel()
-            assert reply_of(other)["error"]["message"]
-
-    run(main)
+    async with fronting(worker) as front:
+        answer = front.client.post(HELLO)
+        await eventually(lambda: worker.calls("initialize"))
+        answer.drop()
+        await eventually(lambda: worker.events("cancel"))
+        assert not len(front.sessions)
+        other = front.client.post(HELLO)
+        await eventually(lambda: len(worker.calls("initialize")) == 2)
+        for call in list(front.dispatch.running):
+            call.cancel()
+        assert reply_of(other)["error"]["message"]
 
 
-def test_the_stateless_era_needs_no_session() -> None:
-    async def main() -> None:
-        worker = ScriptedWorker()
-        async with fronting(worker) as front:
-            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
-            await eventually(lambda: answer.gone)
-            assert "result" in reply_of(answer)
-            (frame,) = worker.calls()
-            assert (frame["session_id"], frame["session"]) == (None, None)
-            assert frame["protocol_version"] == "2026-07-28"
-            assert frame["client"]["info"]["name"]
-
-    run(main)
+async def test_the_stateless_era_needs_no_session() -> None:
+    worker = ScriptedWorker()
+    async with fronting(worker) as front:
+        answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
+        await eventually(lambda: answer.gone)
+        assert "result" in reply_of(answer)
+        (frame,) = worker.calls()
+        assert (frame["session_id"], frame["session"]) == (None, None)
+        assert frame["protocol_version"] == "2026-07-28"
+        assert frame["client"]["info"]["name"]
 
 
-def test_progress_flows_while_the_worker_works() -> None:
+async def test_progress_flows_while_the_worker_works() -> None:
     def working(wire: Wire, frame: Frame) -> None:
         if frame["event"] != "message" or frame["jsonrpc"]["method"] != "tools/call":
             answering(wire, frame)
@@ -212,25 +196,22 @@ def test_progress_flows_while_the_worker_works() -> None:
         progress = {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
         wire.send(sent(frame, progress))
 
-    async def main() -> None:
-        worker = ScriptedWorker(working)
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            answer = client.post(call(1, "echo"))
-            await eventually(lambda: len(answer.events) > 1)
-            assert json.loads(answer.messages[0])["method"] == "notifications/progress"
-            assert not answer.gone
-            assert worker.wire is not None
-            note = {"method": "notifications/message", "params": {"level": "info", "data": "words"}}
-            worker.wire.send(replied(worker.calls()[0], messages=[message(note)]))
-            await eventually(lambda: answer.gone)
-            kinds = [json.loads(text).get("method") for text in answer.messages]
-            assert kinds == ["notifications/progress", "notifications/message", None]
-
-    run(main)
+    worker = ScriptedWorker(working)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        answer = client.post(call(1, "echo"))
+        await eventually(lambda: len(answer.events) > 1)
+        assert json.loads(answer.messages[0])["method"] == "notifications/progress"
+        assert not answer.gone
+        assert worker.wire is not None
+        note = {"method": "notifications/message", "params": {"level": "info", "data": "words"}}
+        worker.wire.send(replied(worker.calls()[0], messages=[message(note)]))
+        await eventually(lambda: answer.gone)
+        kinds = [json.loads(text).get("method") for text in answer.messages]
+        assert kinds == ["notifications/progress", "notifications/message", None]
 
 
-def test_a_worker_may_ask_the_client() -> None:
+async def test_a_worker_may_ask_the_client() -> None:
     def asking(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "response":
             said = frame["jsonrpc"]
@@ -245,23 +226,20 @@ def test_a_worker_may_ask_the_client() -> None:
 
     worker = ScriptedWorker(asking)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.connected(capabilities={"elicitation": {}})
-            answer = client.post(call(1, "echo"))
-            await eventually(lambda: answer.messages)
-            question = json.loads(answer.messages[0])
-            assert question["method"] == "elicitation/create"
-            assert question["id"] != "mine"
-            given = {"action": "accept", "content": {"name": "x"}}
-            client.post({"jsonrpc": "2.0", "id": question["id"], "result": given})
-            await eventually(lambda: answer.gone)
-            assert reply_of(answer)["result"]["structuredContent"] == given
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.connected(capabilities={"elicitation": {}})
+        answer = client.post(call(1, "echo"))
+        await eventually(lambda: answer.messages)
+        question = json.loads(answer.messages[0])
+        assert question["method"] == "elicitation/create"
+        assert question["id"] != "mine"
+        given = {"action": "accept", "content": {"name": "x"}}
+        client.post({"jsonrpc": "2.0", "id": question["id"], "result": given})
+        await eventually(lambda: answer.gone)
+        assert reply_of(answer)["result"]["structuredContent"] == given
 
 
-def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker() -> None:
+async def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker() -> None:
     def asking(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "response":
             wire.send(
@@ -274,16 +252,13 @@ def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker() 
 
     worker = ScriptedWorker(asking)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            answer = await client.answered(call(1, "echo"))
-            assert "sampling" in reply_of(answer)["result"]["structuredContent"]["message"]
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        answer = await client.answered(call(1, "echo"))
+        assert "sampling" in reply_of(answer)["result"]["structuredContent"]["message"]
 
 
-def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_dropped() -> None:
+async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_dropped() -> None:
     def silent(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
             return
@@ -294,36 +269,19 @@ def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_droppe
 
     worker = ScriptedWorker(silent)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            answer = client.post(call(5, "echo"))
-            await eventually(worker.calls)
-            client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-            await eventually(lambda: answer.gone)
-            assert reply_of(answer)["error"]["code"] == -32800
-            await eventually(lambda: front.counters.worker_events["late"])
-            assert worker.events("cancel")[0]["id"] == worker.calls()[0]["id"]
-            assert not worker.calls("notifications/cancelled")
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        answer = client.post(call(5, "echo"))
+        await eventually(worker.calls)
+        client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+        await eventually(lambda: answer.gone)
+        assert reply_of(answer)["error"]["code"] == -32800
+        await eventually(lambda: front.counters.worker_events["late"])
+        assert worker.events("cancel")[0]["id"] == worker.calls()[0]["id"]
+        assert not worker.calls("notifications/cancelled")
 
 
-def test_a_client_that_leaves_ends_a_call_without_a_session() -> None:
-    worker = ScriptedWorker(lambda wire, frame: None)
-
-    async def main() -> None:
-        async with fronting(worker) as front:
-            answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
-            await eventually(worker.calls)
-            answer.drop()
-            await eventually(lambda: worker.events("cancel"))
-            assert not front.limits.in_flight
-
-    run(main)
-
-
-def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> None:
+async def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> None:
     def counting(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message":
             number = ((frame["session"] or {}).get("state") or {}).get("n", 0) + 1
@@ -331,21 +289,18 @@ def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> None:
 
     worker = ScriptedWorker(counting)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            await client.answered(call(1, "echo"))
-            await client.answered(call(2, "echo"))
-            assert [frame["session"]["state"]["n"] for frame in worker.calls()] == [1, 2]
-            client.send("DELETE")
-            await eventually(lambda: worker.events("session_end"))
-            (end,) = worker.events("session_end")
-            assert (end["session_id"], end["reason"]) == (client.headers["mcp-session-id"], "deleted")
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        await client.answered(call(1, "echo"))
+        await client.answered(call(2, "echo"))
+        assert [frame["session"]["state"]["n"] for frame in worker.calls()] == [1, 2]
+        client.send("DELETE")
+        await eventually(lambda: worker.events("session_end"))
+        (end,) = worker.events("session_end")
+        assert (end["session_id"], end["reason"]) == (client.headers["mcp-session-id"], "deleted")
 
 
-def test_messages_outside_of_calls_go_to_open_streams() -> None:
+async def test_messages_outside_of_calls_go_to_open_streams() -> None:
     worker = ScriptedWorker()
 
     def notify(session_id: str | None) -> Frame:
@@ -353,44 +308,38 @@ def test_messages_outside_of_calls_go_to_open_streams() -> None:
         sent = {"mode": "mcp", "event": "notify", "session_id": session_id, "messages": [message(note)]}
         return sent if session_id is None else {**sent, "id": f"n-{session_id}"}
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            one, other = await front.client.connected(), await front.client.connected()
-            streams = [client.get(accept="text/event-stream") for client in (one, other)]
-            await eventually(lambda: worker.wire is not None)
-            assert worker.wire is not None
-            worker.wire.send(notify(one.headers["mcp-session-id"]))
-            await eventually(lambda: streams[0].messages)
-            assert not streams[1].messages
-            worker.wire.send(notify(None))
-            await eventually(lambda: streams[1].messages)
-            worker.wire.send(notify("unknown"))
-            await eventually(lambda: front.counters.worker_events["unknown_id"])
-            await eventually(lambda: len(worker.events("notified")) == 2)
-            told = [(frame["id"], frame["outcome"]) for frame in worker.events("notified")]
-            assert told == [(f"n-{one.headers['mcp-session-id']}", "delivered"), ("n-unknown", "unknown")]
-
-    run(main)
+    async with fronting(worker) as front:
+        one, other = await front.client.connected(), await front.client.connected()
+        streams = [client.get(accept="text/event-stream") for client in (one, other)]
+        await eventually(lambda: worker.wire is not None)
+        assert worker.wire is not None
+        worker.wire.send(notify(one.headers["mcp-session-id"]))
+        await eventually(lambda: streams[0].messages)
+        assert not streams[1].messages
+        worker.wire.send(notify(None))
+        await eventually(lambda: streams[1].messages)
+        worker.wire.send(notify("unknown"))
+        await eventually(lambda: front.counters.worker_events["unknown_id"])
+        await eventually(lambda: len(worker.events("notified")) == 2)
+        told = [(frame["id"], frame["outcome"]) for frame in worker.events("notified")]
+        assert told == [(f"n-{one.headers['mcp-session-id']}", "delivered"), ("n-unknown", "unknown")]
 
 
-def test_a_principal_calls_and_sees_its_own_tools_alone() -> None:
+async def test_a_principal_calls_and_sees_its_own_tools_alone() -> None:
     worker = ScriptedWorker()
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.with_tools("echo").connected()
-            answer = await client.answered(call(1, "secret"))
-            assert "unknown tool: secret" in str(reply_of(answer)["result"])
-            assert not worker.calls()
-            assert (await client.answered(call(2, "echo"))).status == 200
-            listed = await client.answered({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})
-            assert [tool["name"] for tool in reply_of(listed)["result"]["tools"]] == ["echo"]
-            assert worker.calls()[0]["principal"]["tools"] == ["echo"]
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.with_tools("echo").connected()
+        answer = await client.answered(call(1, "secret"))
+        assert "unknown tool: secret" in str(reply_of(answer)["result"])
+        assert not worker.calls()
+        assert (await client.answered(call(2, "echo"))).status == 200
+        listed = await client.answered({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})
+        assert [tool["name"] for tool in reply_of(listed)["result"]["tools"]] == ["echo"]
+        assert worker.calls()[0]["principal"]["tools"] == ["echo"]
 
 
-def test_request_states_are_sealed_in_front_of_workers() -> None:
+async def test_request_states_are_sealed_in_front_of_workers() -> None:
     def asking(wire: Wire, frame: Frame) -> None:
         if "requestState" in frame["jsonrpc"]["params"]:
             wire.send(replied(frame))
@@ -402,106 +351,88 @@ def test_request_states_are_sealed_in_front_of_workers() -> None:
     worker = ScriptedWorker(asking)
     headers = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            answer = front.client.stateless(call(1, "echo"), headers)
-            await eventually(lambda: answer.gone)
-            state = reply_of(answer)["result"]["requestState"]
-            assert state != "open"
-            again = call(2, "echo")
-            again["params"]["requestState"] = state
-            answer = front.client.stateless(again, headers)
-            await eventually(lambda: answer.gone)
-            assert worker.calls()[1]["jsonrpc"]["params"]["requestState"] == "open"
-            forged = call(3, "echo")
-            forged["params"]["requestState"] = state[:-2] + "xx"
-            answer = front.client.stateless(forged, headers)
-            await eventually(lambda: answer.gone)
-            assert reply_of(answer)["error"]["code"] == -32602
-            assert len(worker.calls()) == 2
-
-    run(main)
+    async with fronting(worker) as front:
+        answer = front.client.stateless(call(1, "echo"), headers)
+        await eventually(lambda: answer.gone)
+        state = reply_of(answer)["result"]["requestState"]
+        assert state != "open"
+        again = call(2, "echo")
+        again["params"]["requestState"] = state
+        answer = front.client.stateless(again, headers)
+        await eventually(lambda: answer.gone)
+        assert worker.calls()[1]["jsonrpc"]["params"]["requestState"] == "open"
+        forged = call(3, "echo")
+        forged["params"]["requestState"] = state[:-2] + "xx"
+        answer = front.client.stateless(forged, headers)
+        await eventually(lambda: answer.gone)
+        assert reply_of(answer)["error"]["code"] == -32602
+        assert len(worker.calls()) == 2
 
 
-def test_a_worker_without_the_method_says_so() -> None:
-    async def main() -> None:
-        worker = ScriptedWorker()
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            worker.script = lambda wire, frame: wire.send(result(frame["id"], None, handled=False))
-            answer = await client.answered({"jsonrpc": "2.0", "id": 1, "method": "no/such"})
-            assert reply_of(answer)["error"]["code"] == -32601
-
-    run(main)
+async def test_a_worker_without_the_method_says_so() -> None:
+    worker = ScriptedWorker()
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        worker.script = lambda wire, frame: wire.send(result(frame["id"], None, handled=False))
+        answer = await client.answered({"jsonrpc": "2.0", "id": 1, "method": "no/such"})
+        assert reply_of(answer)["error"]["code"] == -32601
 
 
-def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
+async def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
     worker = ScriptedWorker()
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = WorkerClient(front.core, Principal.of_token("bob"))
-            client = await client.connected()
-            worker.script = holding
-            answer = client.post(call(1, "echo"))
-            await eventually(worker.calls)
-            front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
-            await eventually(lambda: answer.gone)
-
-    run(main)
+    async with fronting(worker) as front:
+        client = WorkerClient(front.core, Principal.of_token("bob"))
+        client = await client.connected()
+        worker.script = holding
+        answer = client.post(call(1, "echo"))
+        await eventually(worker.calls)
+        front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
+        await eventually(lambda: answer.gone)
 
 
-def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
+async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
     worker = ScriptedWorker(holding)
 
-    async def main() -> None:
+    gc.collect()
+    gc.disable()
+    try:
         async with fronting(worker) as front:
             answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
             await eventually(worker.calls)
             answer.drop()
             await eventually(lambda: worker.events("cancel"))
             assert not any(type(found) is RunningCall for found in gc.get_objects())
-
-    gc.collect()
-    gc.disable()
-    try:
-        run(main)
     finally:
         gc.enable()
 
 
-def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
+async def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
     hello = {**HELLO_BACK, "affinity": "session"}
 
-    async def main() -> None:
-        workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
-        async with fronting(*workers) as front:
-            await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-            client = await front.client.connected()
-            for number in range(6):
-                await client.answered(call(number, "echo"))
-            assert sorted(len(worker.calls()) for worker in workers) == [0, 6]
-
-    run(main)
+    workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
+    async with fronting(*workers) as front:
+        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
+        client = await front.client.connected()
+        for number in range(6):
+            await client.answered(call(number, "echo"))
+        assert sorted(len(worker.calls()) for worker in workers) == [0, 6]
 
 
-def test_without_affinity_calls_go_to_the_least_loaded() -> None:
-    async def main() -> None:
-        workers = [ScriptedWorker(), ScriptedWorker()]
-        async with fronting(*workers) as front:
-            await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-            client = await front.client.connected()
-            for worker in workers:
-                worker.script = holding
-            for number in range(6):
-                client.post(call(number, "echo"))
-            await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)
-            assert [len(worker.calls()) for worker in workers] == [3, 3]
-
-    run(main)
+async def test_without_affinity_calls_go_to_the_least_loaded() -> None:
+    workers = [ScriptedWorker(), ScriptedWorker()]
+    async with fronting(*workers) as front:
+        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
+        client = await front.client.connected()
+        for worker in workers:
+            worker.script = holding
+        for number in range(6):
+            client.post(call(number, "echo"))
+        await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)
+        assert [len(worker.calls()) for worker in workers] == [3, 3]
 
 
-def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
+async def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
     def closing(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
             wire.send({"mode": "mcp", "event": "close_stream", "id": frame["id"]})
@@ -510,22 +441,19 @@ def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
 
     worker = ScriptedWorker(closing)
 
-    async def main() -> None:
-        async with fronting(worker) as front:
-            client = await front.client.connected()
-            answer = client.post(call(1, "echo"))
-            await eventually(lambda: answer.gone)
-            (only,) = answer.events
-            again = client.get(last_event_id=only.id)
-            assert worker.wire is not None
-            worker.wire.send(replied(worker.calls()[0]))
-            await eventually(lambda: again.gone)
-            assert reply_of(again)["id"] == 1
-
-    run(main)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        answer = client.post(call(1, "echo"))
+        await eventually(lambda: answer.gone)
+        (only,) = answer.events
+        again = client.get(last_event_id=only.id)
+        assert worker.wire is not None
+        worker.wire.send(replied(worker.calls()[0]))
+        await eventually(lambda: again.gone)
+        assert reply_of(again)["id"] == 1
 
 
-def test_a_worker_may_take_a_question_back() -> None:
+async def test_a_worker_may_take_a_question_back() -> None:
     def asking(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
             question = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
@@ -535,13 +463,10 @@ def test_a_worker_may_take_a_question_back() -> None:
         else:
             answering(wire, frame)
 
-    async def main() -> None:
-        async with fronting(ScriptedWorker(asking)) as front:
-            client = await front.client.connected(capabilities={"elicitation": {}})
-            answer = await client.answered(call(1, "echo"))
-            question, taken_back, reply = (json.loads(text) for text in answer.messages)
-            assert taken_back["method"] == "notifications/cancelled"
-            assert taken_back["params"]["requestId"] == question["id"] != "mine"
-            assert reply["id"] == 1
-
-    run(main)
+    async with fronting(ScriptedWorker(asking)) as front:
+        client = await front.client.connected(capabilities={"elicitation": {}})
+        answer = await client.answered(call(1, "echo"))
+        question, taken_back, reply = (json.loads(text) for text in answer.messages)
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == question["id"] != "mine"
+        assert reply["id"] == 1

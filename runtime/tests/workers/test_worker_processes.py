@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from core_bench import call, reply_of, run
+from core_bench import call, reply_of
 from longwire.settings import WireLimits
 from longwire.workers import worker as worker_module
 from longwire.workers.pool import WorkerPlan
@@ -55,70 +55,35 @@ async def called(front: WorkerCore, number: int = 1) -> dict[str, Any]:
     return reply_of(answer)
 
 
-def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
-    async def main() -> None:
-        async with started(queue_seconds=20.0) as front:
-            first = (await called(front))["result"]["structuredContent"]
-            assert first["label"] == "w1"
-            (status,) = front.pool.statuses()
-            assert (status.pid, status.state, status.name) == (first["pid"], "ready", "small")
-            assert os.stat(Path(status.socket).parent).st_mode & 0o777 == 0o700
-            os.kill(first["pid"], signal.SIGKILL)
-            await eventually(lambda: front.pool.statuses()[0].state != "ready")
-            second = (await called(front, 2))["result"]["structuredContent"]  # waits for the next
-            assert second["pid"] != first["pid"]
-            assert front.pool.statuses()[0].restarts == 1
-            folder = Path(status.socket).parent
-        assert not is_alive(second["pid"])
-        assert not folder.exists()
-
-    run(main)
-
-
-def test_a_worker_that_ends_in_a_call_fails_that_call_alone() -> None:
-    async def main() -> None:
-        async with started(*command("brief"), queue_seconds=20.0) as front:
-            assert "result" in await called(front)
-            assert (await called(front, 2))["error"]["data"]["errorClass"] == "worker_lost"
-            assert "result" in await called(front, 3)
-
-    run(main)
-
-
-def test_a_worker_that_hangs_keeps_no_call_but_the_one_that_it_hangs_in() -> None:
-    async def main() -> None:
-        async with started(*command("hanging"), count=2, ping_seconds=0.2, silent_seconds=2.0) as front:
-            await eventually(lambda: front.counters.worker_events["starts"] == 2)
-            headers = {**STATELESS, "Mcp-Name": "hang"}
-            hangs = front.client.stateless(call(1, "hang"), headers)
-            others = [front.client.stateless(call(number, "echo"), STATELESS) for number in range(2, 42)]
-            await eventually(lambda: all(answer.gone for answer in others))
-            pids = {reply_of(answer)["result"]["structuredContent"]["pid"] for answer in others}
-            assert len(pids) == 1
-            assert not hangs.gone
-            await eventually(lambda: hangs.gone)
-            assert reply_of(hangs)["error"]["data"]["errorClass"] == "worker_lost"
-            await eventually(lambda: front.counters.worker_events["starts"] == 3)
-            assert front.counters.worker_failures == {"worker_lost": 1}
-
-    run(main)
+async def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
+    async with started(queue_seconds=20.0) as front:
+        first = (await called(front))["result"]["structuredContent"]
+        assert first["label"] == "w1"
+        (status,) = front.pool.statuses()
+        assert (status.pid, status.state, status.name) == (first["pid"], "ready", "small")
+        assert os.stat(Path(status.socket).parent).st_mode & 0o777 == 0o700
+        os.kill(first["pid"], signal.SIGKILL)
+        await eventually(lambda: front.pool.statuses()[0].state != "ready")
+        second = (await called(front, 2))["result"]["structuredContent"]  # waits for the next
+        assert second["pid"] != first["pid"]
+        assert front.pool.statuses()[0].restarts == 1
+        folder = Path(status.socket).parent
+    assert not is_alive(second["pid"])
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(("sign", "words"), [(None, "it ended with status 3"), (9, "signal 9 (SIGKILL)")])
-def test_the_end_of_a_worker_is_told_with_its_status(
+async def test_the_end_of_a_worker_is_told_with_its_status(
     caplog: pytest.LogCaptureFixture, sign: int | None, words: str
 ) -> None:
-    async def main() -> None:
-        async with started(*command("brief"), queue_seconds=20.0) as front:
-            pid = (await called(front))["result"]["structuredContent"]["pid"]
-            if sign is None:
-                lost = (await called(front, 2))["error"]["message"]
-                assert lost == "the program that ran this call ended before it answered: call again"
-            else:
-                os.kill(pid, sign)
-            await eventually(lambda: front.counters.worker_events["starts"] == 2)
-
-    run(main)
+    async with started(*command("brief"), queue_seconds=20.0) as front:
+        pid = (await called(front))["result"]["structuredContent"]["pid"]
+        if sign is None:
+            lost = (await called(front, 2))["error"]["message"]
+            assert lost == "the program that ran this call ended before it answered: call again"
+        else:
+            os.kill(pid, sign)
+        await eventually(lambda: front.counters.worker_events["starts"] == 2)
     (said,) = [r.getMessage() for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
     assert words in said
     assert ("saying 'my last words'" in said) == (sign is None)
@@ -140,110 +105,89 @@ def test_workers_that_have_answered_come_back_soon_and_others_later() -> None:
     assert waits(mixed, "----a-") == [0.1, 0.2, 0.4, 0.8, 0.1, 0.1]
 
 
-def test_a_program_that_does_not_start_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        words = (sys.executable, "-c", "raise SystemExit('no luck\\ntoday')")
-        async with started(*words, queue_seconds=0.2) as front:
-            await eventually(lambda: front.pool.statuses()[0].state == "waiting")
-            assert "saying 'no luck today'" in (front.pool.statuses()[0].problem or "")
-            error = (await called(front))["error"]
-            assert error["data"]["errorClass"] == "worker_queue_timeout"
-            assert error["message"] == "no worker was free within 0.2 s: try again later"
-            await eventually(lambda: front.counters.worker_events["restarts"] == 3)
-
-    run(main)
+async def test_a_program_that_does_not_start_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    words = (sys.executable, "-c", "raise SystemExit('no luck\\ntoday')")
+    async with started(*words, queue_seconds=0.2) as front:
+        await eventually(lambda: front.pool.statuses()[0].state == "waiting")
+        assert "saying 'no luck today'" in (front.pool.statuses()[0].problem or "")
+        error = (await called(front))["error"]
+        assert error["data"]["errorClass"] == "worker_queue_timeout"
+        assert error["message"] == "no worker was free within 0.2 s: try again later"
+        await eventually(lambda: front.counters.worker_events["restarts"] == 3)
     failed = [r for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
     assert [record.levelname for record in failed[:3]] == ["WARNING", "WARNING", "ERROR"]
     assert "worker w1 can't be started: it ended with status 1" in failed[2].getMessage()
 
 
-def test_operators_start_a_waiting_worker_now() -> None:
-    async def main() -> None:
-        words = (sys.executable, "-c", "raise SystemExit('no luck')")
-        async with started(*words) as front:
-            events = front.counters.worker_events
-            await eventually(lambda: events["restarts"] == 5)  # the next start is in 1.6 s
-            assert front.pool.statuses()[0].state == "waiting"
-            assert front.pool.restart("w1")
-            assert front.pool.statuses()[0].restarts == 4
-            async with asyncio.timeout(1.5):
-                await eventually(lambda: front.pool.statuses()[0].restarts == 5)
-
-    run(main)
+async def test_operators_start_a_waiting_worker_now() -> None:
+    words = (sys.executable, "-c", "raise SystemExit('no luck')")
+    async with started(*words) as front:
+        events = front.counters.worker_events
+        await eventually(lambda: events["restarts"] == 5)  # the next start is in 1.6 s
+        assert front.pool.statuses()[0].state == "waiting"
+        assert front.pool.restart("w1")
+        assert front.pool.statuses()[0].restarts == 4
+        async with asyncio.timeout(1.5):
+            await eventually(lambda: front.pool.statuses()[0].restarts == 5)
 
 
-def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "END_SECONDS", 0.2)
 
-    async def main() -> None:
-        async with started(*command("stubborn")) as front:
-            pid = (await called(front))["result"]["structuredContent"]["pid"]
-            (child,) = psutil.Process(pid).children()
-        assert not is_alive(pid)
-        await eventually(lambda: not is_alive(child.pid))
-
-    run(main)
+    async with started(*command("stubborn")) as front:
+        pid = (await called(front))["result"]["structuredContent"]["pid"]
+        (child,) = psutil.Process(pid).children()
+    assert not is_alive(pid)
+    await eventually(lambda: not is_alive(child.pid))
 
 
-def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
-    async def main() -> None:
-        async with started(max_requests=2, queue_seconds=20.0) as front:
-            pids = [(await called(front, n))["result"]["structuredContent"]["pid"] for n in range(2)]
-            assert len(set(pids)) == 1
-            await eventually(lambda: not is_alive(pids[0]))
-            assert "result" in await called(front, 3)
-            assert not front.counters.worker_failures
-
-    run(main)
+async def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
+    async with started(max_requests=2, queue_seconds=20.0) as front:
+        pids = [(await called(front, n))["result"]["structuredContent"]["pid"] for n in range(2)]
+        assert len(set(pids)) == 1
+        await eventually(lambda: not is_alive(pids[0]))
+        assert "result" in await called(front, 3)
+        assert not front.counters.worker_failures
 
 
-def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path) -> None:
+async def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path) -> None:
     seen = tmp_path / "environ"
     words = ("sh", "-c", f'env > "{seen}"; exec "$@"', "wrapper", *command())
 
-    async def main() -> None:
-        inherited = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        async with started(*words, inherited=inherited, environment={"A": "b"}) as front:
-            assert "result" in await called(front)
-
-    run(main)
+    inherited = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    async with started(*words, inherited=inherited, environment={"A": "b"}) as front:
+        assert "result" in await called(front)
     names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
     own = {"LONGWIRE_WORKER_SOCKET", "LONGWIRE_WORKER_LABEL", "LONGWIRE_PARENT_PID"}
     assert names - {"PWD", "_", "SHLVL", "OLDPWD"} == {"PATH", "LANG", "A", *own}
 
 
-def test_operators_restart_a_worker_at_once() -> None:
-    async def main() -> None:
-        async with started(queue_seconds=20.0) as front:
-            first = (await called(front))["result"]["structuredContent"]["pid"]
-            assert front.pool.restart("w1")
-            assert not front.pool.restart("w9")
-            assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
-            await eventually(lambda: not is_alive(first))
-            assert not front.counters.worker_events["restarts"]
-
-    run(main)
+async def test_operators_restart_a_worker_at_once() -> None:
+    async with started(queue_seconds=20.0) as front:
+        first = (await called(front))["result"]["structuredContent"]["pid"]
+        assert front.pool.restart("w1")
+        assert not front.pool.restart("w9")
+        assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
+        await eventually(lambda: not is_alive(first))
+        assert not front.counters.worker_events["restarts"]
 
 
-def test_a_call_that_outlives_the_grace_is_told_that_the_server_stops() -> None:
-    async def main() -> None:
-        async with started(*command("slow"), queue_seconds=20.0) as front:
-            answer = front.client.stateless(call(1, "echo"), STATELESS)
-            await eventually(lambda: front.pool.statuses()[0].in_flight == 1)
-            await front.pool.stop(0.05)
-            await eventually(lambda: answer.gone)
-            error = reply_of(answer)["error"]
-            assert "the server is stopping" in error["message"]
-            assert error["data"]["errorClass"] == "worker_lost"
-
-    run(main)
+async def test_a_call_that_outlives_the_grace_is_told_that_the_server_stops() -> None:
+    async with started(*command("slow"), queue_seconds=20.0) as front:
+        answer = front.client.stateless(call(1, "echo"), STATELESS)
+        await eventually(lambda: front.pool.statuses()[0].in_flight == 1)
+        await front.pool.stop(0.05)
+        await eventually(lambda: answer.gone)
+        error = reply_of(answer)["error"]
+        assert "the server is stopping" in error["message"]
+        assert error["data"]["errorClass"] == "worker_lost"
 
 
 WRAPPED = ("sh", "-c", '"$@"; true', "wrapper", *command())
 
 
 @pytest.mark.parametrize("words", [command(), WRAPPED], ids=["direct", "wrapped"])
-def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: tuple[str, ...]) -> None:
+async def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: tuple[str, ...]) -> None:
     program = textwrap.dedent(f"""
         import asyncio
         from collections import Counter
@@ -269,7 +213,4 @@ def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: tuple[s
     server.wait()
     server.stdout.close()
 
-    async def gone() -> None:
-        await eventually(lambda: not any(map(is_alive, pids)))
-
-    asyncio.run(gone())
+    await eventually(lambda: not any(map(is_alive, pids)))

@@ -19,8 +19,8 @@ from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
 from longwire.principals.limits import may_see
 from longwire.product.catalog import Call, Tool
 from longwire.product.results import failure
-from longwire.tasks.task import Listener, Support, Task
-from longwire.tasks.task import Status as TaskStatus
+from longwire.tasks.extension import Listener, Support, Task
+from longwire.tasks.extension import Status as TaskStatus
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from longwire.server.service_manager import ServiceManager
+from longwire.server.main import ServiceManager
 from product_server import product_server
 from transport_bench import SECONDS
 

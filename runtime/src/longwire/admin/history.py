@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import Context
 from typing import Any, Final
 
-from longwire.admin.answers import Document
+from longwire.admin.queries import Document
 from longwire.admin.runtime_view import quantiles
 from longwire.admin.sessions_view import totals
 from longwire.admin.sources import Sources

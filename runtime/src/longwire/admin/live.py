@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from longwire.admin.answers import HEADERS, AdminRefusal, encoded, refuse
+from longwire.admin.queries import HEADERS, AdminRefusal, encoded, refuse
 from longwire.principals.principal import Holders, Principal
-from longwire.wire.events import event
 from longwire.wire.http.request import Request, Responder
+from longwire.wire.sse import event
 
 MOST: Final = 16  # who watch at once
 PERIOD: Final = 1.0  # seconds

@@ -11,16 +11,19 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from longwire.admin.answers import Document
-from longwire.admin.sources import ListedNodes, Sources
+from longwire.admin.queries import Document
+from longwire.admin.sources import Sources
 from longwire.cluster.nodes import LEASE, NodeStatus
 from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.tasks import Tasks
+
+if TYPE_CHECKING:
+    from longwire.cluster.nodes import Nodes
 
 RUNTIME: Final = "/admin/runtime"
 FRESH: Final = 0.5  # seconds in which nobody asks again
@@ -104,7 +107,7 @@ class KnownNodes:
             self._tasks.spawn(self._answer(nodes, self._asking))
         return self._asking
 
-    async def _answer(self, nodes: ListedNodes, asking: asyncio.Future[None]) -> None:
+    async def _answer(self, nodes: Nodes, asking: asyncio.Future[None]) -> None:
         try:
             async with asyncio.timeout(_MOST):
                 self._found = await nodes.statuses()

@@ -1,4 +1,4 @@
-"""The port of the operator's view put together: its checks, its JSON and its page."""
+"""The port of the operator's view put together: its checks, its JSON, its jobs and the files of its page."""
 
 from __future__ import annotations
 
@@ -6,29 +6,95 @@ import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from longwire.admin.actions import ACTIONS, action_handler
-from longwire.admin.answers import HEADERS, AdminRefusal, Document, answer, document_handler, refuse
-from longwire.admin.audit import KEPT, Action, Audit, audits_together
+from longwire.admin.actions import ACTIONS, KEPT, Action, Audit, action_handler, audits_together
 from longwire.admin.history import History, together
-from longwire.admin.jobs_view import jobs_handler
 from longwire.admin.live import LiveFeed
 from longwire.admin.nodes_view import RUNTIME, KnownNodes
-from longwire.admin.queries import NODES, parameters, whole
+from longwire.admin.queries import (
+    DEFAULT_LIMIT,
+    HEADERS,
+    NODES,
+    PAGING,
+    AdminRefusal,
+    Document,
+    answer,
+    document_handler,
+    parameters,
+    refuse,
+    whole,
+)
 from longwire.admin.runtime_view import runtime_document, workers_document
 from longwire.admin.sessions_view import asked_of_each, sessions_document, sessions_together, streams_document
 from longwire.admin.sources import Sources
-from longwire.admin.static_files import PAGE, static_files
+from longwire.declared import expected_errors
 from longwire.endpoints import Page
 from longwire.guard.access import Access
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.tokens import TokenStore
-from longwire.text import quoted
+from longwire.operations.observe import shown
+from longwire.text import note, quoted, shown_id
+from longwire.wire.http import static_files as pages
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.listeners import Address
 from longwire.wire.tasks import Tasks
+from longwire.work import Job
+
+PAGE: Final = "/admin"
+_FOLDER: Final = "/admin/static/"
+_INDEX: Final = "index.html"
+
+
+def static_files() -> dict[str, Handler]:
+    """The handlers of the page and its files, by path."""
+    found = pages.static_files([files(__package__).joinpath("static")], pages.page_headers())
+    return {PAGE if name == _INDEX else f"{_FOLDER}{name}": handler for name, handler in found.items()}
+
+
+def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:
+    """The handler of GET /admin/jobs. The store is read in a thread, so the answer comes later."""
+
+    async def read(limit: int, responder: Responder) -> None:
+        try:
+            jobs, more = await sources.jobs.list(limit=limit)
+        except expected_errors() as error:
+            refuse(responder, AdminRefusal(503, str(error)))
+            return
+        if not responder.gone:
+            answer(responder, {"returned_jobs": len(jobs), "more": more, "jobs": [_row(job) for job in jobs]})
+
+    def handle(request: Request, responder: Responder) -> None:
+        try:
+            asked = parameters(request.query, {"limit": PAGING["limit"]})
+        except AdminRefusal as refusal:
+            refuse(responder, refusal)
+        else:
+            tasks.spawn(read(asked.get("limit", DEFAULT_LIMIT), responder))
+
+    return handle
+
+
+def _row(job: Job) -> Document:
+    progress = job.progress
+    return {
+        "id": shown_id(job.id),
+        "tool": job.tool,
+        "title": note(job.title),
+        "client": shown(job.client),
+        "status": job.status,
+        "created_at_unix": job.created,
+        "started_at_unix": job.started,
+        "finished_at_unix": job.finished,
+        "queue_position": job.queue_position,
+        "done": None if progress is None else progress.done,
+        "total": None if progress is None else progress.total,
+        "message": None if progress is None else note(progress.message),
+        "error": None if job.error is None else note(job.error),
+    }
+
 
 _NAME: Final = "admin"  # of the port, in logs
 _AUDIT: Final = {**NODES, "limit": whole(1, KEPT)}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from longwire.admin.answers import Document
+from longwire.admin.queries import Document
 from longwire.admin.sessions_view import limits_of_sessions, totals
 from longwire.admin.sources import Sources
 from longwire.counters import RuntimeCounters

@@ -12,8 +12,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from longwire.admin.answers import AdminRefusal, Document
-from longwire.admin.queries import DEFAULT_LIMIT, MOST, NODES, PAGING, Reader, one_of, parameters, text, truth
+from longwire.admin.queries import (
+    DEFAULT_LIMIT,
+    MOST,
+    NODES,
+    PAGING,
+    AdminRefusal,
+    Document,
+    Reader,
+    one_of,
+    parameters,
+    text,
+    truth,
+)
 from longwire.admin.sources import Sources
 from longwire.sessions.session import Session
 from longwire.settings import Settings

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from longwire.cluster.nodes import NodeStatus
 from longwire.http_runtime import HttpRuntime
 from longwire.operations.metrics import Metrics
 from longwire.principals.limits import CallLimits
@@ -15,23 +14,8 @@ from longwire.settings import Settings
 from longwire.work import Jobs
 from longwire.workers.status import Workers
 
-
-class ListedNodes(Protocol):
-    """The part of a cluster that operators see."""
-
-    @property
-    def label(self) -> str:
-        """Of this node."""
-        ...
-
-    @property
-    def problem(self) -> str | None:
-        """Why it can't be known which nodes live, for operators; None: it can."""
-        ...
-
-    async def statuses(self) -> list[NodeStatus]:
-        """All nodes; raises ClusterUnavailable."""
-        ...
+if TYPE_CHECKING:
+    from longwire.cluster.nodes import Nodes
 
 
 @dataclass(slots=True)
@@ -57,6 +41,6 @@ class Sources:
         return None if self.runtime is None else self.runtime.workers
 
     @property
-    def nodes(self) -> ListedNodes | None:
+    def nodes(self) -> Nodes | None:
         """The cluster, if this server is in one."""
         return None if self.runtime is None else self.runtime.nodes

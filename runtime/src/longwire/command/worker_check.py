@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from longwire.contract.check.run import CASES, document
 
     if arguments.schemas:
-        from longwire.contract.reference import bundle_text
+        from longwire.contract.schemas import bundle_text
 
         print(bundle_text(), end="")
         return OK

@@ -10,8 +10,7 @@ from typing import Any, Final
 from longwire.config.effective import Effective, Value
 from longwire.config.key import Key
 from longwire.config.keys import keys, sections
-from longwire.config.kinds import whole_path
-from longwire.config.toml_words import toml_value
+from longwire.config.kinds import toml_value, whole_path
 from longwire.declared import declared
 from longwire.text import one_line
 

@@ -6,11 +6,11 @@ Options and variables that were there before the file keep their names, which is
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from longwire.config import kinds
 from longwire.config.key import Key
-from longwire.contract.launch import command_words
+from longwire.contract.envelopes import command_words
 from longwire.declared import declared
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
@@ -37,12 +37,21 @@ _mcp: Final = partial(Key, section="mcp", group=SESSIONS)
 _auth: Final = partial(Key, section="auth", group=ACCESS)
 _limits: Final = partial(Key, section="limits", group=LIMITS)
 _store: Final = partial(Key, section="store", group=SESSIONS)
-_cluster: Final = partial(Key, section="cluster", group=CLUSTER)
-_workers: Final = partial(Key, section="workers", group=WORKERS)
 _listen: Final = partial(Key, section="server", group=LISTEN)
 _work: Final = partial(Key, section="server", group=WORK)
 _logs: Final = partial(Key, section="server", group=LOGS)
 _admin: Final = partial(Key, section="admin", group=LISTEN)
+
+
+def _cluster(name: str, kind: kinds.Kind, help: str, **more: Any) -> Key:
+    flag, setting = f"--cluster-{name.replace('_', '-')}", f"cluster_{name}"
+    return Key(name, kind, help, "cluster", CLUSTER, **{"setting": setting, "flag": flag, **more})
+
+
+def _workers(name: str, kind: kinds.Kind, help: str, **more: Any) -> Key:
+    flag, setting = f"--worker-{name.replace('_', '-')}", f"worker_{name}"
+    return Key(name, kind, help, "workers", WORKERS, **{"setting": setting, "flag": flag, **more})
+
 
 # The variable of the clients' token, which has a name that the product chooses.
 TOKEN: Final = "{token}"
@@ -136,11 +145,7 @@ RUNTIME_KEYS: Final[tuple[Key, ...]] = (
         kinds.text("URL"),
         "the authorization server whose access tokens (signed JWTs) are accepted",
     ),
-    _auth(
-        "oauth_jwks",
-        kinds.FILE_OR_URL,
-        "its public keys: a JWK Set in a file, or at an https URL",
-    ),
+    _auth("oauth_jwks", kinds.FILE_OR_URL, "its public keys: a JWK Set in a file, or at an https URL"),
     _auth(
         "oauth_resource",
         kinds.text("URL"),
@@ -235,122 +240,63 @@ RUNTIME_KEYS: Final[tuple[Key, ...]] = (
         flag="--store",
         variable="{}STORE",
     ),
-    _cluster(
-        "redis",
-        kinds.REDIS,
-        "the Redis or Valkey server that all nodes use",
-        setting="cluster_redis",
-        flag="--cluster-redis",
-    ),
+    _cluster("redis", kinds.REDIS, "the Redis or Valkey server that all nodes use"),
     _cluster(
         "node",
         kinds.text("LABEL"),
         "this node's label, with which the ids of its sessions begin: 1 to 16 of a-z 0-9",
-        setting="cluster_node",
-        flag="--cluster-node",
     ),
-    _cluster(
-        "peers",
-        kinds.ADDRESS,
-        "where the port for the other nodes listens",
-        flag="--cluster-peers",
-    ),
-    _cluster(
-        "address",
-        kinds.text("URL"),
-        "where the other nodes reach that port, as http://HOST:PORT",
-        setting="cluster_address",
-        flag="--cluster-address",
-    ),
-    _cluster(
-        "secret_file",
-        kinds.FILE,
-        "a file with the secret that all nodes share, 32 characters or more",
-        setting="cluster_secret_file",
-        flag="--cluster-secret-file",
-    ),
+    _cluster("peers", kinds.ADDRESS, "where the port for the other nodes listens", setting=None),
+    _cluster("address", kinds.text("URL"), "where the other nodes reach that port, as http://HOST:PORT"),
+    _cluster("secret_file", kinds.FILE, "a file with the secret that all nodes share, 32 characters or more"),
     _cluster(
         "prefix",
         kinds.text("NAME"),
         "what the keys in Redis begin with; clusters that share a Redis have different ones",
-        setting="cluster_prefix",
-        flag="--cluster-prefix",
     ),
     _workers(
         "method_workers",
         kinds.whole(0, 1024),
         "processes that run the methods; 0: the server itself does",
         setting="method_workers",
+        flag="--method-workers",
     ),
     _workers(
         "command",
         kinds.text("COMMAND", command_words),
         "a program that is such a worker, instead of the product's own; {socket} stands for its socket",
-        setting="worker_command",
-        flag="--worker-command",
     ),
     _workers(
         "sockets",
         kinds.texts("PATH"),
         "the Unix socket of a worker that somebody else runs",
-        setting="worker_sockets",
         flag="--worker-socket",
     ),
+    _workers("queue", _COUNT, "calls that may wait for a worker"),
+    _workers("queue_seconds", _SECONDS, "seconds that a call may wait for a worker"),
     _workers(
-        "queue",
-        _COUNT,
-        "calls that may wait for a worker",
-        setting="worker_queue",
-        flag="--worker-queue",
+        "call_seconds", _SECONDS, "seconds that a worker may take for a call, whatever progress it tells of"
     ),
     _workers(
-        "queue_seconds",
-        _SECONDS,
-        "seconds that a call may wait for a worker",
-        setting="worker_queue_seconds",
-        flag="--worker-queue-seconds",
-    ),
-    _workers(
-        "call_seconds",
-        _SECONDS,
-        "seconds that a worker may take for a call, whatever progress it tells of",
-        setting="worker_call_seconds",
-        flag="--worker-call-seconds",
-    ),
-    _workers(
-        "ping_seconds",
-        _SECONDS,
-        "seconds of silence after which a worker is asked whether it is alive",
-        setting="worker_ping_seconds",
-        flag="--worker-ping-seconds",
+        "ping_seconds", _SECONDS, "seconds of silence after which a worker is asked whether it is alive"
     ),
     _workers(
         "silent_seconds",
         _SECONDS,
         "seconds without a sign of life, after a ping, in which a worker that runs calls is not replaced yet",
-        setting="worker_silent_seconds",
-        flag="--worker-silent-seconds",
     ),
     _workers(
-        "max_requests",
-        kinds.whole(0),
-        "calls, or a few more, after which a worker is replaced; 0: never",
-        setting="worker_max_requests",
-        flag="--worker-max-requests",
+        "max_requests", kinds.whole(0), "calls, or a few more, after which a worker is replaced; 0: never"
     ),
     _workers(
         "affinity",
         kinds.one_of("auto", "none", "session"),
         "whether all calls of a session go to one worker; auto: as the worker says",
-        setting="worker_affinity",
-        flag="--worker-affinity",
     ),
     _workers(
         "environment",
         kinds.texts("NAME"),
         "a variable that such a program gets although it is the server's own or looks like a secret",
-        setting="worker_environment",
-        flag="--worker-environment",
     ),
     _listen(
         "stdio", kinds.SWITCH, "stdin and stdout (the default, unless another is asked for)", default=False

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from longwire.config.key import Key, Problems
 from longwire.config.keys import keys, sections
-from longwire.config.toml_words import why_no_toml
+from longwire.config.kinds import why_no_toml
 from longwire.errors import SettingsError
 from longwire.text import one_line, shortened
 

@@ -1,4 +1,4 @@
-"""Envelopes: what the frames between the runtime and a worker say, as records.
+"""Envelopes: what the frames between the runtime and a worker say, as records; how a worker is started.
 
     runtime ─► hello message response cancel session_end notified ping drain ─► worker
     runtime ◄─ hello messages result error close_stream notify pong bye ◄─ worker
@@ -8,7 +8,66 @@ reading.py makes them of frames and checks them; writing.py makes frames.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+import os
+import shlex
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+from longwire.errors import SettingsError
+
+SOCKET_VARIABLE: Final = "LONGWIRE_WORKER_SOCKET"
+LABEL_VARIABLE: Final = "LONGWIRE_WORKER_LABEL"
+PARENT_VARIABLE: Final = "LONGWIRE_PARENT_PID"
+_PLACEHOLDER: Final = "{socket}"
+
+
+def command_words(command: str) -> list[str]:
+    """The words of a command line; raises SettingsError."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise SettingsError(f"the worker's command '{command}' can't be read: {error}") from None
+    if not words:
+        raise SettingsError("the worker's command is empty: name a program")
+    return words
+
+
+def command_with_socket(command: Sequence[str], socket: str) -> list[str]:
+    """The command with the path in the place of {socket}, or after --socket at the end."""
+    if any(_PLACEHOLDER in word for word in command):
+        return [word.replace(_PLACEHOLDER, socket) for word in command]
+    return [*command, "--socket", socket]
+
+
+def worker_environment(label: str, socket: str) -> dict[str, str]:
+    """The variables of a worker that this process starts, besides its own."""
+    return {SOCKET_VARIABLE: socket, LABEL_VARIABLE: label, PARENT_VARIABLE: str(os.getpid())}
+
+
+ErrorClass: TypeAlias = Literal[
+    "transport_error",
+    "worker_lost",
+    "worker_timeout",
+    "worker_queue_full",
+    "worker_queue_timeout",
+    "worker_protocol",
+    "worker_runtime_error",
+    "app_contract_error",
+]
+
+# What each means. The client finds the word as `data.errorClass` of the error -32603.
+ERROR_CLASSES: Final[dict[ErrorClass, str]] = {
+    "transport_error": "the client's message is too long for a frame",
+    "worker_lost": "the worker ended, or closed its connection, before it answered",
+    "worker_timeout": "the worker did not answer in time; it was sent `cancel`",
+    "worker_queue_full": "too many calls wait for a worker: try again after `Retry-After` (status 503)",
+    "worker_queue_timeout": "the call waited too long for a worker (status 503)",
+    "worker_protocol": "the worker broke this contract; its connection was closed",
+    "worker_runtime_error": "the worker's code failed",
+    "app_contract_error": "the worker's code returned something that it may not",
+}
+assert set(ERROR_CLASSES) == set(get_args(ErrorClass))
+
 
 MODE: Final = "mcp"
 LONGEST_STATE: Final = 64 << 10  # bytes of JSON that the runtime keeps with a session

@@ -1,12 +1,15 @@
-"""JSON Schemas of every envelope: the fields that envelopes.py reads, and what is said of them here."""
+"""JSON Schemas of every envelope: the fields that envelopes.py reads, and what is said of them here.
+
+The tables of the contract's page are made of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from longwire.contract.envelopes import CONTRACT, MODE, SESSION_ENDS, NotifyOutcome
-from longwire.contract.error_classes import ERROR_CLASSES
+from longwire.contract.envelopes import CONTRACT, ERROR_CLASSES, MODE, SESSION_ENDS, NotifyOutcome
 from longwire.contract.reading import FROM_RUNTIME, FROM_WORKER, Kind, is_required
 
 Schema: TypeAlias = dict[str, Any]
@@ -204,3 +207,65 @@ SCHEMAS: Final[Mapping[Sender, Mapping[str, Schema]]] = {
     "runtime": {event: _schema("runtime", event, kind) for event, kind in FROM_RUNTIME.items()},
     "worker": {event: _schema("worker", event, kind) for event, kind in FROM_WORKER.items()},
 }
+
+
+# ---- the reference --------------------------------------------------------------------------
+
+_TITLES: Final[dict[Sender, str]] = {"runtime": "From the runtime", "worker": "From the worker"}
+_OWN: Final = frozenset({"mode", "event"})  # fields that every envelope has
+
+
+def tables() -> str:
+    """All envelopes with their fields, as Markdown."""
+    return "\n".join(line for sender in SCHEMAS for line in _of_sender(sender))
+
+
+def _of_sender(sender: Sender) -> Iterator[str]:
+    yield f"### {_TITLES[sender]}"
+    yield ""
+    yield "| event | field | type | |"
+    yield "|---|---|---|---|"
+    for event, schema in SCHEMAS[sender].items():
+        yield f"| **`{event}`** | | | {schema['description']} |"
+        for name, field in schema["properties"].items():
+            if name not in _OWN:
+                yield f"| | `{name}`{_optional(schema, name)} | {_type(field)} | {_meaning(field)} |"
+    yield ""
+
+
+def _optional(schema: Schema, name: str) -> str:
+    return "" if name in schema["required"] else " (optional)"
+
+
+def _type(field: Schema) -> str:
+    kind = field["type"]
+    return kind if isinstance(kind, str) else " or ".join(kind)
+
+
+def _meaning(field: Schema) -> str:
+    said = [str(field["description"])] if "description" in field else []
+    if "const" in field:
+        said.append(f"{field['const']}")
+    elif "enum" in field:
+        said.append("one of " + ", ".join(f"`{value}`" for value in field["enum"] if value is not None))
+    return "; ".join(said)
+
+
+def bundle() -> dict[str, Any]:
+    """All schemas as one: an envelope is valid if it fits one of them."""
+    parts = {
+        f"{sender}-{event}": {name: part for name, part in schema.items() if name != "$schema"}
+        for sender, found in SCHEMAS.items()
+        for event, schema in found.items()
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "Envelopes of Longwire's worker contract, version 1",
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in parts],
+        "$defs": parts,
+    }
+
+
+def bundle_text() -> str:
+    """The same as the text of a file."""
+    return json.dumps(bundle(), indent=1, ensure_ascii=False) + "\n"

@@ -10,8 +10,7 @@ from typing import Any, Final, Literal
 
 import pydantic_core
 
-from longwire.contract.envelopes import CONTRACT, Affinity, NotifyOutcome, ResponseMode
-from longwire.contract.error_classes import ErrorClass
+from longwire.contract.envelopes import CONTRACT, Affinity, ErrorClass, NotifyOutcome, ResponseMode
 from longwire.contract.frames import FrameError, encode, frame
 
 _NULL: Final = b"null"

@@ -1,19 +1,62 @@
-"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers."""
+"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers.
+
+A `Dispatch` runs the requests of clients, in this process or in workers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Protocol
+
+from mcp.server.connection import Connection
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.transport_context import TransportContext
 
 from longwire.counters import RuntimeCounters
-from longwire.dispatch.dispatch import Dispatch
 from longwire.dispatch.dispatcher import Dispatcher
-from longwire.dispatch.exchange import Later
-from longwire.dispatch.heartbeats import Heartbeats
+from longwire.dispatch.exchange import Exchange, Heartbeats, Later
+from longwire.principals.principal import Holders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.serving import IGNORED, Handshake, Serving
+
+
+class Dispatch(Protocol):
+    """Runs requests and notifications. Nothing here waits."""
+
+    def request(
+        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+    ) -> None:
+        """Run a request; its exchange is given the outcome, now or later."""
+        ...
+
+    def notification(
+        self,
+        context: DispatchContext[TransportContext],
+        connection: Connection,
+        method: str,
+        params: dict[str, Any] | None,
+    ) -> None:
+        """Run a client's notification, which nobody waits for."""
+        ...
+
+    def end_gone(self, gone: Holders) -> None:
+        """Cancel the requests of those who may no longer come."""
+        ...
+
+    def clean_up(self, connection: Connection) -> None:
+        """Call what handlers have left for the end of a connection."""
+        ...
+
+    def session_ended(self, session_id: str, reason: str) -> None:
+        """Tell those who may keep something of a session that it has ended."""
+        ...
+
+    async def close(self) -> None:
+        """Cancel what still runs."""
+        ...
+
 
 _CALL: Final = "tools/call"
 

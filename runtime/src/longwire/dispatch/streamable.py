@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -30,8 +30,7 @@ from mcp_types import (
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
-from longwire.dispatch.core import Core
-from longwire.dispatch.dispatch import Dispatch
+from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.proven_streams import ProvenStreams
@@ -74,6 +73,9 @@ _NO_SESSION: Final = "Bad Request: Missing session ID"
 _POST_ONLY: Final = "Method Not Allowed: a request of this protocol version is a POST"
 _LONGEST_HELLO: Final = 16 << 10  # bytes of what a session keeps of its client
 _FULL_SECONDS: Final = 5.0  # until a client should try again to open a stream
+_LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
+_LONGEST_REST: Final = 60.0
+_ALLOWED: Final = b"GET, POST, DELETE"
 
 
 class Streamable:
@@ -177,16 +179,14 @@ class Streamable:
     def _without_session(
         self, request: Request, responder: Responder, message: PlainRequest | Message
     ) -> None:
-        if isinstance(message, PlainRequest):
-            if message.method == _INITIALIZE:
-                self._begin(request, responder, message)
-                return
-            if self._serving.bare and VERSION not in request.headers:
-                self._bare.serve(request, responder, message)
-                return
+        if not isinstance(message, PlainRequest):
+            self._no_session(responder)
+        elif message.method == _INITIALIZE:
+            self._begin(request, responder, message)
+        elif self._serving.bare and VERSION not in request.headers:
+            self._bare.serve(request, responder, message)
+        else:
             self._no_session(responder, message)
-            return
-        self._no_session(responder)
 
     def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         """Begin a session, if the handshake succeeds."""
@@ -308,7 +308,7 @@ class Streamable:
     # ---- GET and DELETE ---------------------------------------------------------------------
 
     def _other(self, request: Request, responder: Responder) -> None:
-        serve = _METHODS.get(request.method)
+        serve = {"GET": self._stream, "DELETE": self._delete}.get(request.method)
         if serve is None:
             refuse(responder, 405, INVALID_REQUEST, "Method Not Allowed", headers=((b"allow", _ALLOWED),))
             return
@@ -318,7 +318,7 @@ class Streamable:
             return
         session = self._found(request, responder, session_id)
         if session is not None:
-            serve(self, session, request, responder)
+            serve(session, request, responder)
 
     def _stream(self, session: Session, request: Request, responder: Responder) -> None:
         if not accepted(request.headers.get("accept", "")).events:
@@ -398,12 +398,3 @@ class Streamable:
                 logger.exception("a sweep of the sessions failed", extra={"event": "sweep_failed"})
                 rest = _LONGEST_REST
             await asyncio.sleep(min(max(_LEAST_REST, rest), _LONGEST_REST))
-
-
-_LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
-_LONGEST_REST: Final = 60.0
-_METHODS: Final[Mapping[str, Callable[[Streamable, Session, Request, Responder], None]]] = {
-    "GET": Streamable._stream,
-    "DELETE": Streamable._delete,
-}
-_ALLOWED: Final = b"GET, POST, DELETE"

@@ -1,7 +1,8 @@
 """Checks of Host, Origin and token in front of every HTTP endpoint.
 
 A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server here as if it
-were its own (DNS rebinding). The Host header gives such a page away, and Origin any other foreign page.
+were its own (DNS rebinding). The Host header gives such a page away, and Origin any other foreign page. A
+page of an admitted origin may send requests and read the answers (CORS).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.origins import Origins
-from longwire.guard.pages import for_page, page_headers, with_headers
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens, TokenStore
@@ -34,6 +34,77 @@ from longwire.wire.listeners import Address, is_loopback
 
 if TYPE_CHECKING:
     from longwire.guard.oauth.resource_server import ResourceServer
+from longwire.wire.http.routes import answer_text
+
+_ALLOWED: Final[HeaderList] = [
+    (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
+    (b"access-control-max-age", b"600"),
+]
+_HEADERS: Final = (
+    "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, "
+    "Mcp-Name, X-MCP-Session, Traceparent, Tracestate, X-Request-Id"
+)
+_PARAMETER: Final = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.IGNORECASE)
+_EXPOSED: Final = b"Mcp-Session-Id, Retry-After, WWW-Authenticate, X-Request-Id"
+
+
+def for_page(request: Request, responder: Responder) -> Responder | None:
+    """The responder for a request whose origin was admitted; None: it is answered already."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        # An image or script of a foreign page: it could read nothing, but it would keep a place.
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            answer_text(responder, 403, "foreign pages may not use this server")
+            return None
+        return responder
+    added = page_headers(origin)
+    if request.method == "OPTIONS":
+        # Parameters of tools have headers of their own names, so those that are asked for are allowed.
+        asked = request.headers.get("access-control-request-headers", "").split(",")
+        parameters = [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
+        allowed = ", ".join([_HEADERS, *parameters]).encode()
+        responder.answer(204, headers=[*_ALLOWED, (b"access-control-allow-headers", allowed), *added])
+        return None
+    return _WithHeaders(responder, added)
+
+
+def page_headers(origin: str) -> HeaderList:
+    """The headers that let a page of that origin read an answer."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"vary", b"Origin"),
+    ]
+
+
+def with_headers(responder: Responder, added: HeaderList) -> Responder:
+    """A responder that adds these headers to the answer."""
+    return _WithHeaders(responder, added) if added else responder
+
+
+class _WithHeaders:
+    """A responder that adds headers to the answer."""
+
+    def __init__(self, inner: Responder, added: HeaderList) -> None:
+        self._inner = inner
+        self._added = added
+        self.send, self.end = inner.send, inner.end
+        self.on_gone, self.on_room = inner.on_gone, inner.on_room
+
+    @property
+    def gone(self) -> bool:
+        return self._inner.gone
+
+    @property
+    def unsent(self) -> int:
+        return self._inner.unsent
+
+    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
+        self._inner.answer(status, body, kind, [*headers, *self._added])
+
+    def begin_events(self, headers: HeaderList = ()) -> None:
+        self._inner.begin_events([*headers, *self._added])
+
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})
 _ALLOW_HOST: Final = "start it with --allow-host, or use its address"

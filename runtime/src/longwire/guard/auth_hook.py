@@ -22,9 +22,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from longwire.errors import SettingsError
-from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
+from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, Undecided, Verdict, granted
 from longwire.guard.tokens import digest
-from longwire.guard.verdicts import Undecided, Verdict
 from longwire.principals.principal import Principal
 from longwire.text import quoted
 

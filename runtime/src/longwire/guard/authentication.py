@@ -24,9 +24,9 @@ from mcp_types import INVALID_REQUEST
 
 from longwire.declared import declared
 from longwire.guard.auth_hook import AuthHook
+from longwire.guard.grants import Rejected, Undecided, Verdict
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import TokenStore, bearer, digest, is_unguessable
-from longwire.guard.verdicts import Rejected, Undecided, Verdict
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Principal
 from longwire.principals.rates import Allowances, Rate, whole_seconds

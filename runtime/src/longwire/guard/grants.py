@@ -1,16 +1,37 @@
-"""What a named principal may do, read from a token file's table or from the answer of an auth hook."""
+"""What a named principal may do, from a token file or an auth hook's answer; why a sender is refused."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from longwire.errors import SettingsError
 from longwire.principals.principal import KINDS, Kind, Principal
 from longwire.principals.rates import parse_rate
 from longwire.text import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Nobody could say who it is; the client may ask again after so many seconds."""
+
+    reason: str
+    retry_after: int = 1
+    word: str = "hook"  # for counters
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The token is no good."""
+
+    reason: str  # a sentence for the client and the log, with nothing of the token in it
+    authentic: bool = False  # its issuer did sign it, so it is no guess
+
+
+Verdict: TypeAlias = Principal | Undecided | Rejected | None  # None: somebody unknown
+
 
 GRANTS: Final = ("scopes", *KINDS, "rate")  # the keys that this module reads
 _NAME: Final = re.compile(r"[!-~]{1,128}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,11 +23,15 @@ from longwire.counters import RuntimeCounters
 from longwire.declared import declared, named
 from longwire.operations.latencies import CallCounts, Latencies
 from longwire.operations.loop_lag import LoopLag
-from longwire.operations.runtime_figures import CountedCluster, CountedSession, RuntimeFigures
+from longwire.operations.runtime_figures import RuntimeFigures
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
 from longwire.work import OVER, Job, Jobs
 from longwire.workers.status import Workers, WorkerState
+
+if TYPE_CHECKING:
+    from longwire.cluster.nodes import Nodes
+    from longwire.sessions.session import Session
 
 _STATES: Final[tuple[str, ...]] = get_args(WorkerState)
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
@@ -179,8 +183,8 @@ class Metrics:
     def watch_runtime(
         self,
         counters: RuntimeCounters,
-        sessions: Callable[[], Iterable[CountedSession]] = tuple,
-        cluster: CountedCluster | None = None,
+        sessions: Callable[[], Iterable[Session]] = tuple,
+        cluster: Nodes | None = None,
     ) -> Callable[[], None]:
         """Add metrics of the HTTP runtime; returns a function that removes them."""
         figures = RuntimeFigures(counters, sessions, cluster)

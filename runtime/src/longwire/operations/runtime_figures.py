@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -11,45 +11,12 @@ from prometheus_client.registry import Collector
 from longwire.counters import RuntimeCounters
 from longwire.declared import named
 
-
-class CountedSession(Protocol):
-    """The part of a session that metrics use."""
-
-    @property
-    def pending(self) -> int: ...
-
-    @property
-    def pending_bytes(self) -> int: ...
-
-    @property
-    def open_gets(self) -> int: ...
-
-    @property
-    def at_risk(self) -> bool: ...
+if TYPE_CHECKING:
+    from longwire.cluster.nodes import Nodes
+    from longwire.sessions.session import Session
 
 
-class CountedRedis(Protocol):
-    """The part of a node's connection to Redis that metrics use."""
-
-    failures: int
-
-    @property
-    def healthy(self) -> bool: ...
-
-
-class CountedCluster(Protocol):
-    """The part of a node of a cluster that metrics use."""
-
-    living: int  # nodes
-
-    @property
-    def link(self) -> CountedRedis: ...
-
-    @property
-    def holds_lease(self) -> bool: ...
-
-
-def _of_cluster(cluster: CountedCluster) -> Iterable[Metric]:
+def _of_cluster(cluster: Nodes) -> Iterable[Metric]:
     held = cluster.holds_lease
     yield GaugeMetricFamily(named("cluster_redis_up"), "Whether Redis answers", cluster.link.healthy)
     yield GaugeMetricFamily(named("cluster_lease_held"), "Whether this node has its lease", held)
@@ -107,8 +74,8 @@ class RuntimeFigures(Collector):
     def __init__(
         self,
         counters: RuntimeCounters,
-        sessions: Callable[[], Iterable[CountedSession]] = tuple,
-        cluster: CountedCluster | None = None,
+        sessions: Callable[[], Iterable[Session]] = tuple,
+        cluster: Nodes | None = None,
     ) -> None:
         self._cluster = cluster
         self._counters = counters

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final
 
 from mcp.server.lowlevel import Server
 
 from longwire.cluster.cluster_node import ClusterNode
-from longwire.config.foreign_environment import foreign_environment
-from longwire.contract.launch import command_words
+from longwire.config.keys import keys
+from longwire.contract.envelopes import command_words
 from longwire.counters import RuntimeCounters
 from longwire.declared import Served, declared
 from longwire.operations.metrics import Metrics
@@ -30,6 +31,23 @@ from longwire.settings import Settings
 from longwire.work import NoJobs
 from longwire.workers.pool import WorkerPlan, WorkerPool
 from longwire.workers.private_folder import PrivateFolder
+
+_SECRET: Final = re.compile(
+    r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)S?(?:_|$)"
+    r"|^OTEL_.*HEADERS$",
+    re.IGNORECASE,
+)
+
+
+def foreign_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
+    """What another program may see of these variables; those in `passed` it sees whatever they are."""
+    own = {declared().config_variable, *(key.environment for key in keys())}
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in passed or not (name in own or _SECRET.search(name))
+    }
+
 
 logger: Final = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from longwire.cluster.cluster_settings import CHECKS as CLUSTER_CHECKS
-from longwire.cluster.shared_secret import secret_oversight
+from longwire.cluster.cluster_settings import secret_oversight
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems
-from longwire.contract.launch import command_words
+from longwire.contract.envelopes import command_words
 from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.journal.journal_file import check_journal_file

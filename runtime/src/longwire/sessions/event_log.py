@@ -16,8 +16,7 @@ from typing import Final
 
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
-from longwire.sessions.kept_events import KeptEvents
-from longwire.sessions.log_journal import LogJournal, event_record, stream_record
+from longwire.sessions.kept_events import KeptEvents, LogJournal, event_record, stream_record
 from longwire.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream, parse_event_id
 from longwire.settings import WireLimits
 
@@ -224,6 +223,7 @@ class EventLog:
     # What streams call.
 
     def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
+        """Number an event, keep it in the stream's `events` and have it written when it is stored."""
         if self._is_closed or stream.number not in self._streams:
             return
         if kind == "priming" and stream.is_get:
@@ -260,6 +260,7 @@ class EventLog:
                 self.end_oldest_get()
 
     def note_room(self, stream: Stream) -> None:
+        """Give the stream what waits, if it is a GET's."""
         if stream.is_get:
             self._place_waiting()
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR
 
-from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal, SessionRecord, StoredSession
 from longwire.sessions.client_requests import ClientRequests
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.streams import Stream
-from longwire.settings import WireLimits
+
+if TYPE_CHECKING:
+    from longwire.sessions.registry import Sessions
 
 # Why a session ended. One that stopped with the server goes on in the next if the journal is durable; one
 # that moved goes on at another node.
@@ -34,23 +35,6 @@ class RunningCall(Protocol):
     def is_attended(self) -> bool:
         """Whether a client is connected that waits for its answer."""
         ...
-
-
-class Home(Protocol):
-    """What a session needs of the table that it is in."""
-
-    limits: WireLimits
-    journal: Journal
-    counters: RuntimeCounters
-    clock: Callable[[], float]
-    epoch: float  # added to the clock's times it gives seconds since 1970
-    notified: int  # the number of the last notification to all nodes
-
-    def note_use(self, session: Session) -> None: ...
-
-    def note_calm(self) -> None: ...
-
-    def note_end(self, session: Session, reason: EndReason) -> None: ...
 
 
 class Session:
@@ -77,7 +61,7 @@ class Session:
         "version",
     )
 
-    def __init__(self, home: Home, session_id: str, principal: str, version: str, client: bytes) -> None:
+    def __init__(self, home: Sessions, session_id: str, principal: str, version: str, client: bytes) -> None:
         self._home = home
         self.id = session_id
         self.principal = principal  # the key of who began it
@@ -270,7 +254,7 @@ class Session:
         )
 
     @classmethod
-    def from_record(cls, home: Home, record: SessionRecord) -> Session:
+    def from_record(cls, home: Sessions, record: SessionRecord) -> Session:
         """A session of an earlier process; its events are loaded when it is first used."""
         session = cls(home, record.id, record.principal, record.version, compact(record.client))
         session.created = record.created - home.epoch

@@ -9,10 +9,13 @@ import re
 from bisect import bisect_right
 from functools import partial
 from operator import attrgetter
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from longwire.journal.journal import EventKind
 from longwire.wire.http.request import Responder
+
+if TYPE_CHECKING:
+    from longwire.sessions.event_log import EventLog
 
 # Bytes that a client may leave unread before nothing more is written to it. Not less than what makes an event
 # loop call pause_writing(), since only then it says when there is room again.
@@ -58,38 +61,6 @@ def _priming(stream: int, number: int, retry: int) -> bytes:
     return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, number, retry)
 
 
-class Keeper(Protocol):
-    """What a stream needs of the log that keeps its events."""
-
-    @property
-    def stored(self) -> float:
-        """The number up to which events may be written: the journal has them."""
-        ...
-
-    @property
-    def retry(self) -> int:
-        """Milliseconds that a client should wait before it resumes a stream."""
-        ...
-
-    def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None:
-        """Number an event, keep it in the stream's `events` and have it written when it is stored."""
-        ...
-
-    def note_written(self, events: list[Event]) -> None: ...
-
-    def note_attached(self, stream: Stream) -> None: ...
-
-    def note_room(self, stream: Stream) -> None:
-        """Give the stream what waits, if it is a GET's."""
-        ...
-
-    def note_detached(self, stream: Stream) -> None: ...
-
-    def note_answered(self, stream: Stream) -> None: ...
-
-    def drop(self, stream: Stream) -> None: ...
-
-
 class Stream:
     """One stream of a session. Its events are kept in order; those after `position` are due to its client."""
 
@@ -106,7 +77,7 @@ class Stream:
         "request_id",
     )
 
-    def __init__(self, keeper: Keeper, number: int, request_id: str | int | None) -> None:
+    def __init__(self, keeper: EventLog, number: int, request_id: str | int | None) -> None:
         self._keeper = keeper
         self._responder: Responder | None = None
         self._is_closing = False  # its response ends as soon as the client has an id to come back with

@@ -24,8 +24,7 @@ from mcp.shared.subscriptions import (
 )
 
 from longwire.product.catalog import Context
-from longwire.tasks.extension import not_understood, understands
-from longwire.tasks.task import TaskBackend
+from longwire.tasks.extension import TaskBackend, not_understood, understands
 
 
 @dataclass(frozen=True, slots=True)

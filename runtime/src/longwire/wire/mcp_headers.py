@@ -1,15 +1,57 @@
-"""Checks of the headers of Streamable HTTP: what is doubled, what the client takes, which era it speaks."""
+"""Checks of the headers of Streamable HTTP: what is doubled, what the client takes, which era it speaks,
+whether those that repeat a tool's arguments (`Mcp-Param-…`) agree with them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import LAST_EVENT_ID_HEADER, MCP_SESSION_ID_HEADER
-from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    InboundLadderRejection,
+    validate_mcp_param_headers,
+    x_mcp_header_map,
+)
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS, is_version_at_least
+
+from longwire.product.app import CatalogServer
+
+_PARAMETER: Final = "mcp-param-"
+
+
+class ParameterHeaders:
+    """The check for one server, whose tools say in their schemas which arguments have headers."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+        self._annotated = _annotated(server)
+
+    def problem(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> InboundLadderRejection | None:
+        """What is wrong with the headers of a call of a tool, as the SDK says it."""
+        name, arguments = params.get("name"), params.get("arguments")
+        if not isinstance(name, str) or (self._annotated is not None and name not in self._annotated):
+            return None
+        if arguments is not None and not isinstance(arguments, Mapping):
+            return None
+        if not arguments and not any(header.startswith(_PARAMETER) for header in headers):
+            return None
+        find = self._server.get_tool_input_schema
+        schema = find(name) if find is not None else None
+        return None if schema is None else validate_mcp_param_headers(schema, arguments or {}, headers)
+
+
+def _annotated(server: Server[Any]) -> frozenset[str] | None:
+    """The tools that have headers for some of their arguments; None: not known."""
+    if not isinstance(server, CatalogServer):
+        return None
+    return frozenset(tool.name for tool in server.catalog.tools if x_mcp_header_map(tool.input_schema))
+
 
 SESSION_ID: Final = MCP_SESSION_ID_HEADER
 VERSION: Final = MCP_PROTOCOL_VERSION_HEADER

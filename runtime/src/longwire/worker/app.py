@@ -16,17 +16,23 @@ from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Catalog, Method, Prompt, Tool
 from longwire.wire.sdk_private import drop_request_spans
-from longwire.worker.current import (
+from longwire.worker.faults import failed
+from longwire.worker.handlers import (
     LEVELS,
+    SET_LEVEL,
     Enters,
+    Hints,
     check_state,
     current_call,
     current_context,
+    method_of,
+    name_of,
+    prompt_of,
     session_state,
     takes_logs,
+    tool_of,
+    words_of,
 )
-from longwire.worker.faults import failed
-from longwire.worker.handlers import SET_LEVEL, Hints, method_of, name_of, prompt_of, tool_of, words_of
 from longwire.worker.resource_family import AppResource, AppResources, app_resource
 from longwire.worker.run import Listening, run_worker, socket_of
 from longwire.worker.service import Introduction

@@ -14,8 +14,7 @@ from typing import Any, Final, get_args
 from mcp.server.lowlevel import Server
 
 from longwire.contract import writing
-from longwire.contract.envelopes import NotifyOutcome
-from longwire.contract.launch import PARENT_VARIABLE, SOCKET_VARIABLE
+from longwire.contract.envelopes import PARENT_VARIABLE, SOCKET_VARIABLE, NotifyOutcome
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.settings import WireLimits

@@ -20,9 +20,9 @@ from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Notice
 from longwire.dispatch.handshakes import NOBODY
-from longwire.dispatch.parameter_headers import ParameterHeaders
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import CURRENT_ID, Request
+from longwire.wire.mcp_headers import ParameterHeaders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.replies import error_payload
 from longwire.wire.serving import Serving

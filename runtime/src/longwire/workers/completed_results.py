@@ -6,7 +6,7 @@ Workers are written for their tools. What is the same for all of them is filled 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from mcp_types import METHOD_NOT_FOUND, SERVER_INFO_META_KEY
@@ -109,3 +109,24 @@ def _discovered(outcome: Outcome) -> dict[str, Any] | None:
     if isinstance(said.get("serverInfo"), dict):
         found["_meta"] = {SERVER_INFO_META_KEY: said["serverInfo"]}
     return found
+
+
+class ToolNames(NoticeCall):
+    """A list of tools that the runtime asks for itself."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self, told: Callable[[Iterable[str]], None]) -> None:
+        super().__init__()
+        self._told = told
+
+    def ended(self, outcome: Outcome) -> None:
+        reply = outcome.jsonrpc if isinstance(outcome, Result) else None
+        if reply is not None and "result" in reply:
+            self._told(tool_names(reply["result"]))
+
+
+def tool_names(result: dict[str, Any]) -> list[str]:
+    tools = result.get("tools")
+    entries = tools if isinstance(tools, list) else []
+    return [tool["name"] for tool in entries if isinstance(tool, dict) and type(tool.get("name")) is str]

@@ -48,9 +48,15 @@ from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
-from longwire.workers.call import NoticeCall, Outcome, WorkerCall
-from longwire.workers.completed_results import DISCOVER, Discovery, completed, is_unknown
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import NoticeCall, Outcome, WorkerCall, WorkerFailure
+from longwire.workers.completed_results import (
+    DISCOVER,
+    Discovery,
+    ToolNames,
+    completed,
+    is_unknown,
+    tool_names,
+)
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
@@ -271,7 +277,7 @@ class WorkerDispatch:
         result = completed(ctx.method, ctx.protocol_version, result)
         if ctx.method == _LIST:
             if self._on_tools is not None:
-                self._on_tools(_names(result))
+                self._on_tools(tool_names(result))
             if exchange.request.principal.tools is not None:
                 result = _allowed(result, exchange.request.principal)
         return result
@@ -327,7 +333,7 @@ class WorkerDispatch:
         params = {"_meta": meta}
         request = Request("POST", "/mcp", principal=Principal("runtime"))
         assert self._on_tools is not None
-        call = _ToolNames(self._on_tools)
+        call = ToolNames(self._on_tools)
         call.members = self._members.of_single(request, LATEST_MODERN_VERSION, params)
         call.jsonrpc = json_text({"jsonrpc": "2.0", "id": 0, "method": _LIST, "params": params})
         self._pool.submit(call)
@@ -364,21 +370,6 @@ async def _nobody(to: str | None, payloads: list[bytes], answer: Callable[[Notif
     answer("failed")
 
 
-class _ToolNames(NoticeCall):
-    """A list of tools that the runtime asks for itself."""
-
-    __slots__ = ("_told",)
-
-    def __init__(self, told: Callable[[Iterable[str]], None]) -> None:
-        super().__init__()
-        self._told = told
-
-    def ended(self, outcome: Outcome) -> None:
-        reply = outcome.jsonrpc if isinstance(outcome, Result) else None
-        if reply is not None and "result" in reply:
-            self._told(_names(reply["result"]))
-
-
 def _offered(params: Mapping[str, Any] | None) -> str:
     """The version that the runtime would agree on: the client's, or else the latest."""
     asked = (params or {}).get("protocolVersion")
@@ -392,12 +383,6 @@ def _unknown(name: object) -> str:
 def _is_other(result: Mapping[str, Any]) -> bool:
     """Whether the result of a tool call is not its end: a task, or a question to the client."""
     return type(result.get("task")) is dict or result.get("resultType", "complete") != "complete"
-
-
-def _names(result: dict[str, Any]) -> list[str]:
-    tools = result.get("tools")
-    entries = tools if isinstance(tools, list) else []
-    return [tool["name"] for tool in entries if isinstance(tool, dict) and type(tool.get("name")) is str]
 
 
 def _allowed(result: dict[str, Any], principal: Principal) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from longwire.contract import writing
 from longwire.contract.envelopes import (
@@ -35,8 +35,10 @@ from longwire.contract.envelopes import (
 from longwire.contract.frames import FrameDecoder, FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
-from longwire.workers.call import Outcome, WorkerCall
-from longwire.workers.failures import WorkerFailure, told_by_worker
+from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
+
+if TYPE_CHECKING:
+    from longwire.workers.worker import Worker
 
 logger: Final = logging.getLogger(__name__)
 
@@ -54,35 +56,13 @@ _ENDED: Final = "the program that ran this call ended before it answered: call a
 _BROKEN: Final = "the program that ran this call sent what can't be used, and was ended: call again"
 
 
-class LinkOwner(Protocol):
-    """Is told what happens on a link."""
-
-    def freed(self) -> None:
-        """A call has ended."""
-        ...
-
-    def notified(
-        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
-    ) -> asyncio.Future[None] | None:
-        """Take messages outside of calls; the future of what has to be done before more are read."""
-        ...
-
-    def leaves(self, reason: str) -> None:
-        """The worker takes no more calls."""
-        ...
-
-    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
-        """The connection has ended, and its calls fail; `is_end`: the worker has ended it."""
-        ...
-
-
 class Link(asyncio.Protocol):
     """The runtime's end of a connection to one worker."""
 
     def __init__(
         self,
         label: str,
-        owner: LinkOwner,
+        owner: Worker,
         counters: Counter[str],
         *,
         call_seconds: float,

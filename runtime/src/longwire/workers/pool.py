@@ -20,8 +20,7 @@ from typing import Final
 
 from longwire.contract.envelopes import Notify, NotifyOutcome
 from longwire.settings import WorkerAffinity
-from longwire.workers.call import WorkerCall
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.link import PING_SECONDS, SILENT_SECONDS
 from longwire.workers.private_folder import PrivateFolder
 from longwire.workers.slot import Pauses, Slot

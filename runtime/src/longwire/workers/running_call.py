@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Generator
 from contextvars import copy_context
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.connection import Connection
 from mcp.shared.exceptions import MCPError
@@ -24,30 +24,17 @@ from longwire.dispatch.dispatcher import continued
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import dumped
 from longwire.sessions.sending import TOO_MUCH, Overrun
-from longwire.workers.call import Outcome, WorkerCall
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import Outcome, WorkerCall, WorkerFailure
 from longwire.workers.link import Link
+
+if TYPE_CHECKING:
+    from longwire.workers.dispatch import WorkerDispatch
 
 logger: Final = logging.getLogger(__name__)
 
 _CANCELLED: Final = "notifications/cancelled"
 MOST_WAITING: Final = 256  # messages of one call that wait here; more are not read from its worker
 _STALLED: Final = 1.0  # seconds in which a client takes nothing, after which its worker is read again
-
-
-class CallHome(Protocol):
-    """What keeps the calls that run."""
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a call's worker may not be read because of what the call sends."""
-        ...
-
-    def over(self, call: RunningCall) -> None: ...
-
-    def flooded(self, call: RunningCall) -> None:
-        """A call has sent more than its client takes, and fails."""
-        ...
 
 
 class RunningCall(WorkerCall):
@@ -71,7 +58,7 @@ class RunningCall(WorkerCall):
         "work",
     )
 
-    def __init__(self, home: CallHome, exchange: Exchange, connection: Connection) -> None:
+    def __init__(self, home: WorkerDispatch, exchange: Exchange, connection: Connection) -> None:
         super().__init__()
         self._home = home
         self.exchange = exchange

@@ -7,18 +7,18 @@ import contextlib
 import logging
 import signal
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from longwire.contract.envelopes import Notify, NotifyOutcome
-from longwire.contract.launch import command_with_socket, worker_environment
+from longwire.contract.envelopes import Notify, NotifyOutcome, command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
-from longwire.workers.call import WorkerCall
-from longwire.workers.failures import WorkerFailure
+from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.link import Link
 from longwire.workers.status import WorkerState, WorkerStatus
+
+if TYPE_CHECKING:
+    from longwire.workers.pool import WorkerPool
 
 logger: Final = logging.getLogger(__name__)
 
@@ -33,29 +33,12 @@ _LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection
 _LEAVING: Final = 1 << 40  # the weight of one that is being replaced: others come first
 
 
-class WorkerHome(Protocol):
-    """The pool that a worker is of."""
-
-    counters: Counter[str]
-    call_seconds: float
-    silent_seconds: float
-    ping_seconds: float
-    max_requests: int
-    cluster: str | None
-
-    def freed(self) -> None: ...
-
-    def notified(
-        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
-    ) -> asyncio.Future[None] | None: ...
-
-
 class Worker:
     """One start of a worker, or one connection to a worker that somebody else runs."""
 
     def __init__(
         self,
-        home: WorkerHome,
+        home: WorkerPool,
         label: str,
         socket: str,
         command: Sequence[str] | None = None,
@@ -277,6 +260,7 @@ class Worker:
         return self._home.notified(notify, answer)
 
     def leaves(self, reason: str) -> None:
+        """Note that the worker takes no more calls."""
         logger.info(
             "worker %s leaves: %s", self.label, shortened(one_line(reason), _SHOWN) or "it gives no reason"
         )
@@ -285,6 +269,7 @@ class Worker:
         self.retire()
 
     def lost(self, failure: WorkerFailure, is_end: bool) -> None:
+        """Note that the connection has ended, and its calls fail; `is_end`: the worker has ended it."""
         if not self._finishing and self.problem is None:
             self.problem = failure.logged
             self._cut_off = is_end and self._process is not None

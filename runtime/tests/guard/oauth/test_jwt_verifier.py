@@ -8,7 +8,6 @@ from base64 import urlsafe_b64encode
 from datetime import timedelta
 from typing import Any
 
-import anyio
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -17,9 +16,9 @@ from hypothesis import strategies as st
 from mcp.server.auth.provider import AccessToken
 
 from longwire.errors import SettingsError
+from longwire.guard.grants import Rejected, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
-from longwire.guard.oauth.key_set import ALGORITHMS, KeySet
-from longwire.guard.verdicts import Rejected, Undecided
+from longwire.guard.oauth.key_sources import ALGORITHMS, KeySet
 from oauth_ground import (
     ISSUER,
     KINDS,
@@ -344,14 +343,11 @@ def test_without_keys_nothing_is_decided() -> None:
     assert isinstance(JwtVerifier(ISSUER, (RESOURCE,), Keys()).verify(token()), Undecided)
 
 
-def test_it_is_a_token_verifier_of_the_sdk() -> None:
-    async def main() -> None:
-        found = await verifier().verify_token(token())
-        assert found is not None
-        assert found.subject == "alice"
-        assert await verifier().verify_token(token(aud="other")) is None
-
-    anyio.run(main)
+async def test_it_is_a_token_verifier_of_the_sdk() -> None:
+    found = await verifier().verify_token(token())
+    assert found is not None
+    assert found.subject == "alice"
+    assert await verifier().verify_token(token(aud="other")) is None
 
 
 # ---- key sets ---------------------------------------------------------------------------------------------

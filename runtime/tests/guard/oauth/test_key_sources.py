@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from longwire.errors import SettingsError
+from longwire.guard.grants import Rejected, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_sources import (
     FRESH,
@@ -22,9 +23,7 @@ from longwire.guard.oauth.key_sources import (
     fetch_document,
     key_source,
 )
-from longwire.guard.verdicts import Rejected, Undecided
 from oauth_ground import ISSUER, RESOURCE, KeyServer, key_set, private_key, public_jwk, token
-from transport_bench import run
 
 OLD, NEW = private_key("ES256", 0), private_key("ES256", 1)
 OLD_SET = key_set(public_jwk(OLD, "ES256", "old"))
@@ -56,13 +55,6 @@ class Far:
         return None if found is None else found.subject
 
 
-def play(scenario: Callable[[Far], Coroutine[Any, Any, None]], document: bytes = OLD_SET) -> None:
-    async def main() -> None:
-        await scenario(Far(document))
-
-    run(main)
-
-
 def olds(**others: Any) -> str:
     return token(key_id="old", key=OLD, **others)
 
@@ -71,148 +63,129 @@ def news(**others: Any) -> str:
     return token(key_id="new", key=NEW, **others)
 
 
-def test_keys_are_fetched_once() -> None:
-    async def scenario(far: Far) -> None:
-        for _ in range(3):
-            assert await far.subject(olds()) == "alice"
-        assert far.asked == 1
-
-    play(scenario)
-
-
-def test_an_unknown_key_has_them_fetched_but_not_often() -> None:
-    async def scenario(far: Far) -> None:
+async def test_keys_are_fetched_once() -> None:
+    far = Far(OLD_SET)
+    for _ in range(3):
         assert await far.subject(olds()) == "alice"
-        far.document = BOTH
-        assert await far.subject(news()) is None  # they were fetched just now
-        far.now += SPACING
-        assert await far.subject(news()) == "alice"
-        assert await far.subject(olds()) == "alice"
-        for number in range(50):
-            assert await far.subject(token(key_id=f"forged-{number}")) is None
-        assert far.asked == 2
-        far.now += SPACING
-        for number in range(50):
-            assert await far.subject(token(key_id=f"forged-{number}")) is None
-        assert far.asked == 3
-
-    play(scenario)
+    assert far.asked == 1
 
 
-def test_tokens_of_strangers_have_nothing_fetched() -> None:
-    async def scenario(far: Far) -> None:
-        assert await far.subject(token(iss="https://evil.example", key_id="x")) is None
-        assert await far.subject("a.b.c") is None
-        assert far.asked == 0
+async def test_an_unknown_key_has_them_fetched_but_not_often() -> None:
+    far = Far(OLD_SET)
+    assert await far.subject(olds()) == "alice"
+    far.document = BOTH
+    assert await far.subject(news()) is None  # they were fetched just now
+    far.now += SPACING
+    assert await far.subject(news()) == "alice"
+    assert await far.subject(olds()) == "alice"
+    for number in range(50):
+        assert await far.subject(token(key_id=f"forged-{number}")) is None
+    assert far.asked == 2
+    far.now += SPACING
+    for number in range(50):
+        assert await far.subject(token(key_id=f"forged-{number}")) is None
+    assert far.asked == 3
 
-    play(scenario)
+
+async def test_tokens_of_strangers_have_nothing_fetched() -> None:
+    far = Far(OLD_SET)
+    assert await far.subject(token(iss="https://evil.example", key_id="x")) is None
+    assert await far.subject("a.b.c") is None
+    assert far.asked == 0
 
 
-def test_keys_are_refreshed_by_age_without_anybody_waiting() -> None:
-    async def scenario(far: Far) -> None:
-        assert await far.subject(olds()) == "alice"
+async def test_keys_are_refreshed_by_age_without_anybody_waiting() -> None:
+    far = Far(OLD_SET)
+    assert await far.subject(olds()) == "alice"
+    far.now += FRESH
+    far.document, far.gate = NEW_SET, anyio.Event()
+    assert await far.subject(olds()) == "alice"  # with the old keys, while others are fetched
+    await anyio.wait_all_tasks_blocked()
+    assert far.asked == 2
+    far.gate.set()
+    await far.source.refresh()
+    assert await far.subject(news()) == "alice"
+    far.gate = None
+    assert await far.subject(olds()) is None  # its key is gone
+
+
+async def test_old_keys_are_kept_while_no_others_can_be_had_but_not_for_ever() -> None:
+    far = Far(OLD_SET)
+    assert await far.subject(olds()) == "alice"
+    for problem in (OSError("down"), b"junk", b'{"keys":[]}'):
+        far.document = problem
         far.now += FRESH
-        far.document, far.gate = NEW_SET, anyio.Event()
-        assert await far.subject(olds()) == "alice"  # with the old keys, while others are fetched
-        await anyio.wait_all_tasks_blocked()
-        assert far.asked == 2
-        far.gate.set()
+        assert await far.subject(olds()) == "alice"
         await far.source.refresh()
-        assert await far.subject(news()) == "alice"
-        far.gate = None
-        assert await far.subject(olds()) is None  # its key is gone
-
-    play(scenario)
-
-
-def test_old_keys_are_kept_while_no_others_can_be_had_but_not_for_ever() -> None:
-    async def scenario(far: Far) -> None:
         assert await far.subject(olds()) == "alice"
-        for problem in (OSError("down"), b"junk", b'{"keys":[]}'):
-            far.document = problem
-            far.now += FRESH
-            assert await far.subject(olds()) == "alice"
-            await far.source.refresh()
-            assert await far.subject(olds()) == "alice"
-        far.now += KEPT
+    far.now += KEPT
+    assert isinstance(await far.verifier.decide(olds()), Undecided)
+    far.document = OLD_SET
+    far.now += SPACING
+    assert await far.subject(olds()) == "alice"
+
+
+async def test_without_any_keys_clients_are_told_to_come_again() -> None:
+    far = Far(OLD_SET)
+    far.document = OSError("down")
+    found = await far.verifier.decide(olds())
+    assert isinstance(found, Undecided)
+    assert found.retry_after == 5
+    for _ in range(20):
         assert isinstance(await far.verifier.decide(olds()), Undecided)
-        far.document = OLD_SET
-        far.now += SPACING
-        assert await far.subject(olds()) == "alice"
+    assert far.asked == 1  # not for each
+    far.document = OLD_SET
+    far.now += 5
+    assert await far.subject(olds()) == "alice"
 
-    play(scenario)
 
+async def test_many_who_wait_share_one_attempt() -> None:
+    far = Far(OLD_SET)
+    far.gate = anyio.Event()
+    found: list[str | None] = []
 
-def test_without_any_keys_clients_are_told_to_come_again() -> None:
-    async def scenario(far: Far) -> None:
-        far.document = OSError("down")
-        found = await far.verifier.decide(olds())
-        assert isinstance(found, Undecided)
-        assert found.retry_after == 5
+    async def ask() -> None:
+        found.append(await far.subject(olds()))
+
+    async with anyio.create_task_group() as tasks:
         for _ in range(20):
-            assert isinstance(await far.verifier.decide(olds()), Undecided)
-        assert far.asked == 1  # not for each
-        far.document = OLD_SET
-        far.now += 5
-        assert await far.subject(olds()) == "alice"
-
-    play(scenario)
-
-
-def test_many_who_wait_share_one_attempt() -> None:
-    async def scenario(far: Far) -> None:
-        far.gate = anyio.Event()
-        found: list[str | None] = []
-
-        async def ask() -> None:
-            found.append(await far.subject(olds()))
-
-        async with anyio.create_task_group() as tasks:
-            for _ in range(20):
-                tasks.start_soon(ask)
-            await anyio.wait_all_tasks_blocked()
-            far.gate.set()
-        assert found == ["alice"] * 20
-        assert far.asked == 1
-
-    play(scenario)
-
-
-def test_one_who_gives_up_does_not_end_the_attempt_of_others() -> None:
-    async def scenario(far: Far) -> None:
-        far.gate = anyio.Event()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(far.subject, olds())
-            await anyio.wait_all_tasks_blocked()
-            tasks.cancel_scope.cancel()
+            tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
         far.gate.set()
-        assert await far.subject(olds()) == "alice"
-        assert far.asked == 1
+    assert found == ["alice"] * 20
+    assert far.asked == 1
 
-    play(scenario)
+
+async def test_one_who_gives_up_does_not_end_the_attempt_of_others() -> None:
+    far = Far(OLD_SET)
+    far.gate = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(far.subject, olds())
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    far.gate.set()
+    assert await far.subject(olds()) == "alice"
+    assert far.asked == 1
 
 
 # ---- over HTTP --------------------------------------------------------------------------------------------
 
 
-def test_rotation_with_a_server() -> None:
-    async def main() -> None:
-        clock = [0.0]
-        with KeyServer(OLD_SET).serving() as server:
-            source = UrlKeys(server.url, clock=lambda: clock[0])
-            verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
-            assert await verifier.verify_token(olds()) is not None
-            server.document = BOTH
-            clock[0] += SPACING
-            assert await verifier.verify_token(news()) is not None
-            server.document = NEW_SET
-            clock[0] += SPACING
-            source.reload()  # as SIGHUP does
-            await source.refresh()
-            assert isinstance(await verifier.decide(olds()), Rejected)
-            assert server.asked == 3
-
-    run(main)
+async def test_rotation_with_a_server() -> None:
+    clock = [0.0]
+    with KeyServer(OLD_SET).serving() as server:
+        source = UrlKeys(server.url, clock=lambda: clock[0])
+        verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
+        assert await verifier.verify_token(olds()) is not None
+        server.document = BOTH
+        clock[0] += SPACING
+        assert await verifier.verify_token(news()) is not None
+        server.document = NEW_SET
+        clock[0] += SPACING
+        source.reload()  # as SIGHUP does
+        await source.refresh()
+        assert isinstance(await verifier.decide(olds()), Rejected)
+        assert server.asked == 3
 
 
 @pytest.mark.parametrize(
@@ -225,28 +198,22 @@ def test_rotation_with_a_server() -> None:
         (200, {}, b" " * 300_000, "more than 262144 bytes"),
     ],
 )
-def test_answers_that_are_no_key_set(
+async def test_answers_that_are_no_key_set(
     status: int, headers: dict[str, str], document: bytes, sentence: str
 ) -> None:
-    async def main() -> None:
-        with KeyServer(document).serving() as server:
-            server.status, server.headers = status, headers
-            with pytest.raises(SettingsError, match=sentence):
-                await fetch_document(server.url)
-            assert server.asked == 1
-
-    run(main)
+    with KeyServer(document).serving() as server:
+        server.status, server.headers = status, headers
+        with pytest.raises(SettingsError, match=sentence):
+            await fetch_document(server.url)
+        assert server.asked == 1
 
 
-def test_a_dead_server() -> None:
-    async def main() -> None:
-        server = KeyServer(b"")
-        with server.serving():
-            pass
-        verifier = JwtVerifier(ISSUER, (RESOURCE,), UrlKeys(server.url))
-        assert isinstance(await verifier.decide(olds()), Undecided)
-
-    run(main)
+async def test_a_dead_server() -> None:
+    server = KeyServer(b"")
+    with server.serving():
+        pass
+    verifier = JwtVerifier(ISSUER, (RESOURCE,), UrlKeys(server.url))
+    assert isinstance(await verifier.decide(olds()), Undecided)
 
 
 # ---- files ------------------------------------------------------------------------------------------------

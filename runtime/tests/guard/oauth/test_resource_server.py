@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import anyio
 import pytest
 from mcp.server.auth.provider import AccessToken
 
+from fake_responder import FakeResponder
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.grants import Scopes
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
-from longwire.guard.oauth.key_set import KeySet
+from longwire.guard.oauth.key_sources import KeySet
 from longwire.guard.oauth.resource_server import ResourceServer, resource_server
 from longwire.guard.oauth.sdk_verifier import SdkVerifier
 from longwire.guard.tokens import Tokens
@@ -26,7 +26,6 @@ from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
 from oauth_ground import ISSUER, RESOURCE, key_set, private_key, public_jwk, token
-from transport_bench import run
 
 METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
 SCOPES = Scopes.parse({"score": ["vmaf_score*"], "read": ["list_*"], "offline_access": ["x"], 'b"d': ["y"]})
@@ -84,36 +83,20 @@ class Ground:
         return answer
 
 
-class Answer:
-    """A responder that keeps the answer."""
+class Answer(FakeResponder):
+    """A responder whose answer a test can wait for."""
 
     def __init__(self) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.body = b""
-        self.gone = False
-        self.unsent = 0
+        super().__init__()
         self.done = anyio.Event()
 
     @property
     def challenge(self) -> str:
-        return self.headers["www-authenticate"]
+        return self.headers[b"www-authenticate"].decode()
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        assert not self.status, "answered twice"
-        self.status, self.body = status, body
-        self.headers = {name.decode(): value.decode() for name, value in headers}
+        super().answer(status, body, kind, headers)
         self.done.set()
-
-    def begin_events(self, headers: HeaderList = ()) -> None: ...
-
-    def send(self, events: bytes) -> None: ...
-
-    def end(self) -> None: ...
-
-    def on_gone(self, callback: Callable[[], None]) -> None: ...
-
-    def on_room(self, callback: Callable[[], None]) -> None: ...
 
 
 def test_a_token_stands_for_its_subject_at_its_issuer() -> None:
@@ -209,58 +192,52 @@ def test_a_token_whose_key_is_gone_is_refused_although_it_was_remembered() -> No
     assert ground.ask(given).status == 401
 
 
-def test_a_client_waits_for_keys_and_others_do_not() -> None:
-    async def main() -> None:
-        ground = Ground()
-        ground.keys.may_know_more = True
-        known, unknown = token(), token(key_id="two", key=private_key("ES256", 1))
-        waiting = [ground.ask(unknown), ground.ask(unknown)]
-        await anyio.wait_all_tasks_blocked()
-        assert [answer.status for answer in waiting] == [0, 0]
-        assert ground.ask(known).status == 200
-        entries = (public_jwk(private_key("ES256", 1), "ES256", "two"),)
-        ground.keys.keys = KeySet.parse(key_set(*entries), "t")
-        ground.keys.gate.set()
-        for answer in waiting:
-            await answer.done.wait()
-            assert answer.status == 200
-
-    run(main)
+async def test_a_client_waits_for_keys_and_others_do_not() -> None:
+    ground = Ground()
+    ground.keys.may_know_more = True
+    known, unknown = token(), token(key_id="two", key=private_key("ES256", 1))
+    waiting = [ground.ask(unknown), ground.ask(unknown)]
+    await anyio.wait_all_tasks_blocked()
+    assert [answer.status for answer in waiting] == [None, None]
+    assert ground.ask(known).status == 200
+    entries = (public_jwk(private_key("ES256", 1), "ES256", "two"),)
+    ground.keys.keys = KeySet.parse(key_set(*entries), "t")
+    ground.keys.gate.set()
+    for answer in waiting:
+        await answer.done.wait()
+        assert answer.status == 200
 
 
 def test_without_keys_it_is_503() -> None:
     ground = Ground()
     ground.keys.keys = None
     answer = ground.ask(token())
-    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert (answer.status, answer.headers[b"retry-after"]) == (503, b"5")
     assert ground.access.refused == {"keys": 1}
 
 
-def test_who_is_asked_in_which_order() -> None:
+async def test_who_is_asked_in_which_order() -> None:
     asked: list[str | None] = []
 
     def who(given: str | None, headers: object, address: str) -> str | None:
         asked.append(given)
         return "hooked" if given == "opaque-token-of-the-hook" else None
 
-    async def main() -> None:
-        ground = Ground(tokens=Tokens({FILE_TOKEN: "filed"}), hook=AuthHook(who))
-        answers = [
-            ground.ask(given)
-            for given in (FILE_TOKEN, token(), token(aud="x"), "opaque-token-of-the-hook", "other", None)
-        ]
-        for answer in answers:
-            await answer.done.wait()
-        assert [answer.status for answer in answers] == [200, 200, 401, 200, 401, 401]
-        assert {principal.key for principal in ground.seen} == {
-            "token:filed",
-            f"token:{ISSUER} alice",
-            "token:hooked",
-        }
-        assert len(asked) == 3
-        assert not any(given and given.count(".") == 2 for given in asked)  # JWTs are never shown to it
-
-    run(main)
+    ground = Ground(tokens=Tokens({FILE_TOKEN: "filed"}), hook=AuthHook(who))
+    answers = [
+        ground.ask(given)
+        for given in (FILE_TOKEN, token(), token(aud="x"), "opaque-token-of-the-hook", "other", None)
+    ]
+    for answer in answers:
+        await answer.done.wait()
+    assert [answer.status for answer in answers] == [200, 200, 401, 200, 401, 401]
+    assert {principal.key for principal in ground.seen} == {
+        "token:filed",
+        f"token:{ISSUER} alice",
+        "token:hooked",
+    }
+    assert len(asked) == 3
+    assert not any(given and given.count(".") == 2 for given in asked)  # JWTs are never shown to it
 
 
 def test_guessing_is_slowed_down_and_those_who_were_in_stay_in() -> None:
@@ -280,55 +257,49 @@ def test_a_good_signature_is_no_guess_while_others_guess() -> None:
     assert ground.ask(FILE_TOKEN).status == 429  # a right guess is answered like a wrong one
 
 
-def test_a_new_key_is_fetched_while_others_guess() -> None:
-    async def main() -> None:
-        ground = Ground()
-        for number in range(20):
-            ground.ask(token(key=private_key("ES256", 9), jti=str(number)))
-        ground.keys.may_know_more = True
-        new, unknown = (
-            ground.ask(token(key=private_key("ES256", 2), key_id="two")),
-            ground.ask(token(key_id="x")),
-        )
-        entries = [
-            public_jwk(private_key("ES256", which), "ES256", name) for which, name in ((0, "one"), (2, "two"))
-        ]
-        ground.keys.keys = KeySet.parse(key_set(*entries), "t")
-        ground.keys.gate.set()
-        await new.done.wait()
-        await unknown.done.wait()
-        assert (new.status, unknown.status) == (200, 429)
-
-    run(main)
+async def test_a_new_key_is_fetched_while_others_guess() -> None:
+    ground = Ground()
+    for number in range(20):
+        ground.ask(token(key=private_key("ES256", 9), jti=str(number)))
+    ground.keys.may_know_more = True
+    new, unknown = (
+        ground.ask(token(key=private_key("ES256", 2), key_id="two")),
+        ground.ask(token(key_id="x")),
+    )
+    entries = [
+        public_jwk(private_key("ES256", which), "ES256", name) for which, name in ((0, "one"), (2, "two"))
+    ]
+    ground.keys.keys = KeySet.parse(key_set(*entries), "t")
+    ground.keys.gate.set()
+    await new.done.wait()
+    await unknown.done.wait()
+    assert (new.status, unknown.status) == (200, 429)
 
 
-def test_tokens_without_signatures_are_guesses() -> None:
+async def test_tokens_without_signatures_are_guesses() -> None:
     class Known:
         async def verify_token(self, token: str) -> AccessToken | None:
             return (
                 AccessToken(token=token, client_id="c", scopes=[], subject=token) if "good" in token else None
             )
 
-    async def main() -> None:
-        oauth = ResourceServer(SdkVerifier(Known()), issuer=ISSUER, resource=RESOURCE)
-        authentication = Authentication(Tokens(), oauth=oauth)
-        statuses: list[int] = []
+    oauth = ResourceServer(SdkVerifier(Known()), issuer=ISSUER, resource=RESOURCE)
+    authentication = Authentication(Tokens(), oauth=oauth)
+    statuses: list[int] = []
 
-        async def ask(token: str) -> int:
-            request = Request("POST", "/mcp", headers={"authorization": f"Bearer {token}"})
-            found = authentication.check(request)
-            if found is None:
-                decided: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
-                authentication.ask(request, decided.set_result)
-                found = await decided
-            return found.status if isinstance(found, Refusal) else 200
+    async def ask(token: str) -> int:
+        request = Request("POST", "/mcp", headers={"authorization": f"Bearer {token}"})
+        found = authentication.check(request)
+        if found is None:
+            decided: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
+            authentication.ask(request, decided.set_result)
+            found = await decided
+        return found.status if isinstance(found, Refusal) else 200
 
-        for number in range(22):
-            statuses.append(await ask(f"wrong-{number}"))
-        assert statuses == [401] * 20 + [429] * 2
-        assert await ask("good-guess") == 429
-
-    run(main)
+    for number in range(22):
+        statuses.append(await ask(f"wrong-{number}"))
+    assert statuses == [401] * 20 + [429] * 2
+    assert await ask("good-guess") == 429
 
 
 def test_expired_tokens_are_no_guesses() -> None:
@@ -358,7 +329,7 @@ def test_the_metadata_is_open(suffix: str, origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
     answer = Ground().ask(None, "GET", f"/.well-known/oauth-protected-resource{suffix}", **headers)
     assert answer.status == 200
-    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers[b"access-control-allow-origin"] == b"*"
     assert json.loads(answer.body) == {
         "resource": RESOURCE,
         "authorization_servers": [ISSUER],
@@ -372,7 +343,7 @@ def test_pages_may_ask_for_the_metadata_with_their_headers() -> None:
     path = "/.well-known/oauth-protected-resource"
     answer = Ground().ask(None, "OPTIONS", path, origin="https://any.example")
     assert answer.status == 204
-    assert answer.headers["access-control-allow-headers"] == "*"
+    assert answer.headers[b"access-control-allow-headers"] == b"*"
     assert Ground().ask(None, "POST", path).status == 405
     assert Ground().ask(None, "GET", path, host="evil.example").status == 421
 
@@ -431,33 +402,30 @@ class Introspection:
         )
 
 
-def test_any_verifier_of_the_sdk_can_be_used() -> None:
-    async def main() -> None:
-        introspection = Introspection()
-        oauth = ResourceServer(SdkVerifier(introspection), issuer=ISSUER, resource=RESOURCE, scopes=SCOPES)
-        found: dict[str, Any] = {}
-        for given in ("good", "robot", "old", "unknown", "broken"):
-            done = anyio.Event()
+async def test_any_verifier_of_the_sdk_can_be_used() -> None:
+    introspection = Introspection()
+    oauth = ResourceServer(SdkVerifier(introspection), issuer=ISSUER, resource=RESOURCE, scopes=SCOPES)
+    found: dict[str, Any] = {}
+    for given in ("good", "robot", "old", "unknown", "broken"):
+        done = anyio.Event()
 
-            def keep(verdict: Any, given: str = given, done: anyio.Event = done) -> None:
-                found[given] = verdict
-                done.set()
+        def keep(verdict: Any, given: str = given, done: anyio.Event = done) -> None:
+            found[given] = verdict
+            done.set()
 
-            assert oauth.find(given) is None
-            oauth.ask(given, keep)
-            await done.wait()
-        assert found["good"].key == f"token:{ISSUER} carol"
-        assert found["good"].tools == {"list_*"}
-        assert found["robot"].key == f"token:{ISSUER} client:c"
-        assert found["old"].reason == found["unknown"].reason == "the token is unknown or has expired"
-        assert found["broken"].word == "keys"
-        assert oauth.find("good") == found["good"]  # remembered
-        assert introspection.asked == 5
-        strict = SdkVerifier(introspection, resource=RESOURCE)
-        assert isinstance(await strict.decide("good"), AccessToken)
-        assert not isinstance(await strict.decide("robot"), AccessToken)
-
-    run(main)
+        assert oauth.find(given) is None
+        oauth.ask(given, keep)
+        await done.wait()
+    assert found["good"].key == f"token:{ISSUER} carol"
+    assert found["good"].tools == {"list_*"}
+    assert found["robot"].key == f"token:{ISSUER} client:c"
+    assert found["old"].reason == found["unknown"].reason == "the token is unknown or has expired"
+    assert found["broken"].word == "keys"
+    assert oauth.find("good") == found["good"]  # remembered
+    assert introspection.asked == 5
+    strict = SdkVerifier(introspection, resource=RESOURCE)
+    assert isinstance(await strict.decide("good"), AccessToken)
+    assert not isinstance(await strict.decide("robot"), AccessToken)
 
 
 # ---- settings ---------------------------------------------------------------------------------------------

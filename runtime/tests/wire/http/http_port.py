@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Container, Coroutine
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
-
-import uvloop
+from typing import NamedTuple
 
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request, Responder
@@ -20,18 +18,6 @@ LOCAL = Address("127.0.0.1", 0)
 SECONDS = 20.0  # for what should take an instant; only a broken server takes longer
 GET = b"GET /%s HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST /%s HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test's coroutine on each kind of event loop, and fail rather than hang."""
-
-    async def limited() -> None:
-        async with asyncio.timeout(SECONDS):
-            await test()
-
-    for factory in (None, uvloop.new_event_loop):
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(limited())
 
 
 class Pages:

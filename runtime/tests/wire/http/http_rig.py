@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fake_responder import FakeClock
 from fake_sink import FakeSink
 from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
@@ -15,19 +16,12 @@ OLD = b"GET / HTTP/1.0\r\n%b\r\n"
 LIMITS = WireLimits(max_message=1000)
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Rig:
     """A connection with a handler that keeps requests until the test answers them."""
 
     def __init__(self, *, at_once: bool = False, admit: Callable[[Request, Responder], bool] | None = None):
         self.sink = FakeSink()
-        self.clock = Clock()
+        self.clock = FakeClock()
         self.got: list[tuple[Request, Responder]] = []
         self.at_once = at_once
         self.connection = HttpConnection(

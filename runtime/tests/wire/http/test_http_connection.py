@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 
 import pytest
-from http_rig import GET, LIMITS, OLD, POST, Clock, Rig, ok
+from http_rig import GET, LIMITS, OLD, POST, Rig, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_responder import FakeClock
 from fake_sink import FakeSink
 from longwire.settings import WireLimits
 from longwire.wire.http.connection import HttpConnection
@@ -218,7 +219,7 @@ def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
             else:
                 answer()
 
-        connection = HttpConnection(handler, sink, LIMITS, clock=Clock(), date=lambda: b"")
+        connection = HttpConnection(handler, sink, LIMITS, clock=FakeClock(), date=lambda: b"")
         for piece in pieces:
             connection.receive(piece)
             assert len(waiting) <= 1

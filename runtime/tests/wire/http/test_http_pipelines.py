@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import pytest
-import uvloop
 
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import Address
 
+pytestmark = pytest.mark.usefixtures("each_loop")
 GET = b"GET /%d HTTP/1.1\r\nhost: a\r\n\r\n"
-Run = Callable[[Coroutine[Any, Any, None]], None]
 WHOSE: ContextVar[str] = ContextVar("whose", default="nobody")
 
 
@@ -36,22 +34,13 @@ async def connected(
             writer.close()
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> Run:
-    def run(test: Coroutine[Any, Any, None]) -> None:
-        with asyncio.Runner(loop_factory=request.param) as runner:
-            runner.run(test)
-
-    return run
-
-
 async def answer_of(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
     return await reader.readexactly(length)
 
 
-def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> None:
+async def test_a_request_doesn_t_run_in_the_context_of_the_one_before() -> None:
     tasks: set[asyncio.Task[None]] = set()
 
     def handler(request: Request, responder: Responder) -> None:
@@ -63,31 +52,25 @@ def test_a_request_doesn_t_run_in_the_context_of_the_one_before(run: Run) -> Non
 
         tasks.add(asyncio.create_task(answer()))
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(GET % 1 + GET % 2 + GET % 3)
-            assert [await answer_of(reader) for _ in range(3)] == [b"nobody"] * 3
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(GET % 1 + GET % 2 + GET % 3)
+        assert [await answer_of(reader) for _ in range(3)] == [b"nobody"] * 3
 
 
-def test_a_half_request_behind_a_late_answer_has_a_deadline(run: Run) -> None:
+async def test_a_half_request_behind_a_late_answer_has_a_deadline() -> None:
     limits = WireLimits(head_timeout=0.05)
 
     def handler(request: Request, responder: Responder) -> None:
         # The timer of the first head has gone off by then.
         asyncio.get_running_loop().call_later(2 * limits.head_timeout, responder.answer, 200, b"late")
 
-    async def test() -> None:
-        async with connected(handler, limits) as (reader, writer):
-            writer.write(GET % 1 + b"GET /2 HT")
-            assert await answer_of(reader) == b"late"
-            assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
-
-    run(test())
+    async with connected(handler, limits) as (reader, writer):
+        writer.write(GET % 1 + b"GET /2 HT")
+        assert await answer_of(reader) == b"late"
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
 
-def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
+async def test_thousands_of_requests_at_once_are_answered_in_order() -> None:
     def handler(request: Request, responder: Responder) -> None:
         body = request.path.encode()
         if request.path.endswith("7"):
@@ -95,44 +78,35 @@ def test_thousands_of_requests_at_once_are_answered_in_order(run: Run) -> None:
         else:
             responder.answer(200, body)
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"".join(GET % number for number in range(5000)))
-            for number in range(5000):
-                assert await answer_of(reader) == b"/%d" % number
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"".join(GET % number for number in range(5000)))
+        for number in range(5000):
+            assert await answer_of(reader) == b"/%d" % number
 
 
-def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up(run: Run) -> None:
+async def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up() -> None:
     answered = []
 
     def handler(request: Request, responder: Responder) -> None:
         answered.append(request.path)
         responder.answer(200, b"x" * 100_000)
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"".join(GET % number for number in range(2000)))
-            for number in range(2000):
-                assert len(await answer_of(reader)) == 100_000
-                # What the sockets take, and one turn.
-                assert len(answered) <= number + 200
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"".join(GET % number for number in range(2000)))
+        for number in range(2000):
+            assert len(await answer_of(reader)) == 100_000
+            # What the sockets take, and one turn.
+            assert len(answered) <= number + 200
 
 
-def test_a_refusal_reaches_a_client_that_goes_on_sending(run: Run) -> None:
+async def test_a_refusal_reaches_a_client_that_goes_on_sending() -> None:
     def handler(request: Request, responder: Responder) -> None: ...
 
-    async def test() -> None:
-        async with connected(handler) as (reader, writer):
-            writer.write(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999\r\n\r\n")
-            for _ in range(50):
-                writer.write(b"x" * 100_000)
-                await asyncio.sleep(0)
-            answer = await reader.read()
-            assert answer.startswith(b"HTTP/1.1 413 ")
-            assert b"connection: close" in answer
-
-    run(test())
+    async with connected(handler) as (reader, writer):
+        writer.write(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999\r\n\r\n")
+        for _ in range(50):
+            writer.write(b"x" * 100_000)
+            await asyncio.sleep(0)
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"connection: close" in answer

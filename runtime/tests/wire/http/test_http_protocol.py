@@ -11,13 +11,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from http_port import GET, POST, Ground, Wire, ground, run
+from http_port import GET, POST, Ground, Wire, ground
 
 from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import BACKLOG, Address, bind
 
+pytestmark = pytest.mark.usefixtures("each_loop")
 SMALL = WireLimits(max_connections=4)  # so 16 connections with requests
 BIG = b"data: %b\n\n" % (b"x" * 1_000_000)
 
@@ -33,315 +34,261 @@ async def busy(at: Ground, number: int) -> list[Wire]:
     return wires
 
 
-def test_a_connection_is_kept_for_further_requests() -> None:
-    async def main() -> None:
-        async with ground() as at:
-            wire = await at.connect()
-            for path in (b"a", b"b", b"c"):
-                answer = await wire.ask(path)
-                assert (answer.status, answer.body) == (200, b"/" + path)
-                assert "connection" not in answer.headers
-            wire.send(b"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            assert (await wire.reply()).headers["connection"] == "close"
-            assert await wire.rest() == b""
-
-    run(main)
+async def test_a_connection_is_kept_for_further_requests() -> None:
+    async with ground() as at:
+        wire = await at.connect()
+        for path in (b"a", b"b", b"c"):
+            answer = await wire.ask(path)
+            assert (answer.status, answer.body) == (200, b"/" + path)
+            assert "connection" not in answer.headers
+        wire.send(b"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert (await wire.reply()).headers["connection"] == "close"
+        assert await wire.rest() == b""
 
 
-def test_pipelined_requests_are_answered_in_their_order() -> None:
-    async def main() -> None:
-        async with ground() as at:
-            wire = await at.connect()
-            wire.send(GET % b"a" + POST % b"wait" + GET % b"b" + POST % b"c")
-            assert (await wire.reply()).body == b"/a"
-            await at.pages.asked.wait()
-            assert at.pages.paths == ["/a", "/wait"]
-            at.pages.waiting[0].answer(202)
-            assert [(await wire.reply()).status, (await wire.reply()).body] == [202, b"/b"]
-            assert (await wire.reply()).body == b"/c"
-
-    run(main)
+async def test_pipelined_requests_are_answered_in_their_order() -> None:
+    async with ground() as at:
+        wire = await at.connect()
+        wire.send(GET % b"a" + POST % b"wait" + GET % b"b" + POST % b"c")
+        assert (await wire.reply()).body == b"/a"
+        await at.pages.asked.wait()
+        assert at.pages.paths == ["/a", "/wait"]
+        at.pages.waiting[0].answer(202)
+        assert [(await wire.reply()).status, (await wire.reply()).body] == [202, b"/b"]
+        assert (await wire.reply()).body == b"/c"
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
-def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
-    async def main() -> None:
-        refused: Counter[str] = Counter()
-        async with ground(WireLimits(head_timeout=0.1), refused=refused) as at:
-            wire = await at.connect()
-            wire.send(sent)
-            answer = await wire.rest()
-            assert answer.startswith(b"HTTP/1.1 408 ") if sent else answer == b""
-            assert refused == {"slow": 1}
-            assert at.pages.paths == []
-
-    run(main)
+async def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
+    refused: Counter[str] = Counter()
+    async with ground(WireLimits(head_timeout=0.1), refused=refused) as at:
+        wire = await at.connect()
+        wire.send(sent)
+        answer = await wire.rest()
+        assert answer.startswith(b"HTTP/1.1 408 ") if sent else answer == b""
+        assert refused == {"slow": 1}
+        assert at.pages.paths == []
 
 
-def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(read_timeout=0.1)) as at:
-            wire = await at.connect()
-            wire.send((POST % b"a")[:-1])
-            assert (await wire.rest()).startswith(b"HTTP/1.1 408 ")
-
-    run(main)
+async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
+    async with ground(WireLimits(read_timeout=0.1)) as at:
+        wire = await at.connect()
+        wire.send((POST % b"a")[:-1])
+        assert (await wire.rest()).startswith(b"HTTP/1.1 408 ")
 
 
-def test_an_idle_connection_is_closed_after_a_while() -> None:
-    async def main() -> None:
-        refused: Counter[str] = Counter()
-        async with ground(WireLimits(keep_alive=0.1), refused=refused) as at:
-            wire = await at.connect()
-            assert (await wire.ask()).status == 200
-            assert await wire.rest() == b""
-            assert not refused
-            (late,) = await busy(at, 1)
-            at.pages.waiting[0].answer(200)  # from outside of the connection's own turn
-            assert (await late.reply()).status == 200
-            assert await late.rest() == b""
-
-    run(main)
+async def test_an_idle_connection_is_closed_after_a_while() -> None:
+    refused: Counter[str] = Counter()
+    async with ground(WireLimits(keep_alive=0.1), refused=refused) as at:
+        wire = await at.connect()
+        assert (await wire.ask()).status == 200
+        assert await wire.rest() == b""
+        assert not refused
+        (late,) = await busy(at, 1)
+        at.pages.waiting[0].answer(200)  # from outside of the connection's own turn
+        assert (await late.reply()).status == 200
+        assert await late.rest() == b""
 
 
-def test_silent_connections_take_no_place_from_clients() -> None:
-    async def main() -> None:
-        async with ground(SMALL) as at:
-            known = await at.connect()
+async def test_silent_connections_take_no_place_from_clients() -> None:
+    async with ground(SMALL) as at:
+        known = await at.connect()
+        assert (await known.ask()).status == 200
+        silent = [await at.connect() for _ in range(50)]
+        for _ in range(3):
             assert (await known.ask()).status == 200
-            silent = [await at.connect() for _ in range(50)]
-            for _ in range(3):
-                assert (await known.ask()).status == 200
-                assert (await (await at.connect()).ask()).status == 200
-            # The oldest are dropped, and as many as there are clients at most stay.
-            dropped = asyncio.gather(*(wire.rest() for wire in silent[:46]))
-            assert await dropped == [b""] * 46
-            assert (await silent[-1].ask()).status == 200
-
-    run(main)
+            assert (await (await at.connect()).ask()).status == 200
+        # The oldest are dropped, and as many as there are clients at most stay.
+        dropped = asyncio.gather(*(wire.rest() for wire in silent[:46]))
+        assert await dropped == [b""] * 46
+        assert (await silent[-1].ask()).status == 200
 
 
 @pytest.mark.parametrize("sent", [GET % b"x", POST % b"x", (POST % b"x")[:-2]])
-def test_a_full_server_says_when_to_come_back(sent: bytes) -> None:
-    async def main() -> None:
-        async with ground(SMALL) as at:
-            wires = await busy(at, 16)
-            refused = await at.connect()
-            refused.send(sent)
-            answer = await refused.reply()
-            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
-            assert answer.headers["connection"] == "close"
-            error = json.loads(answer.body)
-            assert (error["id"], error["error"]["code"]) == (None, BUSY)
-            at.pages.waiting[0].answer(200)
-            assert (await wires[0].reply()).status == 200
-            # A connection without a request makes room.
-            assert (await (await at.connect()).ask()).status == 200
-            assert await wires[0].rest() == b""
-
-    run(main)
+async def test_a_full_server_says_when_to_come_back(sent: bytes) -> None:
+    async with ground(SMALL) as at:
+        wires = await busy(at, 16)
+        refused = await at.connect()
+        refused.send(sent)
+        answer = await refused.reply()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert answer.headers["connection"] == "close"
+        error = json.loads(answer.body)
+        assert (error["id"], error["error"]["code"]) == (None, BUSY)
+        at.pages.waiting[0].answer(200)
+        assert (await wires[0].reply()).status == 200
+        # A connection without a request makes room.
+        assert (await (await at.connect()).ask()).status == 200
+        assert await wires[0].rest() == b""
 
 
-def test_the_address_of_a_proxy_may_take_every_place() -> None:
-    async def main() -> None:
-        limits = WireLimits(max_connections=4, max_connections_each=1)
-        async with ground(limits, proxies=["127.0.0.1"]) as at:
-            for _ in range(16):
-                assert (await (await at.connect()).ask()).status == 200
-
-    run(main)
-
-
-def test_one_address_cannot_take_every_place() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
-            mine = [await at.connect() for _ in range(8)]
-            for wire in mine:
-                assert (await wire.ask()).status == 200
-            over = await at.connect()
-            answer = await over.reply()
-            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
-            assert "too many connections of this address" in json.loads(answer.body)["error"]["message"]
-            assert await over.rest() == b""
-            assert (await (await at.connect(address="127.0.0.2")).ask()).status == 200
-            mine[0].close()
-            await mine[0].writer.wait_closed()
-            while (again := await (await at.connect()).ask()).status == 503:
-                await asyncio.sleep(0)
-            assert again.status == 200
-
-    run(main)
-
-
-def test_a_client_that_reads_nothing_is_dropped() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(write_timeout=0.2)) as at:
-            wire = await at.connect()
-            wire.send(GET % b"events")
-            await at.pages.asked.wait()
-            stream, room = at.pages.streams[0], asyncio.Event()
-            stream.on_room(room.set)
-            gone = asyncio.Event()
-            stream.on_gone(gone.set)
-            for _ in range(20):
-                stream.send(BIG)
-            assert stream.unsent > 0
-            await gone.wait()
-            assert stream.gone
-            assert not room.is_set()
-
-    run(main)
-
-
-def test_a_slow_reader_is_told_of_room_and_not_dropped() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(write_timeout=0.4)) as at:
-            wire = await at.connect()
-            wire.send(b"GET /events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            await at.pages.asked.wait()
-            stream, room = at.pages.streams[0], asyncio.Event()
-            stream.on_room(room.set)
-            for _ in range(20):
-                stream.send(BIG)
-            assert stream.unsent > 0
-            while not room.is_set():  # for longer than a client may read nothing
-                await wire.reader.read(1 << 16)
-                await asyncio.sleep(0.002)
-            assert stream.unsent == 0
-            assert not stream.gone
-            stream.end()
-            assert (await wire.rest()).endswith(b"\r\n0\r\n\r\n")
-
-    run(main)
-
-
-def test_a_client_that_goes_is_noticed() -> None:
-    async def main() -> None:
-        async with ground() as at:
-            (wire,) = await busy(at, 1)
-            gone = asyncio.Event()
-            at.pages.waiting[0].on_gone(gone.set)
-            wire.close()
-            await gone.wait()
-            at.pages.waiting[0].answer(200)  # which is nobody's business any more
+async def test_the_address_of_a_proxy_may_take_every_place() -> None:
+    limits = WireLimits(max_connections=4, max_connections_each=1)
+    async with ground(limits, proxies=["127.0.0.1"]) as at:
+        for _ in range(16):
             assert (await (await at.connect()).ask()).status == 200
 
-    run(main)
+
+async def test_one_address_cannot_take_every_place() -> None:
+    async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
+        mine = [await at.connect() for _ in range(8)]
+        for wire in mine:
+            assert (await wire.ask()).status == 200
+        over = await at.connect()
+        answer = await over.reply()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert "too many connections of this address" in json.loads(answer.body)["error"]["message"]
+        assert await over.rest() == b""
+        assert (await (await at.connect(address="127.0.0.2")).ask()).status == 200
+        mine[0].close()
+        await mine[0].writer.wait_closed()
+        while (again := await (await at.connect()).ask()).status == 503:
+            await asyncio.sleep(0)
+        assert again.status == 200
 
 
-def test_bodies_that_do_not_arrive_take_no_place_from_clients() -> None:
-    async def main() -> None:
-        async with ground(SMALL) as at:
-            known = await at.connect()
-            assert (await known.ask()).status == 200
-            calls = await busy(at, 2)
-            slow = [await at.connect() for _ in range(40)]
-            for wire in slow:
-                wire.send((POST % b"x")[:-1])
-            # The oldest are told, and as many as there are clients at most stay.
-            answers = await asyncio.gather(*(wire.rest() for wire in slow[:36]))
-            assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
-            assert all(b"retry-after: 5\r\n" in answer for answer in answers)
-            assert (await known.ask()).status == 200
-            assert (await (await at.connect()).ask()).status == 200
-            for waiting in at.pages.waiting:
-                waiting.answer(200)
-            assert [(await wire.reply()).status for wire in calls] == [200, 200]
-            slow[-1].send(b"}")
-            assert (await slow[-1].reply()).body == b"/x"
-
-    run(main)
+async def test_a_client_that_reads_nothing_is_dropped() -> None:
+    async with ground(WireLimits(write_timeout=0.2)) as at:
+        wire = await at.connect()
+        wire.send(GET % b"events")
+        await at.pages.asked.wait()
+        stream, room = at.pages.streams[0], asyncio.Event()
+        stream.on_room(room.set)
+        gone = asyncio.Event()
+        stream.on_gone(gone.set)
+        for _ in range(20):
+            stream.send(BIG)
+        assert stream.unsent > 0
+        await gone.wait()
+        assert stream.gone
+        assert not room.is_set()
 
 
-def test_slow_bodies_of_an_address_make_room_for_its_other_clients() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
-            kept = [await at.connect() for _ in range(4)]
-            for wire in kept:
-                assert (await wire.ask()).status == 200
-            slow = [await at.connect() for _ in range(4)]  # now the address has all of its places
-            for wire in slow:
-                wire.send((POST % b"x")[:-1].replace(b"Content", b"Expect: 100-continue\r\nContent"))
-                await wire.reader.readuntil(b"Continue\r\n\r\n")
-            assert (await (await at.connect()).ask()).status == 200
-            assert (await slow[0].rest()).startswith(b"HTTP/1.1 503 ")
-            for wire in kept:
-                assert (await wire.ask()).status == 200
-
-    run(main)
-
-
-def test_bodies_in_part_have_a_limit_together() -> None:
-    async def main() -> None:
-        async with ground(WireLimits(max_message=1000, max_body_bytes=2000)) as at:
-            head = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
-            wires = [await at.connect() for _ in range(5)]
-            for wire in wires[:3]:
-                wire.send(head + b"x" * 900)
-            wires[0].send(b"x" * 100)  # whole bodies don't count
-            assert (await wires[0].reply()).status == 200
-            for wire in wires[3:]:
-                wire.send(head + b"x" * 900)
-            assert (await wires[1].rest()).startswith(b"HTTP/1.1 503 ")
-            for wire in wires[2:]:
-                wire.send(b"x" * 100)
-                assert (await wire.reply()).status == 200
-
-    run(main)
+async def test_a_slow_reader_is_told_of_room_and_not_dropped() -> None:
+    async with ground(WireLimits(write_timeout=0.4)) as at:
+        wire = await at.connect()
+        wire.send(b"GET /events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        await at.pages.asked.wait()
+        stream, room = at.pages.streams[0], asyncio.Event()
+        stream.on_room(room.set)
+        for _ in range(20):
+            stream.send(BIG)
+        assert stream.unsent > 0
+        while not room.is_set():  # for longer than a client may read nothing
+            await wire.reader.read(1 << 16)
+            await asyncio.sleep(0.002)
+        assert stream.unsent == 0
+        assert not stream.gone
+        stream.end()
+        assert (await wire.rest()).endswith(b"\r\n0\r\n\r\n")
 
 
-def test_a_pipeline_gives_others_their_turns() -> None:
-    async def main() -> None:
-        async with ground() as at:
-            busy_one, other = await at.connect(), await at.connect()
-            assert (await busy_one.ask()).status == (await other.ask()).status == 200
-            at.pages.paths.clear()
-            busy_one.send(GET % b"many" * 200)
-            other.send(GET % b"one")
-            assert (await other.reply()).body == b"/one"
-            assert at.pages.paths.index("/one") < 100
-            for _ in range(200):
-                assert (await busy_one.reply()).body == b"/many"
-
-    run(main)
+async def test_a_client_that_goes_is_noticed() -> None:
+    async with ground() as at:
+        (wire,) = await busy(at, 1)
+        gone = asyncio.Event()
+        at.pages.waiting[0].on_gone(gone.set)
+        wire.close()
+        await gone.wait()
+        at.pages.waiting[0].answer(200)  # which is nobody's business any more
+        assert (await (await at.connect()).ask()).status == 200
 
 
-def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:
-    async def main() -> None:
-        async with ground() as at:
-            place = (at.endpoint.address.host, at.endpoint.address.port)
-            with ExitStack() as stack:
-
-                def send(data: bytes) -> None:
-                    stack.enter_context(socket.create_connection(place)).sendall(data)
-
-                async def asked_before(path: str) -> int:
-                    """How many other requests come to the handler before that one."""
-                    before = len(at.pages.paths)
-                    while path not in at.pages.paths:
-                        at.pages.asked.clear()
-                        await at.pages.asked.wait()
-                    return at.pages.paths.index(path) - before
-
-                for _ in range(100):
-                    send(GET % b"ahead" * 200)
-                send(GET % b"one")  # all of them wait to be accepted
-                assert await asked_before("/one") < 200
-                send(GET % b"two")
-                assert await asked_before("/two") < 80
-
-    run(main)
+async def test_bodies_that_do_not_arrive_take_no_place_from_clients() -> None:
+    async with ground(SMALL) as at:
+        known = await at.connect()
+        assert (await known.ask()).status == 200
+        calls = await busy(at, 2)
+        slow = [await at.connect() for _ in range(40)]
+        for wire in slow:
+            wire.send((POST % b"x")[:-1])
+        # The oldest are told, and as many as there are clients at most stay.
+        answers = await asyncio.gather(*(wire.rest() for wire in slow[:36]))
+        assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+        assert all(b"retry-after: 5\r\n" in answer for answer in answers)
+        assert (await known.ask()).status == 200
+        assert (await (await at.connect()).ask()).status == 200
+        for waiting in at.pages.waiting:
+            waiting.answer(200)
+        assert [(await wire.reply()).status for wire in calls] == [200, 200]
+        slow[-1].send(b"}")
+        assert (await slow[-1].reply()).body == b"/x"
 
 
-def test_thousands_of_connections_may_come_at_once() -> None:
+async def test_slow_bodies_of_an_address_make_room_for_its_other_clients() -> None:
+    async with ground(WireLimits(max_connections=4, max_connections_each=1)) as at:
+        kept = [await at.connect() for _ in range(4)]
+        for wire in kept:
+            assert (await wire.ask()).status == 200
+        slow = [await at.connect() for _ in range(4)]  # now the address has all of its places
+        for wire in slow:
+            wire.send((POST % b"x")[:-1].replace(b"Content", b"Expect: 100-continue\r\nContent"))
+            await wire.reader.readuntil(b"Continue\r\n\r\n")
+        assert (await (await at.connect()).ask()).status == 200
+        assert (await slow[0].rest()).startswith(b"HTTP/1.1 503 ")
+        for wire in kept:
+            assert (await wire.ask()).status == 200
+
+
+async def test_bodies_in_part_have_a_limit_together() -> None:
+    async with ground(WireLimits(max_message=1000, max_body_bytes=2000)) as at:
+        head = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
+        wires = [await at.connect() for _ in range(5)]
+        for wire in wires[:3]:
+            wire.send(head + b"x" * 900)
+        wires[0].send(b"x" * 100)  # whole bodies don't count
+        assert (await wires[0].reply()).status == 200
+        for wire in wires[3:]:
+            wire.send(head + b"x" * 900)
+        assert (await wires[1].rest()).startswith(b"HTTP/1.1 503 ")
+        for wire in wires[2:]:
+            wire.send(b"x" * 100)
+            assert (await wire.reply()).status == 200
+
+
+async def test_a_pipeline_gives_others_their_turns() -> None:
+    async with ground() as at:
+        busy_one, other = await at.connect(), await at.connect()
+        assert (await busy_one.ask()).status == (await other.ask()).status == 200
+        at.pages.paths.clear()
+        busy_one.send(GET % b"many" * 200)
+        other.send(GET % b"one")
+        assert (await other.reply()).body == b"/one"
+        assert at.pages.paths.index("/one") < 100
+        for _ in range(200):
+            assert (await busy_one.reply()).body == b"/many"
+
+
+async def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:
+    async with ground() as at:
+        place = (at.endpoint.address.host, at.endpoint.address.port)
+        with ExitStack() as stack:
+
+            def send(data: bytes) -> None:
+                stack.enter_context(socket.create_connection(place)).sendall(data)
+
+            async def asked_before(path: str) -> int:
+                """How many other requests come to the handler before that one."""
+                before = len(at.pages.paths)
+                while path not in at.pages.paths:
+                    at.pages.asked.clear()
+                    await at.pages.asked.wait()
+                return at.pages.paths.index(path) - before
+
+            for _ in range(100):
+                send(GET % b"ahead" * 200)
+            send(GET % b"one")  # all of them wait to be accepted
+            assert await asked_before("/one") < 200
+            send(GET % b"two")
+            assert await asked_before("/two") < 80
+
+
+async def test_thousands_of_connections_may_come_at_once() -> None:
     """As after a restart. The system tells the length of a port's backlog, which it may have cut."""
 
-    async def main() -> None:
-        listener = bind(Address("127.0.0.1", 0))
-        async with serve_http(lambda *_: None, Address("127.0.0.1", 0), SMALL, listener=listener):
-            about = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
-        (most,) = struct.unpack_from("=I", about, 28)  # tcpi_sacked
-        assert most == min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text()))
-
     assert BACKLOG >= 2048
-    run(main)
+    listener = bind(Address("127.0.0.1", 0))
+    async with serve_http(lambda *_: None, Address("127.0.0.1", 0), SMALL, listener=listener):
+        about = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+    (most,) = struct.unpack_from("=I", about, 28)  # tcpi_sacked
+    assert most == min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text()))

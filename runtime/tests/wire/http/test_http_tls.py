@@ -14,11 +14,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from http_port import GET, ground, run
+from http_port import GET, ground
 
 from longwire.errors import SettingsError
 from longwire.settings import WireLimits
 from longwire.wire.http.tls import Certificate, tls_context
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 class Files(NamedTuple):
@@ -63,23 +65,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return made(tmp_path_factory.mktemp("tls"))
 
 
-def test_requests_and_streams_over_tls(files: Files) -> None:
-    async def main() -> None:
-        async with ground(tls=tls_context(*files)) as at:
-            wire = await at.connect(files.client())
-            for path in (b"a", b"b"):
-                assert (await wire.ask(path)).body == b"/" + path
-            wire.send(GET % b"a" + GET % b"b")
-            assert [(await wire.reply()).body, (await wire.reply()).body] == [b"/a", b"/b"]
-            tls = wire.writer.get_extra_info("ssl_object")
-            assert tls.version() in ("TLSv1.2", "TLSv1.3")
-            wire.send(GET % b"events")
-            assert (await wire.head()).status == 200
-            at.pages.streams[0].send(b"data: 2\n\n")
-            await at.endpoint.stop()
-            assert b"data: 2" in await wire.rest()
-
-    run(main)
+async def test_requests_and_streams_over_tls(files: Files) -> None:
+    async with ground(tls=tls_context(*files)) as at:
+        wire = await at.connect(files.client())
+        for path in (b"a", b"b"):
+            assert (await wire.ask(path)).body == b"/" + path
+        wire.send(GET % b"a" + GET % b"b")
+        assert [(await wire.reply()).body, (await wire.reply()).body] == [b"/a", b"/b"]
+        tls = wire.writer.get_extra_info("ssl_object")
+        assert tls.version() in ("TLSv1.2", "TLSv1.3")
+        wire.send(GET % b"events")
+        assert (await wire.head()).status == 200
+        at.pages.streams[0].send(b"data: 2\n\n")
+        await at.endpoint.stop()
+        assert b"data: 2" in await wire.rest()
 
 
 def test_a_certificate_and_its_key_may_be_in_one_file(files: Files, tmp_path: Path) -> None:
@@ -88,63 +87,51 @@ def test_a_certificate_and_its_key_may_be_in_one_file(files: Files, tmp_path: Pa
     assert tls_context(str(both)).minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-def test_old_versions_and_plain_http_are_refused(files: Files) -> None:
-    async def main() -> None:
-        async with ground(tls=tls_context(*files)) as at:
-            old = files.client()
-            old.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-            with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-                old.maximum_version = ssl.TLSVersion.TLSv1_1
-            with pytest.raises((ssl.SSLError, ConnectionError)):
-                await at.connect(old)
-            plain = await at.connect()
-            plain.send(GET % b"a")
-            assert not (await plain.rest()).startswith(b"HTTP/")
-            assert at.pages.paths == []
-            assert (await (await at.connect(files.client())).ask()).status == 200
-
-    run(main)
+async def test_old_versions_and_plain_http_are_refused(files: Files) -> None:
+    async with ground(tls=tls_context(*files)) as at:
+        old = files.client()
+        old.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await at.connect(old)
+        plain = await at.connect()
+        plain.send(GET % b"a")
+        assert not (await plain.rest()).startswith(b"HTTP/")
+        assert at.pages.paths == []
+        assert (await (await at.connect(files.client())).ask()).status == 200
 
 
-def test_clients_that_begin_no_handshake_take_no_place(files: Files) -> None:
-    async def main() -> None:
-        limits = WireLimits(max_connections=4, head_timeout=0.5)
-        async with ground(limits, tls=tls_context(*files)) as at:
-            known = await at.connect(files.client())
-            assert (await known.ask()).status == 200
-            silent = [await at.connect() for _ in range(50)]
-            assert (await known.ask()).status == 200
-            assert (await (await at.connect(files.client())).ask()).status == 200
-            assert await asyncio.gather(*(wire.rest() for wire in silent)) == [b""] * 50
-
-    run(main)
+async def test_clients_that_begin_no_handshake_take_no_place(files: Files) -> None:
+    limits = WireLimits(max_connections=4, head_timeout=0.5)
+    async with ground(limits, tls=tls_context(*files)) as at:
+        known = await at.connect(files.client())
+        assert (await known.ask()).status == 200
+        silent = [await at.connect() for _ in range(50)]
+        assert (await known.ask()).status == 200
+        assert (await (await at.connect(files.client())).ask()).status == 200
+        assert await asyncio.gather(*(wire.rest() for wire in silent)) == [b""] * 50
 
 
-def test_handshakes_that_take_too_long_are_counted(files: Files) -> None:
-    async def main() -> None:
-        refused: Counter[str] = Counter()
-        async with ground(WireLimits(head_timeout=0.1), tls=tls_context(*files), refused=refused) as at:
-            silent, begun, plain = [await at.connect() for _ in range(3)]
-            begun.send(b"\x16\x03\x01\x02\x00")  # of a handshake that goes no further
-            plain.send(b"GET / HTTP/1.1\r\n\r\n")
-            for wire in (silent, begun, plain):
-                await wire.rest()
-            await at.endpoint.stop()
-            assert refused == {"slow": 2}
-
-    run(main)
+async def test_handshakes_that_take_too_long_are_counted(files: Files) -> None:
+    refused: Counter[str] = Counter()
+    async with ground(WireLimits(head_timeout=0.1), tls=tls_context(*files), refused=refused) as at:
+        silent, begun, plain = [await at.connect() for _ in range(3)]
+        begun.send(b"\x16\x03\x01\x02\x00")  # of a handshake that goes no further
+        plain.send(b"GET / HTTP/1.1\r\n\r\n")
+        for wire in (silent, begun, plain):
+            await wire.rest()
+        await at.endpoint.stop()
+        assert refused == {"slow": 2}
 
 
-def test_a_port_with_handshakes_under_way_ends(files: Files) -> None:
-    async def main() -> None:
-        async with ground(tls=tls_context(*files)) as at:
-            silent = await at.connect()
-            known = await at.connect(files.client())
-            assert (await known.ask()).status == 200
-            await at.endpoint.stop()
-            assert [await silent.rest(), await known.rest()] == [b"", b""]
-
-    run(main)
+async def test_a_port_with_handshakes_under_way_ends(files: Files) -> None:
+    async with ground(tls=tls_context(*files)) as at:
+        silent = await at.connect()
+        known = await at.connect(files.client())
+        assert (await known.ask()).status == 200
+        await at.endpoint.stop()
+        assert [await silent.rest(), await known.rest()] == [b"", b""]
 
 
 def test_bad_files_are_named(files: Files, tmp_path: Path) -> None:
@@ -168,23 +155,20 @@ def test_bad_files_are_named(files: Files, tmp_path: Path) -> None:
             tls_context(certificate, key)
 
 
-def test_a_certificate_is_read_again_and_a_bad_one_is_not_taken(tmp_path: Path) -> None:
-    async def main() -> None:
-        old = made(tmp_path)
-        trusts_old, certificate = old.client(), Certificate(*old)
-        async with ground(tls=certificate.context) as at:
-            stays = await at.connect(trusts_old)
-            new = made(tmp_path)  # in the same files
+async def test_a_certificate_is_read_again_and_a_bad_one_is_not_taken(tmp_path: Path) -> None:
+    old = made(tmp_path)
+    trusts_old, certificate = old.client(), Certificate(*old)
+    async with ground(tls=certificate.context) as at:
+        stays = await at.connect(trusts_old)
+        new = made(tmp_path)  # in the same files
+        certificate.reload()
+        assert (await (await at.connect(new.client())).ask()).status == 200
+        with pytest.raises(ssl.SSLError):
+            await at.connect(trusts_old)
+        trusts_new = new.client()
+        other = made(tmp_path / "other")
+        Path(new.key).write_bytes(Path(other.key).read_bytes())
+        with pytest.raises(SettingsError, match="isn't that of the certificate"):
             certificate.reload()
-            assert (await (await at.connect(new.client())).ask()).status == 200
-            with pytest.raises(ssl.SSLError):
-                await at.connect(trusts_old)
-            trusts_new = new.client()
-            other = made(tmp_path / "other")
-            Path(new.key).write_bytes(Path(other.key).read_bytes())
-            with pytest.raises(SettingsError, match="isn't that of the certificate"):
-                certificate.reload()
-            assert (await (await at.connect(trusts_new)).ask()).status == 200
-            assert (await stays.ask()).status == 200
-
-    run(main)
+        assert (await (await at.connect(trusts_new)).ask()).status == 200
+        assert (await stays.ask()).status == 200

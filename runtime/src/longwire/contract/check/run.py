@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from longwire.contract.check import basic_cases, call_cases, frame_cases
 from longwire.contract.check.bench import Bench, Case, Skipped
 from longwire.contract.check.probe import Failed
-from longwire.contract.launch import command_with_socket, worker_environment
+from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.errors import SettingsError
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened

@@ -16,9 +16,8 @@ import jwt
 from mcp.server.auth.provider import AccessToken
 
 from longwire.foreign_json import parse_strictly
-from longwire.guard.oauth.key_set import ALGORITHMS, KeySet, checked_id
-from longwire.guard.oauth.key_sources import KeySource
-from longwire.guard.verdicts import Rejected, Undecided
+from longwire.guard.grants import Rejected, Undecided
+from longwire.guard.oauth.key_sources import ALGORITHMS, KeySet, KeySource, checked_id
 
 LEEWAY: Final = 60.0  # seconds that clocks may differ by
 LONGEST: Final = 8192  # characters of a token; more than most proxies pass on

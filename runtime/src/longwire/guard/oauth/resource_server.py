@@ -21,11 +21,10 @@ from mcp.server.auth.provider import AccessToken
 
 from longwire.declared import declared
 from longwire.errors import SettingsError
-from longwire.guard.grants import NO_SCOPES, Scopes
+from longwire.guard.grants import NO_SCOPES, Rejected, Scopes, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_sources import checked_url, key_source
 from longwire.guard.tokens import digest
-from longwire.guard.verdicts import Rejected, Undecided
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import JSON, for_methods

@@ -10,7 +10,7 @@ from typing import Final
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from longwire.guard.verdicts import Rejected, Undecided
+from longwire.guard.grants import Rejected, Undecided
 
 logger: Final = logging.getLogger(__name__)
 
