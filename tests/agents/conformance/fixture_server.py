@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own helpers
+sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests"))  # the tests' own helpers
 
 from acuity.agents.settings import AcuitySettings
 from fixture_content import content_tools

@@ -13,10 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "runtime" / "cluster"))
+_HELPERS = Path(__file__).parents[3] / "runtime" / "tests"
+sys.path[:0] = [str(_HELPERS / room) for room in ("", "dispatch", "cluster")]
 
 from cluster_nodes import NGINX, cluster_nodes
 from node_tools import LIBRARIES, NodeTools
