@@ -18,7 +18,6 @@ PAGE = (DOCS / "admin.md").read_text()
 
 async def test_every_document_is_named_and_answers() -> None:
     paths = re.findall(r"^\| `GET (/[\w/]+)` \|", PAGE, re.MULTILINE)
-
     async with admin_ground() as ground:
         for path in paths:
             if path != "/admin/events":  # it doesn't end
@@ -38,7 +37,6 @@ def test_every_action_is_named() -> None:
 
 async def test_the_example_has_the_fields_that_there_are() -> None:
     [shown, done] = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
-
     async with admin_ground() as ground:
         session = ground.begin()
         found: Any = await ground.json("/admin/runtime/mcp?details=1&limit=1")

@@ -143,7 +143,6 @@ async def test_calls_that_another_node_passed_on_are_answered(cluster: ClusterNo
 
 async def test_a_node_that_hangs_is_not_waited_for(cluster: ClusterNodes) -> None:
     """It is stopped in its tracks, connections and all; when it goes on, its sessions are another's."""
-
     one, two = cluster.start_all()
     async with http_client(patient=True) as http:
         session = await open_session(one.url, http)

@@ -107,7 +107,6 @@ async def test_clients_find_the_authorization_server_behind_nginx() -> None:
 
 async def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
     alice = "alice-correct-horse"
-
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         folder.chmod(0o755)

@@ -162,7 +162,6 @@ async def test_a_stream_ends_with_the_token_that_opened_it() -> None:
 
 async def test_no_more_is_read_than_the_client_takes() -> None:
     """The owner sends until its own connection is full, and goes on when the client reads."""
-
     owner, event = Streaming(), b"data: " + b"x" * 100_000 + b"\n\n"
     most = 120
     async with pair(owner) as (one, _):
@@ -291,7 +290,6 @@ async def test_an_owner_that_says_nothing_is_not_waited_for() -> None:
 
 async def test_a_machine_that_is_cut_off_is_not_waited_for() -> None:
     """No connection is refused or ends: only the lease of the node does."""
-
     owner = Streaming()
     async with pair(owner) as (one, _):
         client = FakeResponder()

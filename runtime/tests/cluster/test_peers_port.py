@@ -51,7 +51,6 @@ async def test_the_public_port_believes_no_signature() -> None:
 
 async def test_a_request_makes_one_hop() -> None:
     """Two nodes that each believe that the other has the session don't send it to and fro."""
-
     async with pair(hello) as (one, other):
         other.sessions.clear()
         other.ownership.place = one.place

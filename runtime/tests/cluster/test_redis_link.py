@@ -57,7 +57,6 @@ async def test_commands_scripts_and_keys(server: RedisServer) -> None:
 @needs_redis
 async def test_the_clock_is_that_of_redis(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = time.time
-
     monkeypatch.setattr(time, "time", lambda: truth() - 600)  # this node's clock is ten minutes late
     async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
         assert abs(link.now() - truth()) < 2.0
@@ -68,7 +67,6 @@ async def test_a_server_that_is_restarted_is_found_again(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-
     async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
         back: list[int] = []
         link.on_back(lambda: back.append(1))
@@ -232,7 +230,6 @@ async def test_redis_is_gone_as_long_as_it_loads_its_data(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-
     redis, path = LoadingRedis(), tmp_path / "redis.sock"
     async with (
         await asyncio.start_unix_server(redis.serve, path),
@@ -256,7 +253,6 @@ async def test_redis_is_gone_as_long_as_it_loads_its_data(
 @needs_redis
 async def test_redis_may_be_gone_at_the_start(server: RedisServer) -> None:
     server.kill()
-
     async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
         assert not link.healthy
         server.start()

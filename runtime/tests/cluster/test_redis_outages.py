@@ -48,7 +48,6 @@ async def has_events(node: Node, session_id: str, count: int) -> None:
 
 async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
         session, get = await listening(a)

@@ -168,7 +168,6 @@ async def test_an_owner_that_comes_back_writes_nothing_and_closes_its_streams(se
 
 async def test_what_was_refused_is_not_sent(server: RedisServer) -> None:
     """The fence alone, while both nodes have their leases."""
-
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
         session, get = await listening(a)
@@ -296,7 +295,6 @@ async def test_clocks_of_nodes_may_differ_by_minutes(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth = time.time
-
     async with ground(server.socket) as nodes:
         monkeypatch.setattr(time, "time", lambda: truth() - 600)
         a = await nodes.node("a", ttl=60.0)

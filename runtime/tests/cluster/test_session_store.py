@@ -55,7 +55,6 @@ def begun() -> SessionChanges:
 async def test_what_was_written_is_what_is_read(server: RedisServer, seed: int) -> None:
     """Compared with the journal in memory that other tests trust."""
     chance = random.Random(seed)
-
     async with opened(server) as (store, _):
         kept, model = BufferedJournal(store, RuntimeCounters()), FakeJournal(at_once=True)
         for journal in (kept, model):
@@ -189,7 +188,6 @@ async def test_changes_under_an_old_fence_are_refused_even_the_end(server: Redis
 
 async def test_a_write_that_redis_gets_late_is_ignored(server: RedisServer) -> None:
     """Its connection was given up, the changes were written again with later ones, and then it arrives."""
-
     async with opened(server) as (store, link):
         store.write({ID: begun()})
         await link.call("HSET", link.key("session", ID), "turn", 1000)

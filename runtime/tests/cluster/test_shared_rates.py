@@ -29,7 +29,6 @@ async def test_two_nodes_let_through_what_one_would(server: RedisServer) -> None
 
 async def test_a_call_that_begins_outside_of_a_task_is_counted(server: RedisServer) -> None:
     """As those of workers do, until they have to wait for something."""
-
     async with ground(server.socket) as nodes:
         shared = SharedAllowances((await nodes.node("e")).nodes)
         loop, answer = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()

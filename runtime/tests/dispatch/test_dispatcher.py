@@ -117,7 +117,6 @@ async def test_a_call_in_place_that_is_cancelled_is_an_answer_and_not_an_excepti
 
 async def test_errors_that_nobody_foresaw_are_for_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
     """The SDK would tell the client of a session what the exception says."""
-
     async with running() as served:
         client = served.client.begin()
         answer = client.post(_asked("resources/read", uri="test://broken"))

@@ -116,7 +116,6 @@ async def test_the_store_has_everything_before_the_sessions_end() -> None:
             return await super().flush(patience)
 
     ground = Ground(Journal(at_once=True))
-
     ground.listening()
     await ground.drain.leave()
     assert set(left) == {1}
@@ -206,7 +205,6 @@ async def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> No
 
 async def test_while_sessions_are_given_up_everybody_waits() -> None:
     """Or the node that is asked next would find them still taken."""
-
     answers: list[FakeResponder] = []
 
     async def release() -> None:

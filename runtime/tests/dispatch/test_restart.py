@@ -112,7 +112,6 @@ async def test_an_answered_call_is_replayed_whole_through_two_restarts(server: R
 
 async def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
     """Some are sent on a GET before the kill, some wait for one."""
-
     async with raw(server) as session:
         get = session.http.stream("GET", session.url, headers=session.headers)
         async with get as response, session.stream(counting(10, stay=False)) as stream:
@@ -132,7 +131,6 @@ async def test_messages_outside_of_calls_come_once_each(server: Restarts) -> Non
 
 async def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
     """Messages that were on their way when the server was killed are on a stream whose id the client has."""
-
     async with raw(server) as session:
         async with session.http.stream("GET", session.url, headers=session.headers) as response:
             first = await anext(events(response))
@@ -178,7 +176,6 @@ async def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) 
 
 async def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server: Restarts) -> None:
     """SIGTERM: both streams end with a time, and go on where they were."""
-
     async with raw(server) as session:
         get = session.http.stream("GET", session.url, headers=session.headers)
         async with get as response, session.stream(counting(30, stay=True)) as stream:

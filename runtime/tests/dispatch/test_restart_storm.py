@@ -110,7 +110,6 @@ class Client:
 @pytest.mark.parametrize("seed", range(4))
 async def test_each_message_comes_once(server: Restarts, seed: int) -> None:
     chance = random.Random(seed)
-
     storm = Storm(server)
     with anyio.fail_after(SOON):
         async with http_client() as http:

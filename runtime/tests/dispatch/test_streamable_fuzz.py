@@ -114,7 +114,6 @@ def test_every_request_is_answered_once(requests: list[Any], bare: bool) -> None
 
 async def test_the_corpus_has_requests_that_are_right() -> None:
     """Or the test above would hold for a core that refuses everything."""
-
     async with running() as served:
         assert served.client.begin().post(call(1, "plain"), {"accept": "*/*"}).status == 200
         assert served.client.post(HELLO, ACCEPT).status == 200

@@ -36,7 +36,6 @@ async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
         event(3, 3, "reply", b'{"id": "7"}'),
         event(4, 0, "request", b"\x00\xff"),
     )
-
     async with journal(path) as kept:
         kept.save(alice)
         for stream in streams:
@@ -52,7 +51,6 @@ async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
 
 async def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record(BOB))
         kept.save(record())
@@ -76,7 +74,6 @@ async def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
 
 async def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record())
         for number in range(1, 4):
@@ -95,7 +92,6 @@ async def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> 
 
 async def test_an_event_is_in_the_file_when_the_callback_comes(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record())
         with closing(sqlite3.connect(path)) as other:
@@ -127,7 +123,6 @@ async def test_callbacks_keep_their_order_and_outlive_each_other(tmp_path: Path)
 
 async def test_times_of_use_are_written_with_the_rest_or_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record())
         await stored(kept)
@@ -180,7 +175,6 @@ async def test_trouble_is_counted_and_survived(
     """The server goes on from memory, and what happened meanwhile is stored when the trouble is over."""
     path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
-
     with caplog.at_level(logging.INFO):
         kept = BufferedJournal(JournalFile(path, expired=0.0), counters, retry=0.02)
         kept.save(record())
@@ -214,7 +208,6 @@ async def test_a_deleted_file_is_made_again_with_all_sessions(
     ends: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "sessions.sqlite"
-
     kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
     kept.save(record())
     kept.append(ALICE, event(1))
@@ -260,7 +253,6 @@ async def test_what_others_did_to_the_file_is_told(
 ) -> None:
     path = tmp_path / "folder" / "sessions.sqlite"
     path.parent.mkdir()
-
     kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
     kept.save(record())
     await stored(kept)
@@ -329,7 +321,6 @@ class HangingFile:
 
 async def test_a_disk_that_hangs_stops_nobody() -> None:
     file, counters = HangingFile(), RuntimeCounters()
-
     kept = BufferedJournal(file, counters, patience=0.02)
     kept.save(record())
     await stored(kept)
@@ -345,7 +336,6 @@ async def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.L
     file, counters = HangingFile(), RuntimeCounters()
     file.found = (record(),)
     file.answers.set()
-
     kept = BufferedJournal(file, counters)
     assert kept.load(ALICE) is None
     kept.close()
@@ -372,7 +362,6 @@ async def test_a_session_that_had_no_room_is_stored_again_from_memory(
     path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
     large = event(2, payload=b"x" * 9_000)
-
     kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
     kept.follow({ALICE: Kept((large, event(3)))}.get)
     kept.save(record(ALICE))
@@ -403,7 +392,6 @@ async def test_a_session_that_had_no_room_is_stored_again_from_memory(
 
 async def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None:
     file = HangingFile()
-
     kept = BufferedJournal(file, RuntimeCounters())
     kept.save(record())
     assert not await kept.flush(0.02)
@@ -415,7 +403,6 @@ async def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None
 async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
     """A store that takes long for all of it is not one that doesn't answer."""
     file = HangingFile()
-
     kept = BufferedJournal(file, RuntimeCounters())
     told: list[str] = []
     for session_id in ("1", "2", "3"):
@@ -436,7 +423,6 @@ async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
 async def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     opened: list[BufferedJournal] = []
-
     kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters())
     opened.append(kept)
     kept.save(record())
@@ -448,7 +434,6 @@ async def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> 
 async def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     sizes: list[int] = []
-
     async with journal(path) as kept:
         for turn in range(4):
             session = f"{turn:032d}"

@@ -84,7 +84,6 @@ def test_redis_is_for_nodes_of_a_cluster(store: str) -> None:
 
 async def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record(ALICE, last_seen=time.time() - 61.0))
         kept.append(ALICE, event(1))
@@ -99,7 +98,6 @@ async def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path
 async def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path) -> None:
     """A server may be killed when all but the header is in the write-ahead log."""
     path = tmp_path / "sessions.sqlite"
-
     async with journal(path) as kept:
         kept.save(record())
         await stored(kept)

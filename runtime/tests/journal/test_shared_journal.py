@@ -67,7 +67,6 @@ async def playing(**limits: float) -> AsyncIterator[tuple[BufferedJournal, Share
 @pytest.mark.parametrize("why", ["moved", "missing"])
 async def test_a_refusal_is_told_before_what_waits_for_it(why: Refusal) -> None:
     told: list[str] = []
-
     async with playing() as (kept, store):
         kept.on_refused = lambda session_id, fence, refusal: told.append(f"{session_id} {fence} {refusal}")
         kept.save(record(ALICE))
@@ -155,7 +154,6 @@ async def test_a_session_can_be_stored_whole_again() -> None:
 async def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
     """What it would send by then may be of sessions that another server has."""
     told: list[int] = []
-
     async with playing(patience=0.3) as (kept, store):
         store.answers.clear()
         kept.save(record(ALICE))

@@ -23,7 +23,6 @@ def _said(lines: LogLines) -> list[str]:
 
 async def test_good_news_waits_for_the_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_lines, "_DELAY", 0.001)
-
     with logging_to_lines() as lines:
         kept = CallLines()
         kept.add(GOOD)

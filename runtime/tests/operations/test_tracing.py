@@ -110,7 +110,6 @@ SENT = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "congo=t61", "x-
 
 async def test_a_trace_goes_on_through_the_gateway_to_the_worker(exporter: InMemorySpanExporter) -> None:
     worker = ScriptedWorker()
-
     with logging_to_lines() as lines:
         async with fronting(worker) as front:
             observer = Observer(Metrics(["echo"]))

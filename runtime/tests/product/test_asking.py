@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -256,12 +257,10 @@ class Rounds:
         )
 
 
-def rounds(desk: Desk, story: Callable[[Rounds], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with desk.client(MODERN, Person()) as client:
-            await story(Rounds(client))
-
-    anyio.run(main)
+@asynccontextmanager
+async def rounds(**rules: Any) -> AsyncIterator[Rounds]:
+    async with Desk(_name, **rules).client(MODERN, Person()) as client:
+        yield Rounds(client)
 
 
 async def _name(call: Call) -> Answer:
@@ -271,8 +270,8 @@ async def _name(call: Call) -> Answer:
 ADA = types.ElicitResult(action="accept", content={"name": "Ada"})
 
 
-def test_the_state_is_sealed_and_bound_to_its_call() -> None:
-    async def story(client: Rounds) -> None:
+async def test_the_state_is_sealed_and_bound_to_its_call() -> None:
+    async with rounds() as client:
         asked = await client.first(n=1)
         assert asked.input_requests is not None
         assert list(asked.input_requests) == ["question-1"]
@@ -290,28 +289,16 @@ def test_the_state_is_sealed_and_bound_to_its_call() -> None:
                 await client.then(bad, answers, tool, n=n)
             assert caught.value.code == types.INVALID_PARAMS
 
-    rounds(Desk(_name), story)
 
-
-def test_the_state_of_another_server_is_refused() -> None:
-    state = ""
-
-    async def keep(client: Rounds) -> None:
-        nonlocal state
-        state = (await client.first()).request_state or ""
-
-    async def use(client: Rounds) -> None:
+async def test_the_state_of_another_server_is_refused() -> None:
+    async with rounds() as client, rounds() as other:
+        state = (await client.first()).request_state
         with pytest.raises(MCPError, match="Invalid or expired requestState"):
-            await client.then(state, {"question-1": ADA})
-
-    async def share(client: Rounds) -> None:
-        assert isinstance(await client.then(state, {"question-1": ADA}), types.CallToolResult)
-
-    rounds(Desk(_name), keep)
-    rounds(Desk(_name), use)
+            await other.then(state, {"question-1": ADA})
     keys = (b"k" * 32,)
-    rounds(Desk(_name, keys=keys), keep)
-    rounds(Desk(_name, keys=keys), share)
+    async with rounds(keys=keys) as client, rounds(keys=keys) as other:
+        state = (await client.first()).request_state
+        assert isinstance(await other.then(state, {"question-1": ADA}), types.CallToolResult)
 
 
 async def test_the_state_of_another_principal_is_refused() -> None:
@@ -330,19 +317,17 @@ async def test_the_state_of_another_principal_is_refused() -> None:
     assert isinstance(done, types.CallToolResult)
 
 
-def test_the_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(client: Rounds) -> None:
+async def test_the_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rounds() as client:
         asked = await client.first()
         later = time.time() + 301
         monkeypatch.setattr("time.time", lambda: later)
         with pytest.raises(MCPError, match="Invalid or expired requestState"):
             await client.then(asked.request_state, {"question-1": ADA})
 
-    rounds(Desk(_name), story)
 
-
-def test_only_questions_that_were_asked_are_answered() -> None:
-    async def story(client: Rounds) -> None:
+async def test_only_questions_that_were_asked_are_answered() -> None:
+    async with rounds() as client:
         unasked = await client.then(None, {"question-1": ADA})
         assert isinstance(unasked, types.InputRequiredResult)
         other = await client.then(unasked.request_state, {"question-2": ADA, "x": ADA})
@@ -352,5 +337,3 @@ def test_only_questions_that_were_asked_are_answered() -> None:
         assert isinstance(result, types.CallToolResult)
         assert result.is_error
         assert "can't be read" in sentence_of(result)
-
-    rounds(Desk(_name), story)

@@ -191,7 +191,6 @@ async def test_streams_are_bounded_and_end_with_their_client() -> None:
 
 async def test_a_client_that_does_not_read_costs_no_memory() -> None:
     """A thousand changes while nothing is read: each kind waits once."""
-
     bus = InMemorySubscriptionBus()
     listen = Listen(bus)
     reading = asyncio.Event()

@@ -103,7 +103,6 @@ async def test_many_calls_of_one_client_do_not_all_start(transport: str, tmp_pat
     settings = Settings(calls_each=8, calls=100, grace=0.2)
     refused, done = Signal(), Signal()
     reasons: set[str] = set()
-
     async with serving(ENDPOINTS[transport](tmp_path), settings=settings) as server:
         async with server.client("legacy") as client, anyio.create_task_group() as tasks:
 
@@ -140,7 +139,6 @@ async def test_several_endpoints_serve_one_server(tmp_path: Path) -> None:
 @BOTH_ERAS
 async def test_the_lifespan_is_entered_once_for_all(transport: str, era: str, tmp_path: Path) -> None:
     """The SDK would enter it for each connection of some transports, and once more for others."""
-
     entered, left = Signal(), Signal()
 
     @asynccontextmanager

@@ -195,7 +195,6 @@ async def test_a_client_that_does_not_read_is_dropped_and_its_work_stops() -> No
 
 async def test_a_client_that_does_not_read_cannot_fill_the_memory() -> None:
     """It is not read from either once as many answers wait as calls may run."""
-
     settings = Settings(calls_each=4, write_timeout=60)
     async with wired(settings, era="legacy") as wire:
         sent = 0
@@ -233,7 +232,6 @@ async def test_a_client_that_is_gone_ends_its_connection() -> None:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     over = anyio.Event()
-
     endpoint = Pair(theirs.fileno(), theirs.fileno(), on_end=over.set)
     async with open_endpoint(endpoint, Serving(server, Settings().wire_limits(), {}, Access())):
         ours.sendall(json.dumps(HELLO).encode() + b"\n" + json.dumps(call(1, "wait")).encode() + b"\n")

@@ -47,7 +47,6 @@ async def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
 
 async def test_blanks_after_a_header_value_do_not_count() -> None:
     """httptools leaves them there, and the header then differs from the body."""
-
     async with serving(AT) as server:
         body, headers = modern(call(1))
         headers["Mcp-Name"] = "echo \t "
@@ -57,7 +56,6 @@ async def test_blanks_after_a_header_value_do_not_count() -> None:
 
 async def test_a_stream_that_is_not_read_does_not_stall_its_session_for_good() -> None:
     """Without a deadline for writing, every answer of the session would wait for that stream."""
-
     settings = Settings(write_timeout=0.2, grace=0.2)
     async with (
         serving(AT, settings=settings) as server,

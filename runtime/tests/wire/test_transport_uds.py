@@ -67,7 +67,6 @@ async def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(tmp_path / "s"))
     dead.close()
-
     async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
         assert (await client.call_tool("echo")).is_error is False
 

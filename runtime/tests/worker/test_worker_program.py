@@ -43,7 +43,6 @@ async def test_an_app_is_started_by_name_and_by_its_own_program(tmp_path: Path) 
     (tmp_path / "tiny_app.py").write_text(_APP + "app.run()\n")
     named = [sys.executable, "-m", "longwire.worker", "tiny_app:app"]
     (tmp_path / "plain_app.py").write_text(_APP)
-
     before = os.getcwd()
     os.chdir(tmp_path)
     try:
@@ -71,7 +70,6 @@ async def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())
-
     try:
         while not socket.exists():
             await asyncio.sleep(0.01)

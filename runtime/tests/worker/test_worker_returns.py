@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from app_ground import served
 from longwire.worker import App
 from longwire.worker.returns import returns_of
-from worker_ground import Answer, Client, run
+from worker_ground import Answer, Client
 
 
 @dataclass
@@ -111,16 +111,10 @@ def test_schemas_of_types_that_hold_themselves_stay_whole() -> None:
 
 def _called(tmp_path: Path, app: App, tool: str, arguments: dict[str, Any] | None = None) -> Answer:
     async def told() -> Answer:
-        async with served(app, tmp_path / "w.sock") as runtime:
+        async with asyncio.timeout(60), served(app, tmp_path / "w.sock") as runtime:
             return await runtime.call(tool, arguments or {})
 
-    answers: list[Answer] = []
-
-    async def main() -> None:
-        answers.append(await told())
-
-    run(main)
-    return answers[0]
+    return asyncio.run(told())
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,6 @@ BROKEN: dict[str, bytes | Frame] = {
 @pytest.mark.parametrize("broken", BROKEN)
 async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(broken: str) -> None:
     worker = ScriptedWorker(on_call(lambda wire, _: wire.send(BROKEN[broken])))
-
     async with fronting(worker) as front:
         assert error_of(await called(front)) == ("worker_protocol", -32603)
         worker.script = answering
@@ -121,7 +120,6 @@ async def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
     limits: dict[str, float], sentence: str
 ) -> None:
     worker = ScriptedWorker(silent)
-
     owner, loop = Owner(), asyncio.get_running_loop()
     async with listening(worker) as (path,):
         link = Link("w1", owner, Counter(), call_seconds=60, **limits)
@@ -167,7 +165,6 @@ async def test_a_reply_to_another_request_fails_the_call_alone() -> None:
         wire.send(replied(frame, {"a": 1}))
 
     worker = ScriptedWorker()
-
     async with fronting(worker) as front:
         for number, script in enumerate((other, nothing, huge_state, no_content), 1):
             worker.script = on_call(script)
@@ -189,7 +186,6 @@ async def test_a_worker_that_reports_a_failure_is_quoted() -> None:
 
 async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
     worker = ScriptedWorker(on_call(silent))
-
     async with fronting(worker, call_seconds=0.1) as front:
         assert error_of(await called(front)) == ("worker_timeout", -32603)
         await eventually(lambda: worker.events("cancel") and worker.events("ping"))
@@ -205,7 +201,6 @@ async def _listed(front: WorkerCore) -> FakeResponder:
 
 async def test_a_worker_that_closes_its_connection_fails_its_calls() -> None:
     worker = ScriptedWorker(on_call(lambda wire, _: wire.transport.close()))
-
     async with fronting(worker) as front:
         assert error_of(await called(front)) == ("worker_lost", -32603)
         await eventually(lambda: worker.connections == 2)
@@ -219,7 +214,6 @@ async def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call(
             wire.send(sent(frame, note))
 
     worker = ScriptedWorker(on_call(flooding))
-
     async with fronting(worker) as front:
         reader = FakeResponder(reading=False, weight=1000)
         body = front.client.stateless(call(1, "echo"), STATELESS)  # one that reads gets everything
@@ -237,7 +231,6 @@ async def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call(
 
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
     mute = ScriptedWorker(hello=None)
-
     async with fronting(mute, ready=False, queue_seconds=0.1) as front:
         await eventually(lambda: mute.connections == 1)
         assert error_of(await called(front)) == ("worker_queue_timeout", -32012)
@@ -255,7 +248,6 @@ async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
 )
 async def test_a_hello_that_is_none_is_refused(hello: Frame | bytes) -> None:
     worker = ScriptedWorker(hello=hello)  # type: ignore[arg-type]
-
     async with fronting(worker, ready=False) as front:
         await eventually(lambda: front.counters.worker_events["worker_protocol"] >= 2)
         status = front.pool.statuses()[0]
@@ -282,7 +274,6 @@ async def test_a_socket_that_does_not_exist_is_waited_for() -> None:
 async def test_the_queue_is_bounded_in_length_and_time() -> None:
     hello = {**HELLO_BACK, "max_in_flight": 1}
     worker = ScriptedWorker(on_call(silent), hello)
-
     async with fronting(worker, queue=2, queue_seconds=0.2) as front:
         first, *waiting = (front.client.stateless(call(number, "echo"), STATELESS) for number in range(3))
         refused = await called(front, 7)
@@ -310,7 +301,6 @@ async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
         wire.send(replied(frame))
 
     worker = ScriptedWorker(on_call(leaving))
-
     async with fronting(worker) as front:
         assert "result" in reply_of(await called(front))
         worker.script = answering
@@ -320,7 +310,6 @@ async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
 
 async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
     worker = ScriptedWorker(on_call(silent))
-
     async with fronting(worker) as front:
         slow = front.client.stateless(call(1, "echo"), STATELESS)
         message = {
@@ -349,7 +338,6 @@ async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> Non
 
 async def test_a_worker_is_replaced_after_its_requests() -> None:
     worker = ScriptedWorker()
-
     async with fronting(worker, max_requests=3) as front:
         for number in range(7):
             assert "result" in reply_of(await called(front, number))

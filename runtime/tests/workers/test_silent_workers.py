@@ -48,7 +48,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker()
-
     async with fronting(bad, good, ping_seconds=0.05, silent_seconds=1.5) as front:
         await all_ready(front)
         answers = [sent(front, number) for number in range(2)]  # one of which goes to the bad one
@@ -68,7 +67,6 @@ async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() 
 
 async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
     worker = ScriptedWorker(stuck, {**HELLO_BACK, "max_in_flight": 4})
-
     async with fronting(worker, ping_seconds=0.05, silent_seconds=60.0) as front:
         first = sent(front, 1)
         await eventually(lambda: worker.events("ping"))
@@ -86,7 +84,6 @@ async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
 
 async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker(holding)
-
     async with fronting(bad, good, queue=1) as front:
         await all_ready(front)
         answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
@@ -99,7 +96,6 @@ async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent()
 
 async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
     bad, good = ScriptedWorker(stuck), ScriptedWorker(stuck)
-
     async with fronting(bad, good, call_seconds=0.2) as front:
         await all_ready(front)
         first = sent(front, 1)
@@ -129,7 +125,6 @@ async def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
 
     pings: list[Frame] = []
     worker = ScriptedWorker(deaf)
-
     async with fronting(worker) as front:
         answer = sent(front, 1)
         await eventually(worker.calls)
@@ -143,7 +138,6 @@ async def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
 
 async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
     workers = [ScriptedWorker() for _ in range(3)]
-
     async with fronting(*workers) as front:
         await all_ready(front)
         for number in range(9):
@@ -154,7 +148,6 @@ async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
 async def test_quiet_sessions_are_shared_out() -> None:
     hello = {**HELLO_BACK, "affinity": "session"}
     workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
-
     async with fronting(*workers) as front:
         await all_ready(front)
         clients = [await front.client.connected() for _ in range(4)]
@@ -165,7 +158,6 @@ async def test_quiet_sessions_are_shared_out() -> None:
 
 async def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:
     workers = [ScriptedWorker(hello=dict(HELLO_BACK)) for _ in range(2)]
-
     async with fronting(*workers, max_requests=2) as front:
         await all_ready(front)
         for worker in workers:
@@ -181,7 +173,6 @@ async def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:
 
 async def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFixture) -> None:
     worker = ScriptedWorker(stuck)
-
     async with fronting(worker) as front:
         assert front.pool.problem() is None
         assert front.pool.missing_seconds == 0

@@ -61,7 +61,6 @@ def numbers(answer: FakeResponder) -> list[int]:
 
 async def test_a_burst_waits_for_the_store_and_comes_whole(tmp_path: Path) -> None:
     worker = ScriptedWorker(bursting)
-
     async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
         client = await front.client.connected()
         answer = await client.answered(call(7, "burst"), EVENTS)
@@ -72,7 +71,6 @@ async def test_a_burst_waits_for_the_store_and_comes_whole(tmp_path: Path) -> No
 
 async def test_announcements_wait_for_the_store_and_come_whole(tmp_path: Path) -> None:
     worker = ScriptedWorker(bursting)
-
     async with fronting(worker, store=f"sqlite:{tmp_path / 'sessions.db'}") as front:
         client = await front.client.connected()
         stream = (await front.client.connected()).get()
@@ -85,7 +83,6 @@ async def test_announcements_wait_for_the_store_and_come_whole(tmp_path: Path) -
 
 async def test_a_client_that_does_not_read_ends_its_own_call_alone() -> None:
     worker = ScriptedWorker(bursting)
-
     async with fronting(worker, limits=WireLimits(send_timeout=0.05)) as front:
         client = await front.client.connected()
         stuck = FakeResponder(reading=False, weight=1000)

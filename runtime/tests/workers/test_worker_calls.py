@@ -162,7 +162,6 @@ async def test_a_handshake_that_fails_begins_no_session() -> None:
 
 async def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> None:
     worker = ScriptedWorker(holding)
-
     async with fronting(worker) as front:
         answer = front.client.post(HELLO)
         await eventually(lambda: worker.calls("initialize"))
@@ -225,7 +224,6 @@ async def test_a_worker_may_ask_the_client() -> None:
             answering(wire, frame)
 
     worker = ScriptedWorker(asking)
-
     async with fronting(worker) as front:
         client = await front.client.connected(capabilities={"elicitation": {}})
         answer = client.post(call(1, "echo"))
@@ -251,7 +249,6 @@ async def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_wor
             answering(wire, frame)
 
     worker = ScriptedWorker(asking)
-
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = await client.answered(call(1, "echo"))
@@ -268,7 +265,6 @@ async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_
             answering(wire, frame)
 
     worker = ScriptedWorker(silent)
-
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = client.post(call(5, "echo"))
@@ -288,7 +284,6 @@ async def test_session_state_is_kept_and_sent_again_and_the_end_is_told() -> Non
             wire.send(replied(frame, session={"state": {"n": number}}))
 
     worker = ScriptedWorker(counting)
-
     async with fronting(worker) as front:
         client = await front.client.connected()
         await client.answered(call(1, "echo"))
@@ -327,7 +322,6 @@ async def test_messages_outside_of_calls_go_to_open_streams() -> None:
 
 async def test_a_principal_calls_and_sees_its_own_tools_alone() -> None:
     worker = ScriptedWorker()
-
     async with fronting(worker) as front:
         client = await front.client.with_tools("echo").connected()
         answer = await client.answered(call(1, "secret"))
@@ -350,7 +344,6 @@ async def test_request_states_are_sealed_in_front_of_workers() -> None:
 
     worker = ScriptedWorker(asking)
     headers = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
-
     async with fronting(worker) as front:
         answer = front.client.stateless(call(1, "echo"), headers)
         await eventually(lambda: answer.gone)
@@ -380,7 +373,6 @@ async def test_a_worker_without_the_method_says_so() -> None:
 
 async def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
     worker = ScriptedWorker()
-
     async with fronting(worker) as front:
         client = WorkerClient(front.core, Principal.of_token("bob"))
         client = await client.connected()
@@ -393,7 +385,6 @@ async def test_tokens_that_are_gone_end_the_calls_of_their_principals() -> None:
 
 async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
     worker = ScriptedWorker(holding)
-
     gc.collect()
     gc.disable()
     try:
@@ -409,7 +400,6 @@ async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector()
 
 async def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
     hello = {**HELLO_BACK, "affinity": "session"}
-
     workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
     async with fronting(*workers) as front:
         await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
@@ -440,7 +430,6 @@ async def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> Non
             answering(wire, frame)
 
     worker = ScriptedWorker(closing)
-
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = client.post(call(1, "echo"))

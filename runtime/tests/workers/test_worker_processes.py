@@ -133,7 +133,6 @@ async def test_operators_start_a_waiting_worker_now() -> None:
 
 async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "END_SECONDS", 0.2)
-
     async with started(*command("stubborn")) as front:
         pid = (await called(front))["result"]["structuredContent"]["pid"]
         (child,) = psutil.Process(pid).children()
@@ -153,7 +152,6 @@ async def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
 async def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path) -> None:
     seen = tmp_path / "environ"
     words = ("sh", "-c", f'env > "{seen}"; exec "$@"', "wrapper", *command())
-
     inherited = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     async with started(*words, inherited=inherited, environment={"A": "b"}) as front:
         assert "result" in await called(front)
@@ -212,5 +210,4 @@ async def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: t
     server.kill()
     server.wait()
     server.stdout.close()
-
     await eventually(lambda: not any(map(is_alive, pids)))

@@ -285,7 +285,6 @@ async def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:
 
 async def test_thousands_of_connections_may_come_at_once() -> None:
     """As after a restart. The system tells the length of a port's backlog, which it may have cut."""
-
     assert BACKLOG >= 2048
     listener = bind(Address("127.0.0.1", 0))
     async with serve_http(lambda *_: None, Address("127.0.0.1", 0), SMALL, listener=listener):
