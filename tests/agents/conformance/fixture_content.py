@@ -12,9 +12,9 @@ import mcp_types as types
 import numpy as np
 from mcp.server.subscriptions import PromptsListChanged, SubscriptionBus, ToolsListChanged
 
-from acuity.errors import AcuityError
 from acuity.png import rgb_png
 from fixture_making import arguments, require, text, tool
+from longwire.errors import LongwireError
 from longwire.product.catalog import Call, Tool
 
 
@@ -114,7 +114,7 @@ async def _mixed(_: Call) -> types.CallToolResult:
 
 
 async def _failing(_: Call) -> types.CallToolResult:
-    raise AcuityError("This tool intentionally returns an error for testing")
+    raise LongwireError("This tool intentionally returns an error for testing")
 
 
 async def _progress(call: Call) -> types.CallToolResult:

@@ -44,18 +44,18 @@ _ENUMS: Final[dict[str, dict[str, Any]]] = {
 
 def question_tools() -> list[Tool]:
     return [
-        tool("test_sampling", _sampling, arguments(("prompt",), prompt=_WORDS)),
-        tool("test_elicitation", _elicitation, arguments(("message",), message=_WORDS)),
+        tool("test_sampling", _sampling_now, arguments(("prompt",), prompt=_WORDS)),
+        tool("test_elicitation", _elicitation_now, arguments(("message",), message=_WORDS)),
         tool("test_elicitation_sep1034_defaults", _asking(_DEFAULTS)),
         tool("test_elicitation_sep1330_enums", _asking(_ENUMS)),
     ]
 
 
-async def _sampling(call: Call) -> types.CallToolResult:
+async def _sampling_now(call: Call) -> types.CallToolResult:
     return text(f"LLM response: {said(await call.sample(call.arguments['prompt'], max_tokens=100))}")
 
 
-async def _elicitation(call: Call) -> types.CallToolResult:
+async def _elicitation_now(call: Call) -> types.CallToolResult:
     fields = {"username": _WORDS, "email": _WORDS}
     response = await call.elicit(call.arguments["message"], form_schema(("username", "email"), **fields))
     return text(f"User response: action={response.action}, content={response.content}")
@@ -69,7 +69,6 @@ def _asking(fields: dict[str, dict[str, Any]]) -> Handler:
     return run
 
 
-_WORDS: Final = {"type": "string"}
 _NAME: Final = form_schema(("name",), name=_WORDS)
 
 

@@ -20,7 +20,6 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests"))  # the tests' own helpers
 
-from acuity.agents.settings import AcuitySettings
 from fixture_content import content_tools
 from fixture_documents import FixtureResources, complete, legacy_methods, prompts
 from fixture_rounds import question_tools, round_prompt, round_tools
@@ -31,6 +30,7 @@ from longwire.product.asking import AskingRules
 from longwire.product.calls import NamesBadParams
 from longwire.product.catalog import Catalog
 from longwire.server.serve import Stop, serve
+from longwire.settings import Settings
 from longwire.tasks.extension import Tasks
 from longwire.tasks.listen import Listen
 from longwire.wire.listeners import LOOPBACK, Address
@@ -83,7 +83,7 @@ async def main(behind: bool) -> None:
     await serve(
         front_server() if behind else fixture_server(),
         [Http(Address(LOOPBACK, 0))],
-        AcuitySettings(),
+        Settings(),
         on_ready=lambda opened: print(opened[0].where, flush=True),
         stop=stop,
         workers=workers,

@@ -8,9 +8,9 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from acuity.errors import AcuityError
 from fixture_making import arguments, filled, form, needed, responses, text, tool
 from local_tasks import Ask, LocalTasks, LocalWork, Work
+from longwire.errors import LongwireError
 from longwire.product.catalog import Answer, Call, Handler, Tool
 
 _WORDS: Final[dict[str, Any]] = {"type": "string"}
@@ -55,7 +55,7 @@ async def _slow_compute(call: Call, _: Ask) -> types.CallToolResult:
 
 async def _failing(_: Call, __: Ask) -> types.CallToolResult:
     await asyncio.sleep(1)
-    raise AcuityError("this job fails, and says so in its result")
+    raise LongwireError("this job fails, and says so in its result")
 
 
 async def _protocol_error(_: Call, __: Ask) -> types.CallToolResult:
@@ -86,7 +86,7 @@ def _called(work: Work) -> Handler:
     """The same work for clients that know nothing of tasks."""
 
     async def nobody_to_ask(_: object) -> dict[str, types.InputResponse]:
-        raise AcuityError("this needs input, which only tasks can ask for")
+        raise LongwireError("this needs input, which only tasks can ask for")
 
     async def run(call: Call) -> Answer:
         return await work(call, nobody_to_ask)

@@ -13,8 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-_HELPERS = Path(__file__).parents[3] / "runtime" / "tests"
-sys.path[:0] = [str(_HELPERS / room) for room in ("", "dispatch", "cluster")]
+sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests" / "dispatch"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests" / "cluster"))
 
 from cluster_nodes import NGINX, cluster_nodes
 from node_tools import LIBRARIES, NodeTools
