@@ -24,7 +24,7 @@ from redis_server import RedisServer, redis_server
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[2]
-_EXAMPLE = _ROOT / "examples" / "cluster" / "nginx.conf"
+_EXAMPLE = _ROOT / "runtime" / "examples" / "cluster" / "nginx.conf"
 _WORKER = f"{sys.executable} {_HERE / 'soak_worker.py'}"
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 _SOON = 60.0  # seconds
