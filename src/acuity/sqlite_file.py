@@ -23,23 +23,18 @@ def open_database(
     """Open or make a file that only its owner can read, with its tables; None is a database in memory."""
     if path is not None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = connect(path)
+    connection = sqlite3.connect(
+        path or ":memory:", timeout=_BUSY, isolation_level=None, check_same_thread=False
+    )
     try:
-        prepare(connection, schema, version, refuse)
+        _prepare(connection, schema, version, refuse)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def connect(path: str | os.PathLike[str] | None, busy: float = _BUSY) -> sqlite3.Connection:
-    """A connection without implicit transactions, for one thread at a time."""
-    return sqlite3.connect(path or ":memory:", timeout=busy, isolation_level=None, check_same_thread=False)
-
-
-def prepare(
-    connection: sqlite3.Connection, schema: str, version: int, refuse: Refuse, log: int = _LOG
-) -> None:
+def _prepare(connection: sqlite3.Connection, schema: str, version: int, refuse: Refuse) -> None:
     """Make the tables of a new file, or see whether those that are there can be used.
 
     The log begins last: until then everything goes to the file itself, so that its header is true.
@@ -53,7 +48,7 @@ def prepare(
                     run(statement)
     refuse(_version(connection))
     _use_log(connection)
-    run(f"PRAGMA journal_size_limit = {log}")
+    run(f"PRAGMA journal_size_limit = {_LOG}")
     run("PRAGMA synchronous = NORMAL")  # outlives the process; the last moments may go with the power
     run("PRAGMA foreign_keys = ON")
 

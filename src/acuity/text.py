@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 _LONGEST_VALUE: Final = 80  # characters of a value that a sentence repeats
@@ -10,8 +9,6 @@ _LONGEST_LINE: Final = 4000
 _LONGEST_NOTE: Final = 300  # characters of a text that a file of somebody else says
 _MOST_ITEMS: Final = 64
 _DEEPEST: Final = 6
-_SHOWN_ID: Final = 8  # characters of a session id: too few to impersonate a client
-_LABEL: Final = re.compile(r"[a-z0-9]{1,16}-(?=[0-9a-f]{8,32}$)")  # of a node, before what is secret
 
 
 def one_line(text: str) -> str:
@@ -51,16 +48,6 @@ def note(text: str, limit: int = _LONGEST_NOTE) -> str:
     """A text from somebody else's file: on one line, without control characters, shortened."""
     cut = shortened(text, limit)
     return " ".join("".join(c if c.isprintable() else " " for c in cut).split())
-
-
-def shown_id(session_id: str) -> str:
-    """The beginning of a session id: the label of its node, if it has one, and a few characters.
-
-    Ids are credentials. What is shown tells clients apart, and is enough for an operator to name a session.
-    """
-    label = _LABEL.match(session_id)
-    shown = _SHOWN_ID + (label.end() if label else 0)
-    return f"{session_id[:shown]}…" if len(session_id) > shown else session_id
 
 
 def bounded(value: Any, depth: int = _DEEPEST) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from longwire.cluster.cluster_node import ClusterNode
-    from longwire.config.effective import Effective, Source
+    from longwire.config.effective import Effective
     from longwire.config.key import Key, Problems
     from longwire.counters import RuntimeCounters
     from longwire.endpoints import Endpoint
@@ -63,7 +63,6 @@ class OwnWorkers:
 
 
 Check: TypeAlias = "Callable[[Effective, Problems], None]"
-NamedFolder: TypeAlias = "tuple[str, Source, str]"  # its key, where it is named, and its entry
 
 
 def _no_figures(_: Any) -> Mapping[str, Any]:
@@ -85,7 +84,6 @@ class Product:
     prefix: str  # what the environment variables of keys begin with
     other_prefixes: tuple[str, ...] = ()  # of further variables that it reads
     token: str | None = None  # the variable with the clients' token
-    command: str | None = None  # that serves; None: its name, with `serve`
     settings: Callable[[], type[Settings]] | None = None  # with its own fields
     keys: Callable[[], tuple[Key, ...]] = tuple  # which fill these fields
     errors: tuple[type[Exception], ...] = ()  # whose text is a sentence for clients
@@ -109,10 +107,6 @@ class Product:
     @property
     def data_variable(self) -> str:
         return f"{self.prefix}DATA"
-
-    @property
-    def serve_command(self) -> str:
-        return self.command or f"{self.name} serve"
 
     def data_folder(self, environ: Mapping[str, str] = os.environ) -> Path:
         """The folder for what outlives a process: the variable's, or one in the user's home."""

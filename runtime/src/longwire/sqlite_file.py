@@ -17,21 +17,6 @@ _LOG: Final = 64 << 20  # bytes of the write-ahead log that stay on disk
 Refuse = Callable[[int], None]  # gets the version of the tables that are there, and raises if it is no use
 
 
-def open_database(
-    path: str | os.PathLike[str] | None, schema: str, version: int, refuse: Refuse
-) -> sqlite3.Connection:
-    """Open or make a file that only its owner can read, with its tables; None is a database in memory."""
-    if path is not None:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = connect(path)
-    try:
-        prepare(connection, schema, version, refuse)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def connect(path: str | os.PathLike[str] | None, busy: float = _BUSY) -> sqlite3.Connection:
     """A connection without implicit transactions, for one thread at a time."""
     return sqlite3.connect(path or ":memory:", timeout=busy, isolation_level=None, check_same_thread=False)

@@ -1,4 +1,4 @@
-"""Helpers for text that people read."""
+"""Text for people: on one line, shortened, without what a log or a terminal would take for its own."""
 
 from __future__ import annotations
 
@@ -27,24 +27,9 @@ def shortened(text: str, limit: int = _LONGEST_VALUE) -> str:
     return text if len(text) <= limit else f"{text[: limit * 3 // 4]}…{text[-limit // 8 :]}"
 
 
-def clock(seconds: float, decimals: int = 0) -> str:
-    """1:02:03 or 2:03, with decimals if asked for."""
-    units = round(seconds * 10**decimals)
-    whole, fraction = divmod(units, 10**decimals)
-    minutes, second = divmod(whole, 60)
-    hours, minute = divmod(minutes, 60)
-    text = f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
-    return f"{text}.{fraction:0{decimals}d}" if decimals else text
-
-
 def quoted(value: object) -> str:
     """A value for a sentence, shortened before anything else is done with it."""
     return repr(shortened(value) if isinstance(value, str) else value)
-
-
-def told(error: BaseException) -> str:
-    """What an exception says, or its type if it says nothing."""
-    return str(error) or type(error).__name__
 
 
 def note(text: str, limit: int = _LONGEST_NOTE) -> str:

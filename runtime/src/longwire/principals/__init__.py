@@ -1,1 +1,1 @@
-"""."""
+"""Who sends requests, how many, and how often."""
