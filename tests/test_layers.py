@@ -31,7 +31,11 @@ def test_the_page_names_files_that_exist() -> None:
     named = re.findall(r"`([\w/]+\.py)`", journeys)
     assert len(named) > 30
     assert [path for path in named if not (SOURCE / path).is_file()] == []
-    there = {path.name for room in ("src", "tests", "runtime") for path in (ROOT / room).rglob("*.py")}
+    there = {
+        path.name
+        for room in ("src", "tests", "runtime", "tools", "bench")
+        for path in (ROOT / room).rglob("*.py")
+    }
     pages = [*(ROOT / "docs").glob("architecture*.md"), ROOT / "CONTRIBUTING.md"]
     pages += (ROOT / "runtime" / "docs").glob("*.md")
     text = "".join(page.read_text() for page in pages)
