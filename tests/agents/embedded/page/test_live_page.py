@@ -150,6 +150,13 @@ async def test_buttons_steer(chromium: Chromium) -> None:
             await page.until("!document.querySelector('dialog').open")
             assert not ground.measurement.finished
             await page.click("#stop")
+            await page.until("document.querySelector('dialog').open")
+            # Asked again before the browser has told that the question before is closed.
+            await page.value(
+                "(() => { document.querySelector('dialog').close(); document.querySelector('#stop').click(); })()"
+            )
+            await page.drawn()
+            assert not ground.measurement.finished
             await page.click("#dialog-agree")
             await page.until("document.querySelector('#stop').disabled")
             assert ground.measurement.finished

@@ -2,6 +2,8 @@
 
 import { byId, focusHeading, make } from "./elements.js";
 
+let refuse = () => {}; // the question before
+
 function open(title, body, buttons) {
   const dialog = byId("dialog");
   dialog.replaceChildren(
@@ -11,10 +13,12 @@ function open(title, body, buttons) {
   );
   if (dialog.open) return;
   dialog.showModal();
-  dialog.addEventListener("close", () => {
+  dialog.onclose = () => {
+    if (dialog.open) return; // told late, of the dialog before
+    refuse();
     // The button that opened it is gone: the browser leaves the focus where it was, or nowhere.
     if (document.activeElement === document.body || dialog.contains(document.activeElement)) focusHeading();
-  }, { once: true });
+  };
 }
 
 // Resolves to whether the operator agrees.
@@ -28,7 +32,8 @@ export function confirm(title, sentences, agree) {
     const cancel = make("button", { type: "button", class: "plain", onclick: () => answer(false) }, "Cancel");
     const go = make("button", { type: "button", class: "danger", id: "dialog-agree", onclick: () => answer(true) }, agree);
     open(title, sentences.map((sentence) => make("p", {}, sentence)), [cancel, go]);
-    dialog.addEventListener("close", () => resolve(false), { once: true });
+    refuse();
+    refuse = () => resolve(false);
     cancel.focus();
   });
 }

@@ -148,6 +148,8 @@ function earlier(repredicted) {
   return ranges.length ? `, and for frames ${ranges.join(', ')}` : '';
 }
 
+let refuse = () => {};  // the question before
+
 // Resolves to whether the question was agreed to.
 function confirmed(title, sentences, agree) {
   const dialog = document.getElementById('dialog');
@@ -160,7 +162,10 @@ function confirmed(title, sentences, agree) {
       element('div', { class: 'dialog-buttons' }, cancel,
         element('button', { type: 'button', class: 'danger', id: 'dialog-agree', onclick: () => done(true) }, agree)),
     );
-    dialog.addEventListener('close', () => resolve(false), { once: true });
+    refuse();
+    refuse = () => resolve(false);
+    // The browser tells of a closing later: it may be that of the question before.
+    dialog.onclose = () => { if (!dialog.open) refuse(); };
     dialog.showModal();
     cancel.focus();
   });
