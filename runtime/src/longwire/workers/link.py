@@ -48,7 +48,6 @@ PONG_SECONDS: Final = 10.0  # for its answer, if it has nothing else to do
 SILENT_SECONDS: Final = 60.0  # for its answer while it runs calls: many programs do one thing at a time
 DOUBT_SECONDS: Final = 1.0  # without an answer, after which it gets no more calls
 FRAME_SECONDS: Final = 30.0  # from a frame's first byte to its last
-_SHARE: Final = 2  # where many calls wait, one in so many of them may go along with the first
 _MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
 _LOOK: Final = 1.0  # seconds between two looks at the clock, at most
 # What clients are told. The log says which worker it was, and what it did.
@@ -128,11 +127,11 @@ class Link(asyncio.Protocol):
     def has_room(self, waiting: int) -> bool:
         """Whether another call may be sent, while so many wait.
 
-        What lies unread at a worker that hangs is lost with it. So it is sent one call, or where many wait a
-        share of them in one write, and the next when it has read those.
+        What lies unread at a worker that hangs is lost with it. So it is sent one call, or where many wait
+        half of them in one write, and the next when it has read those.
         """
         unread = self._last - self._read
-        if unread and (self._written > self._read or unread > waiting // _SHARE):
+        if unread and (self._written > self._read or unread > waiting):
             return False
         return self.spare > 0
 

@@ -249,7 +249,11 @@ class WorkerPool:
     @property
     def _spare(self) -> int:
         """How many calls the workers could run besides those they have: they may wait, too."""
-        return sum(worker.link.spare for worker in self._current)
+        spare = 0
+        for slot in self._slots:  # a loop: this is asked for each call that waits
+            if slot.current is not None and slot.current.usable:
+                spare += slot.current.link.spare
+        return spare
 
     def _look_later(self) -> None:
         if self._timer is None and self._queue:
