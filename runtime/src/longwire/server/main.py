@@ -143,7 +143,9 @@ def run(options: ServeOptions) -> int:
     end_tracing = configure_tracing()
     loops = loop_factory()
     if loops is None:
-        logger.info("with pip install 'longwire[uvloop]' requests take half the time", extra={"event": "asyncio"})
+        logger.info(
+            "with pip install 'longwire[uvloop]' requests take half the time", extra={"event": "asyncio"}
+        )
     try:
         with asyncio.Runner(loop_factory=loops) as runner:
             runner.run(_run(options, redactor))
