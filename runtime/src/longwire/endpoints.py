@@ -291,7 +291,7 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
             found["sse"] = endpoint.sse.stream
         routes = Routes(handlers, shown=[*endpoint.pages, *found.values()])
         guarded = serving.access.guard(
-            routes, endpoint.address, open_paths=endpoint.files, is_open=endpoint.is_open
+            routes, endpoint.address, open_paths=endpoint.files, is_open=endpoint.is_open or (lambda _: False)
         )
         yield await stack.enter_async_context(
             _port(guarded, endpoint.address, serving, found, endpoint.listener, endpoint.tls)

@@ -23,7 +23,7 @@ from longwire.dispatch.draining import Drain
 from longwire.dispatch.streamable import Streamable
 from longwire.errors import SettingsError
 from longwire.journal.buffered_journal import BufferedJournal
-from longwire.journal.journal import Journal, NoJournal
+from longwire.journal.journal import Journal
 from longwire.journal.journal_file import JournalFile
 from longwire.sessions.registry import Sessions
 from longwire.settings import WireLimits
@@ -54,7 +54,7 @@ def open_journal(store: str, *, ttl: float, counters: RuntimeCounters) -> Journa
 def _memory(where: str, _: float, __: RuntimeCounters) -> Journal:
     if where:
         raise SettingsError(f"the session store 'memory:{where}' names a place in memory: {_FORMS}")
-    return NoJournal()
+    return Journal()
 
 
 def _sqlite(where: str, ttl: float, counters: RuntimeCounters) -> Journal:

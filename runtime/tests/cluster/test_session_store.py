@@ -19,7 +19,7 @@ from longwire.cluster.session_store import RedisSessions
 from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
-from longwire.journal.session_changes import SessionChanges, SessionRow
+from longwire.journal.session_changes import SessionChanges
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 
 pytestmark = needs_redis
@@ -47,7 +47,7 @@ async def read(store: RedisSessions, session_id: str = ID) -> StoredSession:
 
 def begun() -> SessionChanges:
     changes = SessionChanges()
-    changes.save(SessionRow.of(record(ID, state={"level": "débug"}, initialized=True)), begins=True)
+    changes.save(record(ID, state={"level": "débug"}, initialized=True), begins=True)
     return changes
 
 
@@ -111,7 +111,7 @@ async def test_a_record_comes_back_as_it_was(server: RedisServer) -> None:
     async with opened(server) as (store, link):
         before = record(ID, state={"level": "débug"}, initialized=True)
         changes = SessionChanges()
-        changes.save(SessionRow.of(before), begins=True)
+        changes.save(before, begins=True)
         assert store.write({ID: changes}) == {}
         found = (await read(store)).record
         assert (found.id, found.principal, found.version) == (ID, before.principal, before.version)

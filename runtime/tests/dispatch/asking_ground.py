@@ -12,7 +12,7 @@ from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
-from longwire.journal.journal import Journal, NoJournal
+from longwire.journal.journal import Journal
 from longwire.product.app import build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool
@@ -38,7 +38,7 @@ class Ground:
     ) -> None:
         self.limits = replace(WireLimits(), **limits)
         self.counters = RuntimeCounters()
-        self.sessions = Sessions(self.limits, journal or NoJournal(), self.counters)
+        self.sessions = Sessions(self.limits, journal or Journal(), self.counters)
         rules = AskingRules(
             self.limits.capability_policy, self.limits.client_timeout, self.counters.count_request
         )

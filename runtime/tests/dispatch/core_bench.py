@@ -18,7 +18,7 @@ from longwire.dispatch.exchange import Later
 from longwire.dispatch.streamable import Streamable
 from longwire.errors import LongwireError
 from longwire.guard.access import Access
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.principals.limits import CallLimits
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.app import CatalogServer, build_server
@@ -275,7 +275,7 @@ class Running:
         )
         self.serving = Serving(self.server, limits, {}, Access(), **options)
         self.now = 1000.0
-        self.sessions = Sessions(limits, NoJournal(), self.counters, clock=lambda: self.now)
+        self.sessions = Sessions(limits, Journal(), self.counters, clock=lambda: self.now)
         self.dispatcher = Dispatcher(self.serving)
         self.core = Streamable(
             self.serving,

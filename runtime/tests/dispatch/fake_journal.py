@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from longwire.journal.journal import EventRecord, Finder, SessionRecord, StoredSession, StreamRecord
+from longwire.journal.journal import EventRecord, Journal, SessionRecord, StoredSession, StreamRecord
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class Entry:
     next_stream: int = 1
 
 
-class FakeJournal:
+class FakeJournal(Journal):
     """Keeps to the interface: calls in order, and a callback when those before it are stored."""
 
     durable = True
@@ -104,11 +104,6 @@ class FakeJournal:
             self._later(callback)
         else:
             callback()
-
-    def at_risk(self, session_id: str) -> bool:
-        return False
-
-    def follow(self, find: Finder) -> None: ...
 
     async def flush(self, patience: float) -> bool:
         return not self._queue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,11 +20,11 @@ BOB = "b" * 32
 SOON = 30.0  # seconds, after which a test gives up
 
 
-def record(session_id: str = ALICE, **fields: Any) -> SessionRecord:
-    now = time.time()
-    client = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "tést", "version": "1"}}
+def record(session_id: str = ALICE, *, state: dict[str, Any] | None = None, **fields: Any) -> SessionRecord:
+    now, client = time.time(), '{"protocolVersion":"2025-11-25","clientInfo":{"name":"tést","version":"1"}}'
     given = {"id": session_id, "principal": "token:alice", "version": "2025-11-25", "client": client}
-    return SessionRecord(**{**given, "created": now, "last_seen": now, **fields})
+    times = {"created": now, "last_seen": now}
+    return SessionRecord(**{**given, **times, "state": json.dumps(state or {}), **fields})
 
 
 def event(

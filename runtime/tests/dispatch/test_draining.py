@@ -13,7 +13,7 @@ from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.draining import Drain
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
@@ -28,7 +28,7 @@ class Ground:
     """Sessions with a drain around a handler that answers 200."""
 
     def __init__(self, journal: Any = None, release: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.sessions = Sessions(WireLimits(), journal or NoJournal(), RuntimeCounters())
+        self.sessions = Sessions(WireLimits(), journal or Journal(), RuntimeCounters())
         self.drain = Drain(self.sessions, release)
         self.handle = self.drain.public(self.drain.local(self._inner))
         self.seen: list[Request] = []

@@ -18,8 +18,8 @@ from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, runn
 from effort import examples
 from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
-from longwire.dispatch.exchange import Heartbeats
 from longwire.dispatch.fast_calls import FastCalls
+from longwire.dispatch.open_responses import Heartbeats
 from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request

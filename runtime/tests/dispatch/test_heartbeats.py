@@ -6,7 +6,7 @@ import gc
 import weakref
 from typing import Any
 
-from longwire.dispatch.exchange import PING, Heartbeats
+from longwire.dispatch.open_responses import PING, Heartbeats
 
 
 class Stream:

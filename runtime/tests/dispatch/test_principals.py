@@ -13,7 +13,7 @@ from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.principals.limits import CallLimits
 from longwire.principals.principal import PRINCIPAL, Holders, Principal
 from longwire.principals.rates import parse_rate
@@ -39,7 +39,7 @@ class Runtime:
         limits = CallLimits(settings)
         server = build_server(self.bench.catalog(), name="t", version="1", middleware=[limits])
         self.counters = RuntimeCounters()
-        self.sessions = Sessions(settings.wire_limits(), NoJournal(), self.counters)
+        self.sessions = Sessions(settings.wire_limits(), Journal(), self.counters)
         serving = Serving(server, settings.wire_limits(), {}, Access())
         self.streamable = Streamable(serving, self.sessions, self.counters)
 

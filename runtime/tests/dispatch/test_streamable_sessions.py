@@ -173,7 +173,7 @@ async def talking(
 ) -> AsyncIterator[tuple[Running, CoreClient, FakeJournal]]:
     """A session whose store takes what it is given when the test says so."""
     journal = FakeJournal(at_once=True)
-    monkeypatch.setattr(core_bench, "NoJournal", lambda: journal)
+    monkeypatch.setattr(core_bench, "Journal", lambda: journal)
     async with running(limits, bench=Talking()) as served:
         client = served.client.begin()
         journal.at_once = False

@@ -75,14 +75,14 @@ async def test_ipv6() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_loopback(host: str) -> None:
     assert is_loopback(host)
-    HttpSecurity.for_address(Address(host, 80))
+    Access().at(Address(host, 80))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
 def test_other_addresses_take_a_token(host: str) -> None:
     with pytest.raises(SettingsError, match=rf"'{host}' can be reached from other machines, .*--token-file"):
-        HttpSecurity.for_address(Address(host, 80))
-    assert HttpSecurity.for_address(Address(host, 80), tokens=TOKENS).reachable
+        Access().at(Address(host, 80))
+    assert Access(TOKENS).at(Address(host, 80)).reachable
 
 
 async def test_without_a_token_nothing_is_opened() -> None:
@@ -110,7 +110,7 @@ FOREIGN = [
 @pytest.mark.parametrize("host", HOSTS)
 def test_hosts_of_this_machine(host: str) -> None:
     assert HttpSecurity().knows_host(host)
-    assert HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
+    assert Access(TOKENS).at(ANYWHERE).knows_host(host)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_hosts_of_this_machine(host: str) -> None:
 )
 def test_hosts_of_others(host: str | None) -> None:
     assert not HttpSecurity().knows_host(host)
-    assert not HttpSecurity.for_address(ANYWHERE, tokens=TOKENS).knows_host(host)
+    assert not Access(TOKENS).at(ANYWHERE).knows_host(host)
 
 
 def test_other_names_of_this_machine() -> None:
-    everywhere = HttpSecurity.for_address(ANYWHERE, tokens=TOKENS, names=["Videos.example"])
+    everywhere = Access(TOKENS, frozenset({"Videos.example"})).at(ANYWHERE)
     assert everywhere.knows_host("videos.example:8080")
     assert everywhere.knows_host(socket.gethostname())
     assert everywhere.knows_host("192.0.2.7:80")  # by number no name was rebound
@@ -211,7 +211,7 @@ def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
     assert read_tokens(str(path), {"LONGWIRE_TOKEN": "another-one-entirely"}) == TOKENS
     assert read_tokens(None, {"LONGWIRE_TOKEN": TOKEN}) == TOKENS
     assert not read_tokens(None, {})
-    assert TOKEN not in repr(Access(TOKENS)) + repr(HttpSecurity(TOKENS))
+    assert TOKEN not in repr(Access(TOKENS))
 
 
 @pytest.mark.parametrize("text", ["", "\n", "short", "two words in one token", "späte-erkenntnis-im-herbst"])

@@ -20,7 +20,7 @@ from journal_records import ALICE, BOB, event, found, journal, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
 from longwire.http_runtime import open_journal
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.journal.journal_file import JournalFile, check_journal_file
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
 
 def test_memory_keeps_nothing() -> None:
     kept = open_journal("memory", ttl=60.0, counters=RuntimeCounters())
-    assert isinstance(kept, NoJournal)
+    assert isinstance(kept, Journal)
     assert not kept.durable
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from effort import examples
 from journal_records import event, record
-from longwire.journal.journal import EventRecord, StreamRecord
-from longwire.journal.session_changes import SessionChanges, SessionRow
+from longwire.journal.journal import EventRecord, SessionRecord, StreamRecord
+from longwire.journal.session_changes import SessionChanges
 
 _SMALL = st.integers(1, 3)
 _CHANGE = st.one_of(
@@ -30,7 +30,7 @@ _BATCHES = st.lists(st.tuples(st.lists(_CHANGE, max_size=4), st.booleans()), max
 class Stored:
     """What a file has of a session."""
 
-    row: SessionRow | None = None
+    record: SessionRecord | None = None
     next_event: int = 1
     next_stream: int = 1
     streams: dict[int, StreamRecord] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Stored:
     def write(self, changes: SessionChanges) -> None:
         if changes.forgotten:
             self.__init__()  # type: ignore[misc]
-        self.row = changes.row or self.row
+        self.record = changes.record or self.record
         self.next_event = max(self.next_event, changes.next_event)
         self.next_stream = max(self.next_stream, changes.next_stream)
         self.streams |= changes.streams
@@ -54,7 +54,7 @@ def gathered(changes: list[Any]) -> SessionChanges:
     found = SessionChanges()
     for kind, *values in changes:
         if kind == "save":
-            found.save(SessionRow.of(record(created=1.0, last_seen=2.0, initialized=values[0])))
+            found.save(record(created=1.0, last_seen=2.0, initialized=values[0]))
         elif kind == "save_stream":
             found.save_stream(StreamRecord(values[0], values[0], answered=values[1]))
         elif kind == "append":

@@ -7,7 +7,7 @@ import pytest
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
 from longwire.sessions.streams import ROOM
 from longwire.settings import WireLimits
@@ -19,7 +19,7 @@ def counters() -> RuntimeCounters:
 
 
 def _log(counters: RuntimeCounters, **limits: int) -> EventLog:
-    return EventLog("s", NoJournal(), WireLimits(**limits), counters)
+    return EventLog("s", Journal(), WireLimits(**limits), counters)
 
 
 @pytest.fixture
@@ -163,15 +163,6 @@ def test_an_id_of_no_event_is_refused(log: EventLog, last_event_id: str) -> None
     log.notify(b"1")
     assert responder.last_id == "1-1"
     assert log.resume(last_event_id) is None
-
-
-def test_a_stream_that_was_answered_in_another_way_leaves_nothing(log: EventLog) -> None:
-    stream = log.open_request_stream(7)
-    stream.prime()
-    stream.forget()
-    stream.add(b"1", "reply")
-    assert log.resume("1-1") is None
-    assert (log.kept, log.pending) == (0, 0)
 
 
 def test_a_request_without_a_reply_ends_its_stream(log: EventLog) -> None:

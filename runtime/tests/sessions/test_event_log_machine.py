@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from fake_journal import FakeJournal
 from fake_responder import FakeClock, FakeResponder
 from longwire.counters import RuntimeCounters
-from longwire.journal.journal import EventKind, NoJournal
+from longwire.journal.journal import EventKind, Journal
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.registry import Sessions
 from longwire.sessions.streams import ROOM, Stream
@@ -70,7 +70,7 @@ class Machine(RuleBasedStateMachine):
         self._store()
 
     def _sessions(self) -> Sessions:
-        return Sessions(self.limits, self.journal or NoJournal(), self.counters, self.clock, self.clock)
+        return Sessions(self.limits, self.journal or Journal(), self.counters, self.clock, self.clock)
 
     def _store(self) -> None:
         if self.journal is not None:

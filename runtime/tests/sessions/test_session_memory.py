@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fake_responder import FakeClock, FakeResponder
 from longwire.counters import RuntimeCounters
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.sessions.registry import Sessions
 from longwire.settings import WireLimits
 
@@ -34,7 +34,7 @@ def _bytes_each(make: Callable[[], object]) -> float:
 def _sessions() -> Sessions:
     clock = FakeClock()
     limits = WireLimits(max_sessions=COUNT, max_sessions_each=COUNT)
-    sessions = Sessions(limits, NoJournal(), RuntimeCounters(), clock, clock)
+    sessions = Sessions(limits, Journal(), RuntimeCounters(), clock, clock)
     for number in range(COUNT):
         sessions.begin(f"address:10.0.0.{number}", "2025-11-25", CLIENT)
     return sessions

@@ -170,7 +170,6 @@ def test_an_answered_call_is_not_lost(process: Process) -> None:
     stream = session.log.open_request_stream(7)
     stream.prime()
     stream.add(b"1", "reply")
-    session.log.open_request_stream(8).forget()
     cancelled = session.log.open_request_stream(9)
     cancelled.finish()
     process.journal.store()

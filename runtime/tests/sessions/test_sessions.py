@@ -10,7 +10,7 @@ import pytest
 
 from fake_responder import FakeClock, FakeResponder
 from longwire.counters import RuntimeCounters
-from longwire.journal.journal import NoJournal
+from longwire.journal.journal import Journal
 from longwire.principals.limits import BUSY
 from longwire.sessions.registry import LOOK_AGAIN, SLICE, Sessions
 from longwire.sessions.session import Session
@@ -44,7 +44,7 @@ def make(clock: FakeClock) -> Make:
     def made(**limits: Any) -> Sessions:
         return Sessions(
             WireLimits(idle_timeout=TTL, **{"safe_idle": 0.0, **limits}),
-            NoJournal(),
+            Journal(),
             RuntimeCounters(),
             clock,
             lambda: clock() + 1e9,

@@ -34,7 +34,7 @@ from longwire.declared import expected_errors
 from longwire.endpoints import Page
 from longwire.guard.access import Access
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
-from longwire.guard.tokens import TokenStore
+from longwire.guard.tokens import Tokens
 from longwire.operations.observe import shown
 from longwire.text import note, quoted, shown_id
 from longwire.wire.http import static_files as pages
@@ -117,7 +117,7 @@ class AdminPort:
         cls,
         address: Address,
         sources: Sources,
-        tokens: TokenStore,
+        tokens: Tokens,
         *,
         names: frozenset[str] = frozenset(),
         refused: Counter[str] | None = None,

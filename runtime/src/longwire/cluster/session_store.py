@@ -206,10 +206,10 @@ class RedisSessions:
         }
 
     def _arguments(self, change: SessionChanges) -> Iterator[Argument]:
-        ends = change.forgotten and change.row is None and not change.withheld
+        ends = change.forgotten and change.record is None and not change.withheld
         yield from (self._owner, change.fence, self._turn, round(self.kept_for * 1000))
         yield from (int(change.is_whole), int(ends), self._most, change.next_event, change.next_stream)
-        row = change.row
+        row = change.record
         fields: list[Argument] = []
         if row is not None:
             fields += ["principal", row.principal, "version", row.version, "client", row.client]
@@ -280,11 +280,11 @@ def _session(
         id=session_id,
         principal=fields[b"principal"].decode(),
         version=fields[b"version"].decode(),
-        client=client,
+        client=fields[b"client"].decode(),
         created=float(fields[b"created"]),
         last_seen=last_seen,
         initialized=fields[b"initialized"] == b"1",
-        state=state,
+        state=fields[b"state"].decode(),
         notified=int(fields.get(b"notified", 0)),
     )
     streams = tuple(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from longwire.guard.access import Access
     from longwire.guard.grants import Scopes
     from longwire.guard.oauth.resource_server import ResourceServer
-    from longwire.guard.tokens import TokenFile, TokenStore
+    from longwire.guard.tokens import TokenFile, Tokens
     from longwire.server.serve import ServeOptions
     from longwire.wire.http.tls import Certificate
 
@@ -268,7 +268,7 @@ def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
         return resource_server(given["issuer"], given["audience"], given["jwks"], given["resource"], scopes)
 
 
-def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
+def _tokens(found: Effective, scopes: Scopes) -> Tokens:
     from longwire.guard.tokens import TokenFile, Tokens, parse_tokens
     from longwire.server.start_checks import blaming
 
@@ -282,7 +282,7 @@ def _tokens(found: Effective, scopes: Scopes) -> TokenStore:
     return Tokens()
 
 
-def _operators(found: Effective, clients: TokenStore) -> TokenFile | None:
+def _operators(found: Effective, clients: Tokens) -> TokenFile | None:
     """The tokens of operators; None: one is made when the server starts."""
     from longwire.guard.tokens import TokenFile
     from longwire.server.start_checks import blaming

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from longwire.sessions.session import Session
 
 # Says no to everything that a server would send outside of a call.
-_NO_CHANNEL: Final = Connection.from_envelope("", None, None).outbound
+NO_CHANNEL: Final = Connection.from_envelope("", None, None).outbound
 
 
 class EnvelopeConnection(Connection):
@@ -29,7 +29,7 @@ class EnvelopeConnection(Connection):
     """
 
     def __init__(self, version: str, client_info: Any = None, client_capabilities: Any = None) -> None:
-        self.outbound = _NO_CHANNEL
+        self.outbound = NO_CHANNEL
         self.session_id = None
         self.protocol_version = version
         self._envelope = version, client_info, client_capabilities

@@ -16,7 +16,8 @@ from mcp.shared.transport_context import TransportContext
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
-from longwire.dispatch.exchange import Exchange, Heartbeats, Later
+from longwire.dispatch.exchange import Exchange, Later
+from longwire.dispatch.open_responses import Heartbeats
 from longwire.principals.principal import Holders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.serving import IGNORED, Handshake, Serving
@@ -37,7 +38,7 @@ class Dispatch(Protocol):
         connection: Connection,
         method: str,
         params: dict[str, Any] | None,
-    ) -> None:
+    ) -> object:
         """Run a client's notification, which nobody waits for."""
         ...
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
 from inspect import iscoroutinefunction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner, aclose_shielded
@@ -22,6 +22,7 @@ from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
 from longwire.product.catalog import Handler
 from longwire.wire.serving import Serving
+from longwire.wire.tasks import Tasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -75,9 +76,9 @@ class Dispatcher:
     def __init__(self, serving: Serving) -> None:
         self._server = server = serving.server
         self._state = serving.lifespan_state
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._exchanges: dict[asyncio.Task[None], Exchange] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = Tasks()
         self.turn = TurnsEnd()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
@@ -98,7 +99,8 @@ class Dispatcher:
             at_once = method in _AT_ONCE or self._server.get_request_handler(method) is None
             work = self._calls.begin_list(exchange, connection, method, params)
         if work is None:
-            work = self._served(exchange, connection, method, params)
+            runner = ServerRunner(self._server, connection, self._state)
+            work = cast(Work, runner.on_request(exchange, method, params))
         variables = copy_context()
         if at_once:
             self.turn.run(exchange, variables, self._begin, exchange, connection, work, variables)
@@ -126,7 +128,7 @@ class Dispatcher:
             self._wait(exchange, connection, work, variables)
 
     def _wait(self, exchange: Exchange, connection: Connection, work: Work, variables: Variables) -> None:
-        task = self._start(_finish(exchange, work), variables)
+        task = self._tasks.spawn(_finish(exchange, work), variables)
         self._exchanges[task] = exchange
         task.add_done_callback(lambda _: self._settle(exchange, work, connection))
         task.add_done_callback(self._exchanges.pop)
@@ -138,19 +140,10 @@ class Dispatcher:
         connection: Connection,
         method: str,
         params: dict[str, Any] | None,
-    ) -> None:
-        """Run a client's notification, which nobody waits for."""
-        self.note(context, connection, method, params)
-
-    def note(
-        self,
-        context: DispatchContext[TransportContext],
-        connection: Connection,
-        method: str,
-        params: dict[str, Any] | None,
     ) -> asyncio.Task[None] | None:
         """Run a client's notification; the task that its handler goes on in, if it has not ended."""
-        work = self._noted(context, connection, method, params)
+        runner = ServerRunner(self._server, connection, self._state)
+        work = cast("Coroutine[Any, Any, None]", runner.on_notify(context, method, params))
         variables = copy_context()
         if self._server.get_notification_handler(method) is None:
             try:
@@ -158,7 +151,7 @@ class Dispatcher:
             except StopIteration:
                 return None
             work = continued(work, step)
-        return self._start(work, variables)
+        return self._tasks.spawn(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
         """Cancel the requests of those who may no longer come."""
@@ -168,9 +161,7 @@ class Dispatcher:
 
     def clean_up(self, connection: Connection) -> None:
         """Call what handlers have left for the end of a connection."""
-        task = asyncio.get_running_loop().create_task(aclose_shielded(connection))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        self._closing.spawn(aclose_shielded(connection))
 
     def session_ended(self, session_id: str, reason: str) -> None:
         """A session's handlers are of this process, and clean_up() is for them."""
@@ -178,33 +169,12 @@ class Dispatcher:
     async def close(self) -> None:
         """Cancel what still runs."""
         self.turn.end()
-        while self._tasks:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(self._tasks)
-        while self._closing:  # each takes a few seconds at most
-            await asyncio.wait(self._closing)
-
-    async def _served(
-        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
-    ) -> dict[str, Any]:
-        runner = ServerRunner(self._server, connection, self._state)
-        return await runner.on_request(exchange, method, params)
-
-    async def _noted(
-        self,
-        context: DispatchContext[TransportContext],
-        connection: Connection,
-        method: str,
-        params: dict[str, Any] | None,
-    ) -> None:
-        runner = ServerRunner(self._server, connection, self._state)
-        await runner.on_notify(context, method, params)
+        await self._tasks.end()
+        await self._closing.ended()  # each takes a few seconds at most
 
     def _settle(self, exchange: Exchange, work: Work, connection: Connection) -> None:
         """Look after an exchange whose task has ended; a task may be cancelled before it has begun."""
         work.close()
-        exchange.task = None  # one that was cancelled keeps its traceback, and so everything of the call
         if not exchange.is_over:
             exchange.cancelled()
         exchange.task = None  # a cancelled task holds the frames that it ended in, and they hold the exchange
@@ -214,12 +184,6 @@ class Dispatcher:
         """End the connection of one request, if a handler has left something to be cleaned up."""
         if isinstance(connection, EnvelopeConnection) and connection.is_used:
             self.clean_up(connection)
-
-    def _start(self, work: Coroutine[Any, Any, None], variables: Variables) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work, context=variables)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 async def _finish(exchange: Exchange, work: Work) -> None:

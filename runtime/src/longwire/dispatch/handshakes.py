@@ -9,10 +9,10 @@ from typing import Any
 
 from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
-from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import INTERNAL_ERROR, ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
+from longwire.dispatch.connections import NO_CHANNEL
 from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
 from longwire.dispatch.session_exchange import session_headers
 from longwire.principals.limits import RETRY_AFTER
@@ -41,7 +41,7 @@ class HandshakeExchange(HttpExchange):
         self._accepted = takes
         self.begins = True  # a session, if it succeeds
         self.state: Mapping[str, Any] = {}  # of that session, at first
-        self.connection = Connection(NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
+        self.connection = Connection(NO_CHANNEL, protocol_version=LATEST_HANDSHAKE_VERSION)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -96,20 +96,3 @@ class HandshakeExchange(HttpExchange):
 
     def _status(self, error: ErrorData) -> int:
         return status_of(error, stateless=False)
-
-
-class _Nobody:
-    """The way to a client that has not begun a session yet."""
-
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
-        pass
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        raise NoBackChannelError(method)
-
-
-NOBODY = _Nobody()

@@ -12,7 +12,8 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from longwire.dispatch.exchange import CANCELLED, Cancellable, Heartbeats, HttpExchange, Later
+from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
+from longwire.dispatch.open_responses import Heartbeats
 from longwire.sessions.sending import TOO_MUCH, Overrun, send
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream

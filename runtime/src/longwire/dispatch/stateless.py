@@ -36,7 +36,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.core import Core
-from longwire.dispatch.exchange import CANCELLED, PING, Cancellable, Heartbeats, HttpExchange, Later
+from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
+from longwire.dispatch.open_responses import PING, Heartbeats
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
 from longwire.wire.mcp_headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, ParameterHeaders, accepted

@@ -33,7 +33,7 @@ from longwire.dispatch.connections import session_connection
 from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.proven_streams import ProvenStreams
+from longwire.dispatch.open_responses import ProvenStreams
 from longwire.dispatch.scope_challenges import lacks_scope
 from longwire.dispatch.session_exchange import SessionExchange, session_headers
 from longwire.dispatch.stateless import Bare, Stateless, refuses_type

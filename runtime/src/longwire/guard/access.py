@@ -13,9 +13,8 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -24,9 +23,9 @@ from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.origins import Origins
-from longwire.guard.proxies import NO_PROXIES, TrustedProxies
+from longwire.guard.proxies import TrustedProxies
 from longwire.guard.refusal_lines import RefusalLines
-from longwire.guard.tokens import Tokens, TokenStore
+from longwire.guard.tokens import Tokens
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.text import quoted
 from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
@@ -77,11 +76,6 @@ def page_headers(origin: str) -> HeaderList:
     ]
 
 
-def with_headers(responder: Responder, added: HeaderList) -> Responder:
-    """A responder that adds these headers to the answer."""
-    return _WithHeaders(responder, added) if added else responder
-
-
 class _WithHeaders:
     """A responder that adds headers to the answer."""
 
@@ -107,7 +101,6 @@ class _WithHeaders:
 
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})
-_ALLOW_HOST: Final = "start it with --allow-host, or use its address"
 # A host and its port, and nothing else: `urlsplit` would take what follows a slash for a path, and pass it.
 _HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]+")
 _NO_ORIGIN: Final = Refusal(403, "origin", "requests from other machines take an allowed Origin, or a token")
@@ -116,36 +109,11 @@ _MOST_KNOWN: Final = 256  # pairs of Host and Origin that are remembered as admi
 
 @dataclass(frozen=True, slots=True)
 class HttpSecurity:
-    """The checks of one HTTP endpoint."""
+    """The checks of Host and Origin at one HTTP endpoint."""
 
-    tokens: TokenStore = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # host names that clients may call this server by
     reachable: bool = False  # from other machines, by any of this one's addresses
-    wrong_host: str = _ALLOW_HOST  # the remedy for clients that call it by another name
     origins: Origins = field(default_factory=Origins)  # if there are any: the pages that may use it
-
-    @classmethod
-    def for_address(
-        cls,
-        address: Address,
-        *,
-        tokens: TokenStore | None = None,
-        names: Collection[str] = (),
-        asks_others: bool = False,
-    ) -> HttpSecurity:
-        """The checks for an endpoint at that address; raises SettingsError if strangers could get in.
-
-        `asks_others`: a hook or an authorization server knows the clients.
-        """
-        reachable = not is_loopback(address.host)
-        tokens = Tokens() if tokens is None else tokens
-        if reachable and not tokens and not asks_others:
-            raise SettingsError(
-                f"'{address.host}' can be reached from other machines, which takes a token: "
-                f"set token_file (--token-file FILE) or {declared().token_variable}, or listen on 127.0.0.1"
-            )
-        own = {socket.gethostname(), address.host} if reachable else set()
-        return cls(tokens, frozenset(name.lower() for name in {*names, *own}), reachable)
 
     def knows_host(self, header: str | None) -> bool:
         """Whether a Host header names this server."""
@@ -175,9 +143,9 @@ class HttpSecurity:
 class Access:
     """The checks that all HTTP endpoints of a server have in common."""
 
-    tokens: TokenStore = field(default_factory=Tokens)
+    tokens: Tokens = field(default_factory=Tokens)
     names: frozenset[str] = frozenset()  # further host names this server is called by
-    wrong_host: str = _ALLOW_HOST
+    wrong_host: str = "start it with --allow-host, or use its address"  # the remedy for other names
     local_pages: bool = False  # whether pages of this machine's own servers may read answers
     origins: Origins = field(default_factory=Origins)  # if there are any: those whose pages may use it
     hook: AuthHook | None = None
@@ -185,22 +153,25 @@ class Access:
     proxies: TrustedProxies = field(default_factory=TrustedProxies, compare=False)  # who speak for clients
     plain_refusals: bool = False  # {"error": "…"}, not JSON-RPC: what is behind the checks is no MCP
     refused: Counter[str] = field(default_factory=Counter, repr=False, compare=False)  # by reason
-    _authentication: Authentication = field(init=False, repr=False, compare=False)
+    authentication: Authentication = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # One for all endpoints: who guesses at one port is slowed down at all.
-        object.__setattr__(self, "_authentication", Authentication(self.tokens, self.hook, oauth=self.oauth))
+        object.__setattr__(self, "authentication", Authentication(self.tokens, self.hook, oauth=self.oauth))
 
     def at(self, address: Address) -> HttpSecurity:
         """The checks for an endpoint at that address; raises SettingsError if strangers could get in."""
-        oauth = self.oauth
-        security = HttpSecurity.for_address(
-            address,
-            tokens=self.tokens,
-            names=self.names if oauth is None else self.names | {oauth.host},
-            asks_others=self.hook is not None or oauth is not None,
-        )
-        return replace(security, wrong_host=self.wrong_host, origins=self.origins)
+        reachable, names = not is_loopback(address.host), set(self.names)
+        if reachable:
+            if not self.authentication:
+                raise SettingsError(
+                    f"'{address.host}' can be reached from other machines, which takes a token: set "
+                    f"token_file (--token-file FILE) or {declared().token_variable}, or listen on 127.0.0.1"
+                )
+            names |= {socket.gethostname(), address.host}
+        if self.oauth is not None:
+            names.add(self.oauth.host)
+        return HttpSecurity(frozenset(name.lower() for name in names), reachable, self.origins)
 
     def guard(
         self,
@@ -209,27 +180,14 @@ class Access:
         *,
         for_operators: bool = False,
         open_paths: Collection[str] = (),
-        is_open: Callable[[Request], bool] | None = None,
+        is_open: Callable[[Request], bool] = lambda _: False,
     ) -> Guarded:
         """The handler behind the checks for that address.
 
         What is for operators takes no token from this machine: those who scrape or look after it have none.
         Open paths, and other requests of which `is_open` says so, take none from anybody.
         """
-        no_token = for_operators and is_loopback(address.host)
-        return Guarded(
-            handler,
-            self.at(address),
-            Authentication(Tokens()) if no_token else self._authentication,
-            for_pages=not for_operators,
-            local_pages=self.local_pages,
-            refused=self.refused,
-            open_paths=open_paths,
-            is_open=is_open,
-            plain_refusals=self.plain_refusals,
-            open_pages=self.oauth.pages if self.oauth is not None and not for_operators else {},
-            proxies=self.proxies,
-        )
+        return Guarded(self, handler, address, for_operators, open_paths, is_open)
 
 
 class Guarded:
@@ -237,38 +195,29 @@ class Guarded:
 
     def __init__(
         self,
+        access: Access,
         handler: Handler,
-        security: HttpSecurity,
-        authentication: Authentication | None = None,
-        *,
-        for_pages: bool = False,
-        local_pages: bool = True,
-        refused: Counter[str] | None = None,
-        open_paths: Collection[str] = (),
-        is_open: Callable[[Request], bool] | None = None,
-        plain_refusals: bool = False,
-        open_pages: Mapping[str, Handler] = MappingProxyType({}),
-        proxies: TrustedProxies = NO_PROXIES,
+        address: Address,
+        for_operators: bool,
+        open_paths: Collection[str],
+        is_open: Callable[[Request], bool],
     ) -> None:
-        """`open_pages` are handlers, by path, for everybody: no token and no origin is asked for.
-
-        Without `local_pages`, what is `for_pages` is for those of allowed origins, if there are any.
-        """
+        self._access = access
         self._handler = handler
-        self._open_pages = open_pages
-        self.proxies = proxies
-        self._plain = plain_refusals
-        self._security = security
-        # One without tokens and hook is false, and still the one to ask.
-        self._authentication = Authentication(security.tokens) if authentication is None else authentication
-        self._for_pages, self._local_pages = for_pages, local_pages
+        self.proxies = access.proxies
+        self._security = access.at(address)
+        no_token = for_operators and is_loopback(address.host)
+        self._authentication = Authentication(Tokens()) if no_token else access.authentication
+        self._for_pages = not for_operators
+        oauth = access.oauth if self._for_pages else None
+        # Handlers, by path, for everybody: no token and no origin is asked for.
+        self._open_pages: Mapping[str, Handler] = {} if oauth is None else oauth.pages
         self._open_paths = frozenset(open_paths)  # these take no token
-        self._is_open = is_open or (lambda _: False)  # nor do these
-        self._refused = Counter() if refused is None else refused
+        self._is_open = is_open  # nor do these
         self._lines = RefusalLines()
         self._on_refused = self._lines.answered
         self._known: dict[tuple[str | None, str | None], None] = {}  # admitted with these origins:
-        self._allowed = security.origins.allowed
+        self._allowed = access.origins.allowed
 
     def __call__(self, request: Request, responder: Responder) -> None:
         self.proxies.locate(request)
@@ -306,7 +255,8 @@ class Guarded:
         if refusal is None and takes_token:
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
-            responder = with_headers(responder, self.page_headers(request.headers))
+            if added := self.page_headers(request.headers):
+                responder = _WithHeaders(responder, added)
         if refusal is not None:
             self._refuse(refusal, request, responder)
         return refusal is None
@@ -321,7 +271,7 @@ class Guarded:
 
     @property
     def _serves_pages(self) -> bool:
-        return self._for_pages and (self._local_pages or bool(self._security.origins))
+        return self._for_pages and (self._access.local_pages or bool(self._access.origins))
 
     def _takes_no_token(self, request: Request) -> bool:
         return request.path in self._open_paths or self._is_open(request)
@@ -332,15 +282,15 @@ class Guarded:
             if name in _ASKED:
                 return Refusal(400, "doubled", f"the request has two {name.title()} headers: send one")
         host, origin = request.headers.get("host"), request.headers.get("origin")
-        if self._allowed is not self._security.origins.allowed:  # they were read again
-            self._allowed = self._security.origins.allowed
+        if self._allowed is not self._access.origins.allowed:  # they were read again
+            self._allowed = self._access.origins.allowed
             self._known.clear()
         if (host, origin) in self._known:
             return None
         if host is None:
             return Refusal(400, "host", "the request has no Host header: send one")
         if not self._security.knows_host(host):
-            remedy = self._security.wrong_host
+            remedy = self._access.wrong_host
             return Refusal(421, "host", f"this server isn't called {quoted(host)}: {remedy}")
         if request.path in self._open_pages:
             return None
@@ -370,8 +320,8 @@ class Guarded:
         self._handler(request, responder)
 
     def _refuse(self, refusal: Refusal, request: Request, responder: Responder) -> None:
-        self._refused[refusal.word] += 1
-        refusal.answer(request, responder, self._lines, plain=self._plain)
+        self._access.refused[refusal.word] += 1
+        refusal.answer(request, responder, self._lines, plain=self._access.plain_refusals)
 
 
 @lru_cache(maxsize=256)  # clients send the same ones again and again

@@ -26,7 +26,7 @@ from longwire.declared import declared
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.grants import Rejected, Undecided, Verdict
 from longwire.guard.refusal_lines import RefusalLines
-from longwire.guard.tokens import TokenStore, bearer, digest, is_unguessable
+from longwire.guard.tokens import Tokens, bearer, digest, is_unguessable
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Principal
 from longwire.principals.rates import Allowances, Rate, whole_seconds
@@ -71,7 +71,7 @@ class Authentication:
 
     def __init__(
         self,
-        tokens: TokenStore,
+        tokens: Tokens,
         hook: AuthHook | None = None,
         clock: Callable[[], float] = time.monotonic,
         *,

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context
 from typing import Any, Final
 
@@ -96,11 +97,8 @@ class RefusalLines:
 
     def _plan(self) -> None:
         if self._timer is None:
-            try:
-                loop = asyncio.get_running_loop()
-            except RuntimeError:  # the next line says it
-                return
-            self._timer = loop.call_later(_ONE.seconds, self.sum_up)
+            with suppress(RuntimeError):  # without a loop the next line says it
+                self._timer = asyncio.get_running_loop().call_later(_ONE.seconds, self.sum_up)
 
 
 def _sentence(body: bytes) -> str:

@@ -15,6 +15,7 @@ A name may have several tokens, so that one can be replaced while the old one st
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
@@ -28,7 +29,7 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from longwire.declared import declared
 from longwire.errors import SettingsError
@@ -41,29 +42,7 @@ _KEYS: Final = ("token", "tokens", "expires", *GRANTS)
 _TOKEN_KEYS: Final = ("token", "expires")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token and when it ends to be valid, in seconds since 1970."""
-
-    token: str = field(repr=False)
-    expires: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The table of one principal."""
-
-    name: str
-    principal: Principal
-    tokens: tuple[Token, ...]
-
-
-def is_toml(text: str, source: str) -> bool:
-    """Whether a token file is in TOML rather than in lines."""
-    return source.endswith(".toml") or _HEAD.search(text) is not None
-
-
-def parse_tables(text: str, source: str, scopes: Scopes) -> list[Table]:
+def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
     """Parse the tables of a token file; raises SettingsError."""
     try:
         document = tomllib.loads(text)
@@ -76,10 +55,23 @@ def parse_tables(text: str, source: str, scopes: Scopes) -> list[Table]:
         raise SettingsError(
             f"the token file '{source}' has no tokens: write a table [tokens.NAME] for each name"
         )
-    return [_table(name, table, source, scopes) for name, table in tables.items()]
+    found: dict[str, str] = {}
+    principals: dict[str, Principal] = {}
+    expires: dict[str, float] = {}
+    for name, table in tables.items():
+        principals[name] = _principal(name, table, source, scopes)
+        tokens = list(_tokens(table, f"the table '{name}' of '{source}'"))
+        if not tokens:
+            raise SettingsError(f"the table '{name}' of '{source}' has no token: write token = \"…\"")
+        for token, end in tokens:
+            _check(token, f"of '{name}' in '{source}'")
+            _add(found, token, name, f"'{source}', table '{name}',")
+            if end is not None:
+                expires[token] = end
+    return Tokens(found, principals, expires)
 
 
-def _table(name: str, table: Any, source: str, scopes: Scopes) -> Table:
+def _principal(name: str, table: Any, source: str, scopes: Scopes) -> Principal:
     where = f"the table '{name}' of '{source}'"
     if not _NAME.fullmatch(name):
         raise SettingsError(f"{where} has a bad name: use letters, digits, '.', '_' and '-'")
@@ -94,14 +86,11 @@ def _table(name: str, table: Any, source: str, scopes: Scopes) -> Table:
             f"{where} has only scopes without known tools ({', '.join(sorted(principal.scopes)) or 'none'}): "
             "name its tools, or those of a scope in [auth.scopes]"
         )
-    tokens = tuple(_tokens(table, where))
-    if not tokens:
-        raise SettingsError(f'{where} has no token: write token = "…"')
-    return Table(name, principal, tokens)
+    return principal
 
 
-def _tokens(table: Mapping[str, Any], where: str) -> Iterator[Token]:
-    ends = table.get("expires")
+def _tokens(table: Mapping[str, Any], where: str) -> Iterator[tuple[str, float | None]]:
+    """The tokens of a table, with the seconds since 1970 at which each ends."""
     listed = table.get("tokens", [])
     if not isinstance(listed, list):
         raise SettingsError(f'the tokens of {where} are no list: write tokens = ["…"]')
@@ -111,7 +100,7 @@ def _tokens(table: Mapping[str, Any], where: str) -> Iterator[Token]:
         token = given.get("token")
         if not isinstance(token, str):  # without the value, which may be a secret all the same
             raise SettingsError(f"a token of {where} is no text: write it in quotes")
-        yield Token(token, _moment(given.get("expires", ends), where))
+        yield token, _moment(given.get("expires", table.get("expires")), where)
 
 
 def _moment(given: object, where: str) -> float | None:
@@ -147,7 +136,6 @@ _OTHERS: Final = 0o007  # permissions of everybody
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
 
-_NEVER: Final = float("inf")
 _NOBODY: Final[tuple[Principal | None, float]] = (None, 0.0)
 
 
@@ -171,25 +159,7 @@ def bearer(authorization: str | None) -> str | None:
     return token if usable else None
 
 
-class TokenStore(Protocol):
-    """Tokens that a server accepts: fixed ones, or those of a file that is read again."""
-
-    def __bool__(self) -> bool: ...
-
-    def __iter__(self) -> Iterator[str]:
-        """The tokens themselves, which must never be shown."""
-        ...
-
-    def find(self, token: str) -> Principal | None:
-        """The principal that a token proves."""
-        ...
-
-    def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
-        """Call a function when tokens are no longer valid; returns the undoing."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Tokens:
     """The tokens of a server; empty if it asks for none."""
 
@@ -197,20 +167,19 @@ class Tokens:
     granted: Mapping[str, Principal] = field(default_factory=dict)  # by name; others may do everything
     expires: Mapping[str, float] = field(default_factory=dict, repr=False)  # by token, in seconds since 1970
     clock: Callable[[], float] = field(default=time.time, repr=False, compare=False)
-    _by_digest: dict[bytes, tuple[Principal, float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = {}
+        self._by_digest: dict[bytes, tuple[Principal, float]] = {}
         for token, name in self.by_token.items():
             proof = digest(token)
             principal = replace(self.granted.get(name) or Principal.of_token(name), proof=proof)
-            found[proof] = (principal, self.expires.get(token, _NEVER))
-        object.__setattr__(self, "_by_digest", found)
+            self._by_digest[proof] = (principal, self.expires.get(token, math.inf))
 
     def __bool__(self) -> bool:
         return bool(self.by_token)
 
     def __iter__(self) -> Iterator[str]:
+        """The tokens themselves, which must never be shown."""
         return iter(self.by_token)
 
     @property
@@ -219,49 +188,25 @@ class Tokens:
         return frozenset(self.by_token.values())
 
     def find(self, token: str) -> Principal | None:
+        """The principal that a token proves."""
         principal, ends = self._by_digest.get(digest(token), _NOBODY)
         return principal if self.clock() < ends else None
 
-    def valid(self, now: float) -> Holders:
-        """The holders of all tokens that have not expired."""
-        left = {proof: principal for proof, (principal, ends) in self._by_digest.items() if now < ends}
-        return Holders(frozenset(principal.key for principal in left.values()), frozenset(left))
-
-    def next_end(self, now: float) -> float | None:
-        """The seconds until another token expires, if any will."""
-        return min((ends - now for ends in self.expires.values() if now < ends), default=None)
-
     def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
+        """Call a function when tokens are no longer valid; returns the undoing."""
         return lambda: None  # these never change
 
 
-class TokenFile:
+class TokenFile(Tokens):
     """The tokens of a file, which can be read again while the server runs."""
 
     def __init__(self, path: str, scopes: Scopes = NO_SCOPES, clock: Callable[[], float] = time.time) -> None:
         """Read the file; raises SettingsError."""
         self.path: Final = path
         self._scopes = scopes
-        self._clock = clock
-        self._tokens = self._read()
-        self._valid = self._tokens.valid(clock())  # when it was last looked at
         self._gone: list[Callable[[Holders], None]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._tokens)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tokens)
-
-    @property
-    def principals(self) -> frozenset[str]:
-        """The names that have tokens."""
-        return self._tokens.principals
-
-    @property
-    def granted(self) -> Mapping[str, Principal]:
-        """What names may do, as far as the file says so."""
-        return self._tokens.granted
+        self._read(clock)
+        self._valid = self._holders()  # when it was last looked at
 
     def oversights(self) -> Iterator[str]:
         """A sentence for each thing about the file that is probably a mistake."""
@@ -269,14 +214,11 @@ class TokenFile:
             mode = stat.S_IMODE(os.stat(self.path).st_mode)
             if mode & _OTHERS:
                 yield f"the token file '{self.path}' is open to every user (mode {mode:04o}): chmod 600 it"
-        now = self._clock()
-        for token, ends in self._tokens.expires.items():
+        now = self.clock()
+        for token, ends in self.expires.items():
             if ends <= now:
-                name, when = self._tokens.by_token[token], datetime.fromtimestamp(ends, UTC)
+                name, when = self.by_token[token], datetime.fromtimestamp(ends, UTC)
                 yield f"a token of '{name}' in '{self.path}' expired at {when:%Y-%m-%d %H:%M} UTC: replace it"
-
-    def find(self, token: str) -> Principal | None:
-        return self._tokens.find(token)
 
     def on_gone(self, callback: Callable[[Holders], None]) -> Callable[[], None]:
         self._gone.append(callback)
@@ -284,22 +226,30 @@ class TokenFile:
 
     def reload(self) -> frozenset[str]:
         """Read the file again; returns the names that are gone. Raises SettingsError and changes nothing."""
-        before, self._tokens = self._tokens, self._read()
+        before = self.principals
+        self._read(self.clock)
         self.end_invalid()
-        return before.principals - self._tokens.principals
+        return before - self.principals
 
     def end_invalid(self) -> float | None:
         """Tell of tokens that are valid no more; returns the seconds until another expires, if any will."""
-        now = self._clock()
-        before, self._valid = self._valid, self._tokens.valid(now)
+        before, self._valid = self._valid, self._holders()
         gone = Holders(before.keys - self._valid.keys, before.proofs - self._valid.proofs)
         if gone.proofs:
             for callback in list(self._gone):
                 callback(gone)
-        return self._tokens.next_end(now)
+        now = self.clock()
+        return min((ends - now for ends in self.expires.values() if now < ends), default=None)
 
-    def _read(self) -> Tokens:
-        return replace(read_tokens(self.path, {}, scopes=self._scopes), clock=self._clock)
+    def _holders(self) -> Holders:
+        """The holders of all tokens that have not expired."""
+        now = self.clock()
+        left = {proof: principal for proof, (principal, ends) in self._by_digest.items() if now < ends}
+        return Holders(frozenset(principal.key for principal in left.values()), frozenset(left))
+
+    def _read(self, clock: Callable[[], float]) -> None:
+        read = read_tokens(self.path, {}, scopes=self._scopes)
+        super().__init__(read.by_token, read.granted, read.expires, clock)
 
 
 def read_tokens(
@@ -327,11 +277,12 @@ def read_tokens(
 
 def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
     """Parse one token, lines of `NAME TOKEN`, or tables in TOML; raises SettingsError."""
-    if is_toml(text, source):
+    if source.endswith(".toml") or _HEAD.search(text) is not None:
         return _from_tables(text, source, scopes)
     lines = [line.split() for line in text.splitlines() if line.strip()] or [[""]]
     if len(lines) == 1 and len(lines[0]) == 1:
-        return Tokens({_checked(lines[0][0], f"in '{source}'"): UNNAMED})
+        _check(lines[0][0], f"in '{source}'")
+        return Tokens({lines[0][0]: UNNAMED})
     found: dict[str, str] = {}
     for number, words in enumerate(lines, start=1):
         if len(words) != 2 or not _NAME.fullmatch(words[0]):
@@ -339,23 +290,9 @@ def parse_tokens(text: str, source: str, scopes: Scopes = NO_SCOPES) -> Tokens:
                 f"the token in '{source}', line {number}, has no name: write one token alone, "
                 "or lines of NAME TOKEN with letters, digits, '.', '_' and '-' in the names"
             )
-        whose = f"of '{words[0]}' in '{source}', line {number},"
-        _add(found, _checked(words[1], whose), words[0], f"'{source}', line {number},")
+        _check(words[1], f"of '{words[0]}' in '{source}', line {number},")
+        _add(found, words[1], words[0], f"'{source}', line {number},")
     return Tokens(found)
-
-
-def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
-    found: dict[str, str] = {}
-    granted: dict[str, Principal] = {}
-    expires: dict[str, float] = {}
-    for table in parse_tables(text, source, scopes):
-        granted[table.name] = table.principal
-        for one in table.tokens:
-            whose = f"of '{table.name}' in '{source}'"
-            _add(found, _checked(one.token, whose), table.name, f"'{source}', table '{table.name}',")
-            if one.expires is not None:
-                expires[one.token] = one.expires
-    return Tokens(found, granted, expires)
 
 
 def _add(found: dict[str, str], token: str, name: str, where: str) -> None:
@@ -363,15 +300,13 @@ def _add(found: dict[str, str], token: str, name: str, where: str) -> None:
         raise SettingsError(f"the token in {where} is also that of '{found[token]}': make another")
 
 
-def _checked(token: str, whose: str) -> str:
+def _check(token: str, whose: str) -> None:
+    problem = ""
     if len(token) < _SHORTEST_TOKEN:
-        raise SettingsError(
-            f"the token {whose} is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
-        )
-    if len(token) > _LONGEST_TOKEN:
-        raise SettingsError(
-            f"the token {whose} is longer than {_LONGEST_TOKEN} characters: use a shorter one"
-        )
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise SettingsError(f"the token {whose} holds special characters: use letters and digits")
-    return token
+        problem = f"is shorter than {_SHORTEST_TOKEN} characters: use a longer one"
+    elif len(token) > _LONGEST_TOKEN:
+        problem = f"is longer than {_LONGEST_TOKEN} characters: use a shorter one"
+    elif not token.isascii() or not token.isprintable() or " " in token:
+        problem = "holds special characters: use letters and digits"
+    if problem:
+        raise SettingsError(f"the token {whose} {problem}")

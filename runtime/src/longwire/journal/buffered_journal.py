@@ -21,8 +21,8 @@ from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
 from longwire.counters import RuntimeCounters
-from longwire.journal.journal import EventRecord, Finder, SessionRecord, StoredSession, StreamRecord
-from longwire.journal.session_changes import FIRST_FENCE, SessionChanges, SessionRow, WaitingChanges
+from longwire.journal.journal import EventRecord, Finder, Journal, SessionRecord, StoredSession, StreamRecord
+from longwire.journal.session_changes import FIRST_FENCE, SessionChanges, WaitingChanges
 from longwire.text import shown_id
 
 logger: Final = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class SessionStore(Protocol):
     def close(self) -> None: ...
 
 
-class BufferedJournal:
+class BufferedJournal(Journal):
     """A journal for one event loop, which calls all of its methods."""
 
     durable = True
@@ -106,10 +106,9 @@ class BufferedJournal:
     def save(self, record: SessionRecord) -> None:
         if record.id in self._given_up:
             return
-        row = SessionRow.of(record)
         begins = record.id not in self._kept
         self._kept.setdefault(record.id, FIRST_FENCE)
-        self._change(record.id, lambda changes: changes.save(row, begins=begins))
+        self._change(record.id, lambda changes: changes.save(record, begins=begins))
 
     def touch(self, session_id: str, last_seen: float) -> None:
         def change(changes: SessionChanges) -> int:

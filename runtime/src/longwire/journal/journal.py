@@ -6,9 +6,9 @@ event is written to the journal before it is sent, so no client knows of an even
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 EventKind: TypeAlias = Literal["priming", "notification", "request", "reply"]
 
@@ -20,11 +20,11 @@ class SessionRecord:
     id: str
     principal: str  # the key of the principal that began it
     version: str  # the negotiated protocol version
-    client: Mapping[str, Any]  # the params of its initialize request
+    client: str  # the params of its initialize request, as JSON
     created: float  # seconds since 1970
     last_seen: float
     initialized: bool = False
-    state: Mapping[str, Any] = field(default_factory=dict)  # such as the log level and subscriptions
+    state: str = "{}"  # JSON, such as the log level and subscriptions
     notified: int = 0  # of nodes that share sessions: the last notification to all of them that it has
 
 
@@ -73,13 +73,13 @@ class InMemory(Protocol):
 Finder: TypeAlias = Callable[[str], InMemory | None]
 
 
-class Journal(Protocol):
-    """Where sessions and events are written. Calls return at once; the order of calls is kept."""
+class Journal:
+    """Where sessions and events are written. Calls return at once, and their order is kept.
 
-    @property
-    def durable(self) -> bool:
-        """Whether anything outlives the process."""
-        ...
+    This one keeps nothing: sessions end with the process.
+    """
+
+    durable: bool = False  # whether anything outlives the process
 
     def save(self, record: SessionRecord) -> None: ...
 
@@ -91,75 +91,35 @@ class Journal(Protocol):
 
     def append(self, session_id: str, event: EventRecord) -> None:
         """Add an event, or put it on another stream if its number is there already."""
-        ...
 
     def drop(self, session_id: str, numbers: Iterable[int]) -> None: ...
 
     def when_stored(self, callback: Callable[[], None]) -> None:
         """Call back on the event loop when all that came before is stored; at once if it is already."""
-        ...
+        callback()
 
     @property
     def is_behind(self) -> bool:
         """Whether so much waits to be stored that those who add more should wait."""
-        ...
+        return False
 
     def at_risk(self, session_id: str) -> bool:
         """Whether a session can't be stored for now, and would not outlive the process as it is."""
-        ...
+        return False
 
     def follow(self, find: Finder) -> None:
         """Have sessions that could not be stored found in memory, to be stored again."""
-        ...
 
     async def flush(self, patience: float) -> bool:
         """Wait until all sessions are stored, as long as they are; False: nothing was for so many seconds."""
-        ...
-
-    def stored_sessions(self) -> Iterable[SessionRecord]:
-        """The sessions of an earlier process, without their events."""
-        ...
-
-    def load(self, session_id: str) -> StoredSession | None:
-        """A session of an earlier process."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class NoJournal:
-    """A journal that keeps nothing: sessions end with the process."""
-
-    durable = False
-    is_behind = False
-
-    def save(self, record: SessionRecord) -> None: ...
-
-    def touch(self, session_id: str, last_seen: float) -> None: ...
-
-    def forget(self, session_id: str) -> None: ...
-
-    def save_stream(self, session_id: str, stream: StreamRecord) -> None: ...
-
-    def append(self, session_id: str, event: EventRecord) -> None: ...
-
-    def drop(self, session_id: str, numbers: Iterable[int]) -> None: ...
-
-    def when_stored(self, callback: Callable[[], None]) -> None:
-        callback()
-
-    def at_risk(self, session_id: str) -> bool:
-        return False
-
-    def follow(self, find: Finder) -> None: ...
-
-    async def flush(self, patience: float) -> bool:
         return True
 
     def stored_sessions(self) -> Iterable[SessionRecord]:
+        """The sessions of an earlier process, without their events."""
         return ()
 
     def load(self, session_id: str) -> StoredSession | None:
+        """A session of an earlier process."""
         return None
 
     def close(self) -> None: ...

@@ -6,7 +6,6 @@ Principals' keys and session ids are in the file, so only its owner may read it.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import logging
@@ -16,7 +15,7 @@ import sqlite3
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,6 +72,7 @@ CREATE TABLE events (
 ) WITHOUT ROWID;
 """
 _TABLES: Final = ("sessions", "streams", "events")
+_KEYS: Final = ("id", "session", "session")
 
 _RECORD: Final = "id, principal, version, client, created, last_seen, initialized, state"
 _SAVE: Final = f"""
@@ -94,11 +94,7 @@ _EMPTY: Final = """
 DELETE FROM streams WHERE session = ?1 AND answered
     AND number NOT IN (SELECT stream FROM events WHERE session = ?1)
 """
-_FORGET: Final = (
-    "DELETE FROM sessions WHERE id = ?",
-    "DELETE FROM streams WHERE session = ?",
-    "DELETE FROM events WHERE session = ?",
-)
+_FORGET: Final = [f"DELETE FROM {table} WHERE {key} = ?" for table, key in zip(_TABLES, _KEYS, strict=True)]
 
 _ANOTHER: Final = "name another file, or use the store 'memory'"
 _REMEDIES: Final = {
@@ -139,7 +135,7 @@ class JournalFile:
     def sentence(self, error: Exception) -> str:
         """What is wrong with the file, and the remedy, after "the session store "."""
         if isinstance(error, Misplaced):
-            return f"'{self.path}' {error.strerror}"
+            return f"'{self.path}' {error}"
         code = getattr(error, "sqlite_errorname", "")
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         if code not in _REMEDIES and _is_full(self.path.parent):
@@ -235,15 +231,13 @@ class JournalFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(self.path, flags, 0o600)
         try:
-            found = os.fstat(descriptor)
             _recognise(self.path, descriptor)
-            if stat.S_IMODE(found.st_mode) & 0o077:
-                os.fchmod(descriptor, 0o600)
+            os.fchmod(descriptor, 0o600)
         finally:
             os.close(descriptor)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        prepare(connection, _SCHEMA, _VERSION, partial(_check_version, self.path), log=_WAL)
+        prepare(connection, _SCHEMA, _VERSION, lambda found: _check_version(self.path, found), log=_WAL)
 
     def _check(self) -> None:
         """Refuse a damaged file. In a large one, events are only looked at when they are wanted."""
@@ -263,19 +257,19 @@ class JournalFile:
             self._make_again()
             return
         if found.st_ino != self._inode:  # what is written now, nobody could find
-            raise _misplaced("was replaced by another file while the server runs: move that file away")
+            raise Misplaced("was replaced by another file while the server runs: move that file away")
         if found.st_size < _HEADER:
-            raise _misplaced("was cut short while the server runs: move it away and restart the server")
+            raise Misplaced("was cut short while the server runs: move it away and restart the server")
 
     def _make_again(self) -> None:
         """Copy all sessions from the deleted file, which stays readable while it is open, to a new one."""
         assert self._writer is not None
         if not self.path.parent.is_dir():
-            raise _misplaced("was deleted with its folder while the server runs: make the folder again")
+            raise Misplaced("was deleted with its folder while the server runs: make the folder again")
         try:
             self._take_lock()
         except SettingsError:
-            raise _misplaced("was deleted, and another server makes it again: stop one of them") from None
+            raise Misplaced("was deleted, and another server makes it again: stop one of them") from None
         for end in ("-wal", "-shm"):
             Path(f"{self.path}{end}").unlink(missing_ok=True)
         self._create()
@@ -286,7 +280,7 @@ class JournalFile:
             self._inode = os.stat(self.path).st_ino
         except (*FAILURES, SettingsError) as error:
             self.path.unlink(missing_ok=True)  # for another try
-            raise _misplaced(
+            raise Misplaced(
                 f"was deleted while the server runs and can't be made again ({error}): restart the server"
             ) from error
         # The old connections are closed when nobody uses them any more: another thread may be reading.
@@ -307,19 +301,15 @@ class JournalFile:
         if changes.forgotten:
             for statement in _FORGET:
                 removed += run(statement, (session_id,)).rowcount
-        if (row := changes.row) is not None:
-            values = (row.id, row.principal, row.version, row.client, row.created, row.last_seen)
-            run(_SAVE, (*values, row.initialized, row.state))
+        if (record := changes.record) is not None:
+            run(_SAVE, [getattr(record, name) for name in _RECORD.split(", ")])
         if changes.last_seen is not None:
             run(_SEEN, (changes.last_seen, session_id))
         if changes.next_event or changes.next_stream:
             run(_NUMBERS, (changes.next_event, changes.next_stream, session_id))
-        streams = changes.streams.values()
-        if streams:
-            many(_STREAM, [(session_id, s.number, _request(s), s.answered) for s in streams])
-        events = changes.events.items()
-        if kept := [(session_id, n, e.stream, e.kind, e.payload) for n, e in events if e is not None]:
-            many(_EVENT, kept)
+        streams, events = changes.streams.values(), changes.events.items()
+        many(_STREAM, [(session_id, s.number, _request(s), s.answered) for s in streams])
+        many(_EVENT, [(session_id, n, e.stream, e.kind, e.payload) for n, e in events if e is not None])
         if dropped := [(session_id, number) for number, event in events if event is None]:
             removed += many(_DROP, dropped).rowcount
         if dropped or any(stream.answered for stream in streams):
@@ -395,20 +385,14 @@ def _recognise(path: Path, descriptor: int) -> None:
 
 
 def _record(row: Iterable[Any]) -> SessionRecord:
-    id, principal, version, client, created, last_seen, initialized, state = row
-    documents = json.loads(client), json.loads(state)
-    return SessionRecord(
-        id, principal, version, documents[0], created, last_seen, bool(initialized), documents[1]
-    )
+    record = SessionRecord(*row)
+    json.loads(record.client), json.loads(record.state)  # raises ValueError where the file is damaged
+    return replace(record, initialized=bool(record.initialized))
 
 
 def _request(stream: StreamRecord) -> str | None:
     """The request's id as JSON, which tells 7 from "7"."""
     return None if stream.request_id is None else json.dumps(stream.request_id)
-
-
-def _misplaced(sentence: str) -> Misplaced:
-    return Misplaced(errno.ENOENT, sentence)
 
 
 def _is_full(folder: Path) -> bool:

@@ -5,7 +5,6 @@ Later changes of a session replace earlier ones.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -21,35 +20,6 @@ _PART: Final = 4 << 20  # bytes that are written at once, roughly
 _ITEM: Final = 200  # bytes of memory for a change besides its texts, roughly
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A session's record with its documents as JSON text: what they hold later can't change it."""
-
-    id: str
-    principal: str
-    version: str
-    client: str
-    created: float
-    last_seen: float
-    initialized: bool
-    state: str
-    notified: int = 0
-
-    @classmethod
-    def of(cls, record: SessionRecord) -> SessionRow:
-        return cls(
-            record.id,
-            record.principal,
-            record.version,
-            json.dumps(dict(record.client), separators=(",", ":")),
-            record.created,
-            record.last_seen,
-            record.initialized,
-            json.dumps(dict(record.state), separators=(",", ":")),
-            record.notified,
-        )
-
-
 @dataclass(slots=True)
 class SessionChanges:
     """What has to be written for one session. Writing the same changes twice does no harm."""
@@ -59,7 +29,7 @@ class SessionChanges:
     begins: bool = False  # nothing was stored before: these are all of the session
     forgotten: bool = False  # everything stored so far is removed first
     withheld: bool = False  # the session goes on, but in memory alone: others are told only whose it is
-    row: SessionRow | None = None
+    record: SessionRecord | None = None
     last_seen: float | None = None
     next_event: int = 0  # one more than the highest number of these changes
     next_stream: int = 0
@@ -71,7 +41,7 @@ class SessionChanges:
     def whole(cls, fence: int, session: StoredSession) -> SessionChanges:
         """A session as it is, in place of all that is stored of it."""
         changes = cls(fence, forgotten=True)
-        changes.save(SessionRow.of(session.record))
+        changes.save(session.record)
         for stream in session.streams:
             changes.save_stream(stream)
         for event in session.events:
@@ -84,13 +54,13 @@ class SessionChanges:
         """Whether they are all that there is of the session."""
         return self.begins or self.forgotten
 
-    def save(self, row: SessionRow, *, begins: bool = False) -> int:
+    def save(self, record: SessionRecord, *, begins: bool = False) -> int:
         """Replace the record; returns by how many bytes the changes have grown."""
         self.begins = self.begins or begins
-        grown = len(row.client) + len(row.state)
-        if self.row is not None:
-            grown -= len(self.row.client) + len(self.row.state)
-        self.row, self.last_seen = row, row.last_seen
+        grown = len(record.client) + len(record.state)
+        if self.record is not None:
+            grown -= len(self.record.client) + len(self.record.state)
+        self.record, self.last_seen = record, record.last_seen
         return self._grow(grown)
 
     def save_stream(self, stream: StreamRecord) -> int:
@@ -114,13 +84,13 @@ class SessionChanges:
     def absorb(self, later: SessionChanges) -> None:
         """Add changes that were made after these."""
         if later.forgotten:
-            self.forgotten, self.row, self.last_seen, self.size = True, None, None, _ITEM
+            self.forgotten, self.record, self.last_seen, self.size = True, None, None, _ITEM
             self.withheld = later.withheld
             self.next_event = self.next_stream = 0
             self.streams.clear()
             self.events.clear()
-        if later.row is not None:
-            self.save(later.row, begins=later.begins)
+        if later.record is not None:
+            self.save(later.record, begins=later.begins)
         self.last_seen = self.last_seen if later.last_seen is None else later.last_seen
         for stream in later.streams.values():
             self.save_stream(stream)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -23,20 +23,9 @@ from longwire.principals.rates import Over, RateLimits, SharedBuckets, whole_sec
 
 if TYPE_CHECKING:
     from longwire.settings import Settings
+    from longwire.wire.http.request import Request
 
 Full: TypeAlias = Literal["each", "all"]
-
-
-class HttpRequest(Protocol):
-    """The part of an HTTP request that says who sent it."""
-
-    @property
-    def client(self) -> str: ...
-
-    @property
-    def principal(self) -> Principal: ...
-
-    charge: Any  # see wire/http/request.py
 
 
 class Quota:
@@ -93,7 +82,7 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
         return principal.key
     if (connection := CONNECTION.get()) is not None:
         return connection
-    request: HttpRequest | None = context.request
+    request: Request | None = context.request
     return "local" if request is None else request.client
 
 
@@ -103,7 +92,7 @@ def origin_of(context: ServerRequestContext[Any, Any]) -> str:
         return principal.key
     if (connection := CONNECTION.get()) is not None:
         return connection
-    request: HttpRequest | None = context.request
+    request: Request | None = context.request
     return "local" if request is None else request.principal.key
 
 

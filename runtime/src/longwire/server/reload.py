@@ -15,7 +15,7 @@ from longwire.config.keys import keys
 from longwire.errors import SettingsError
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
-from longwire.guard.tokens import TokenFile, TokenStore
+from longwire.guard.tokens import TokenFile, Tokens
 from longwire.operations.logs import Redactor
 from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
@@ -116,11 +116,11 @@ def _shown(plain: Callable[[Any], Any], value: Any) -> str:
 
 @contextmanager
 def reloading(
-    tokens: TokenStore,
+    tokens: Tokens,
     redactor: Redactor,
     certificate: Certificate | None = None,
     oversights: Callable[[], Iterable[str]] = tuple,
-    operators: TokenStore | None = None,
+    operators: Tokens | None = None,
     oauth: Reloadable | None = None,
     always: bool = False,
     configuration: Reloadable | None = None,

@@ -28,10 +28,10 @@ from longwire.dispatch.draining import PATIENCE
 from longwire.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.grants import NO_SCOPES, Scopes
-from longwire.guard.tokens import TokenFile, Tokens, TokenStore
+from longwire.guard.tokens import TokenFile, Tokens
 from longwire.http_runtime import HttpRuntime, http_runtime
 from longwire.principals.limits import CallLimits
-from longwire.principals.principal import Kind, Principal
+from longwire.principals.principal import Kind
 from longwire.settings import MEMORY, Settings, WireLimits
 from longwire.text import quoted
 from longwire.wire.http.tls import Certificate
@@ -53,11 +53,11 @@ class Named:
 
     rates: Mapping[str, Any] = field(default_factory=dict)  # by tool or pattern
     scopes: Scopes = NO_SCOPES
-    tokens: TokenStore = field(default_factory=Tokens)
+    tokens: Tokens = field(default_factory=Tokens)
 
     def __bool__(self) -> bool:
         """Whether any tool is named."""
-        return bool(self.rates or self.scopes.tools or any(one.tools for one in self._granted().values()))
+        return bool(self.rates or self.scopes.tools or any(one.tools for one in self.tokens.granted.values()))
 
     def oversights(self, tools: Collection[str] | None) -> Iterator[str]:
         """A sentence for each name that is none of the tools, or none of the scopes.
@@ -72,7 +72,7 @@ class Named:
     def of_tokens(self, tools: Collection[str] | None) -> Iterator[str]:
         """Those of the tokens alone, which change when their file is read again."""
         opened = frozenset[str]().union(*self.scopes.tools.values())
-        for name, principal in self._granted().items():
+        for name, principal in self.tokens.granted.items():
             yield from _unmatched((principal.tools or frozenset()) - opened, tools, f"the tokens of '{name}'")
             for scope in sorted(principal.scopes - self.scopes.tools.keys()):
                 near = _near(scope, self.scopes.tools)
@@ -82,9 +82,6 @@ class Named:
                     yield f"the tokens of '{name}' have {kind}, but no method '{method}' to use them"
         if isinstance(self.tokens, TokenFile):
             yield from self.tokens.oversights()
-
-    def _granted(self) -> Mapping[str, Principal]:
-        return self.tokens.granted if isinstance(self.tokens, (Tokens, TokenFile)) else {}
 
 
 def _unmatched(patterns: Iterable[str], tools: Collection[str] | None, where: str) -> Iterator[str]:
@@ -123,7 +120,7 @@ class ServeOptions:
     access: Access = field(default_factory=Access)
     metrics: Address | None = None
     admin: Address | None = None
-    admin_tokens: TokenStore | None = None  # None: one is made, in the data folder
+    admin_tokens: Tokens | None = None  # None: one is made, in the data folder
     certificate: Certificate | None = None
     scopes: Scopes = NO_SCOPES
     found: Effective | None = None  # the values that these options were made of

@@ -16,7 +16,7 @@ from typing import Final
 
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
-from longwire.sessions.kept_events import KeptEvents, LogJournal, event_record, stream_record
+from longwire.sessions.kept_events import KeptEvents
 from longwire.sessions.streams import DURABLE_RETRY_MS, RETRY_MS, ROOM, Event, Stream, parse_event_id
 from longwire.settings import WireLimits
 
@@ -24,19 +24,19 @@ MAX_OPEN_GETS: Final = 16  # with a connection; the oldest is ended for another
 MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids are still known
 
 
-class EventLog:
+class EventLog(KeptEvents):
     """The events of one session and the streams that they are on."""
 
     __slots__ = (
         "_counters",
         "_is_closed",
         "_journal",
-        "_kept",
         "_next_event",
         "_next_stream",
         "_open_gets",
         "_placing",
         "_placing_on",
+        "_session_id",
         "_streams",
         "_waiters",
         "_waiting",
@@ -46,9 +46,10 @@ class EventLog:
     def __init__(
         self, session_id: str, journal: Journal, limits: WireLimits, counters: RuntimeCounters
     ) -> None:
-        self._journal = LogJournal(journal, session_id) if journal.durable else None
+        super().__init__(limits)
+        self._session_id = session_id
+        self._journal = journal
         self._counters = counters
-        self._kept = KeptEvents(limits)
         self._streams: dict[int, Stream] = {}  # those that can be attached or resumed
         self._open_gets: list[Stream] = []  # attached ones, the newest last
         self._waiting: dict[int, Event] = {}  # those that no GET has taken, by number
@@ -61,37 +62,19 @@ class EventLog:
         self.stored: float = 0 if journal.durable else inf
 
     @property
-    def kept(self) -> int:
-        """How many events there are, sent or not."""
-        return self._kept.count
-
-    @property
-    def kept_bytes(self) -> int:
-        return self._kept.size
-
-    @property
-    def pending(self) -> int:
-        """How many messages were not sent."""
-        return self._kept.pending
-
-    @property
-    def pending_bytes(self) -> int:
-        return self._kept.pending_size
-
-    @property
     def open_gets(self) -> int:
         """How many GETs are connected."""
         return len(self._open_gets)
 
     @property
     def retry(self) -> int:
-        return RETRY_MS if self._journal is None else DURABLE_RETRY_MS
+        """Milliseconds that a client should wait before it comes back."""
+        return DURABLE_RETRY_MS if self._journal.durable else RETRY_MS
 
     @property
     def is_crowded(self) -> bool:
         """Whether many messages wait that no GET has taken yet, though there is one."""
-        gets = self._open_gets
-        return bool(gets) and self._kept.fill_half(len(self._waiting), self._kept.pending_size)
+        return bool(self._open_gets) and self._fill_half(len(self._waiting), self.pending_bytes)
 
     @property
     def is_storing(self) -> bool:
@@ -103,13 +86,12 @@ class EventLog:
 
         One of a call whose client has all others need not wait for those of other calls.
         """
-        kept = self._kept
-        if not kept.fill_half(kept.pending + 1, kept.pending_size + size) or self._is_closed:
+        if not self._fill_half(self.pending + 1, self.pending_bytes + size) or self._is_closed:
             return False
         if not stream.attached or not stream.unwritten():
             return False
         due = [event for one in self.attached_streams() for event in one.unwritten()]
-        return kept.fill_half(len(due) + 1, size + sum([len(event.payload) for event in due]))
+        return self._fill_half(len(due) + 1, size + sum([len(event.payload) for event in due]))
 
     def awaits_store(self, stream: Stream) -> bool:
         """Whether events of a stream are not written because they are not stored yet."""
@@ -167,8 +149,6 @@ class EventLog:
     def close(self) -> None:
         """End every connection; nothing is added or written afterwards."""
         self._is_closed = True
-        if self._journal is not None:
-            self._journal.is_closed = True
         for stream in list(self._streams.values()):
             stream.detach()
         self._note_change()
@@ -186,7 +166,7 @@ class EventLog:
             stream.position = stored.next_event - 1  # until its client says what it has
         for record in sorted(stored.events, key=lambda record: record.number):
             self._revive_event(record)
-        self._kept.keep_answers_longest()
+        self._keep_answers_longest()
         for stream in list(self._streams.values()):
             self._settle(stream)
         self._shrink()
@@ -198,9 +178,9 @@ class EventLog:
         placing = {event.number for event in self._placing} if self._placing_on is not None else ()
         return StoredSession(
             record,
-            tuple(map(stream_record, self._streams.values())),
+            tuple(stream.record() for stream in self._streams.values()),
             tuple(
-                event_record(event, self._placing_on if event.number in placing else event.stream)
+                event.record(self._placing_on if event.number in placing else event.stream)
                 for event in sorted(events, key=lambda event: event.number)
             ),
             self._next_event,
@@ -212,12 +192,12 @@ class EventLog:
         if stream is None and record.stream != 0:
             return
         event = Event(record.number, record.kind, record.payload, stream)
-        self._kept.add(event)
+        self._count(event)
         if stream is None:
             self._waiting[event.number] = event
         else:
             stream.events.append(event)
-            self._kept.mark_sent(event)
+            self._mark_sent(event)
             stream.answered = stream.answered or event.kind == "reply"
 
     # What streams call.
@@ -228,17 +208,15 @@ class EventLog:
             return
         if kind == "priming" and stream.is_get:
             # A message that is on a stream when the server is killed can only be found by the stream's id.
-            stream.ready = self._journal is None
-            if self._waiting:
-                self._greet(stream)
+            stream.ready = False
+            if self._waiting:  # an event's id would be too high: the messages that wait are older
+                number = next(iter(self._waiting)) - 1
+                self._journal.when_stored(partial(self._write_greeting, stream, number))
                 return
         event = self._keep(payload, kind, stream)
         stream.events.append(event)
-        if self._journal is None:
-            stream.write_due()
-        else:
-            self._store(event)
-            self._journal.when_stored(partial(self._write_stored, stream, event.number))
+        self._store(event)
+        self._journal.when_stored(partial(self._write_stored, stream, event.number))
         self._shrink()
 
     def note_written(self, events: list[Event]) -> None:
@@ -246,7 +224,7 @@ class EventLog:
             if event.sent:
                 self._counters.messages_resumed += event.is_message
             else:
-                self._kept.mark_sent(event)
+                self._mark_sent(event)
                 self._counters.messages_delivered += event.is_message
         self._shrink()
         self._note_change()
@@ -288,10 +266,9 @@ class EventLog:
         stream.detach()
 
     def _note_change(self) -> None:
-        if self._waiters:
-            waiters, self._waiters = self._waiters, []
-            for waiter in waiters:
-                waiter()
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter()
 
     # Keeping.
 
@@ -306,11 +283,11 @@ class EventLog:
     def _keep(self, payload: bytes, kind: EventKind, stream: Stream | None) -> Event:
         event = Event(self._next_event, kind, payload, stream)
         self._next_event += 1
-        self._kept.add(event)
+        self._count(event)
         return event
 
     def _remove(self, event: Event) -> None:
-        self._kept.remove(event)
+        self._discount(event)
         if event.stream is None:
             del self._waiting[event.number]
         else:
@@ -319,7 +296,7 @@ class EventLog:
     def _shrink(self) -> None:
         """Drop what exceeds the bounds."""
         dropped: list[Event] = []
-        while self._kept.too_many and (event := self._kept.most_expendable or self._oldest_abandoned()):
+        while self._are_too_many() and (event := self._most_expendable() or self._oldest_abandoned()):
             if not event.sent:
                 self._counters.messages_dropped += event.is_message
                 if event.stream is not None and event.stream.attached:
@@ -332,15 +309,13 @@ class EventLog:
                 self._settle(event.stream)
 
     def _oldest_abandoned(self) -> Event | None:
-        return min(self._abandoned(), key=lambda event: event.number, default=None)
-
-    def _abandoned(self) -> Iterator[Event]:
-        """Replies and requests for clients that aren't there."""
-        yield from self._waiting.values()
+        """The oldest reply or request for a client that isn't there."""
+        abandoned = [*self._waiting.values()]
         for stream in self._streams.values():
             # One that no client was ever connected to has just begun, unless it is over.
             if not stream.attached and (stream.resumable or stream.answered):
-                yield from stream.events
+                abandoned += stream.events
+        return min(abandoned, key=lambda event: event.number, default=None)
 
     def _settle(self, stream: Stream) -> None:
         """Forget a stream that no client can have use for."""
@@ -360,27 +335,24 @@ class EventLog:
 
     # Writing, and the journal before it.
 
-    def _free_get(self) -> Stream | None:
-        """The GET that takes the next message: the newest with room, since older ones may be dead."""
-        return next(
-            (stream for stream in reversed(self._open_gets) if stream.ready and stream.has_room), None
-        )
-
     def _place_waiting(self) -> None:
-        """Put waiting messages on GETs that have room, and write them."""
+        """Put waiting messages on GETs that have room, and write them.
+
+        The newest GET with room takes them, since older ones may be dead. One batch is stored at a time: if
+        its GET goes meanwhile, another takes it in the same order.
+        """
         while self._waiting and not self._placing and not self._is_closed:
-            stream = self._free_get()
-            if stream is None:
+            gets = (one for one in reversed(self._open_gets) if one.ready and one.has_room)
+            if (stream := next(gets, None)) is None:
                 return
-            batch = self._batch()
-            if self._journal is None:
-                self._put(stream, batch)
-            else:
-                # One batch at a time: if its GET goes meanwhile, another takes it in the same order.
-                self._placing, self._placing_on = batch, stream
-                for event in batch:
-                    self._store(event, stream)
-                self._journal.when_stored(partial(self._placed, stream, batch))
+            self._placing_on, size = stream, 0
+            for event in self._waiting.values():
+                self._placing.append(event)
+                self._store(event, stream)
+                size += len(event.payload)
+                if size >= ROOM:
+                    break
+            self._journal.when_stored(partial(self._placed, stream, self._placing))
 
     def _placed(self, stream: Stream, batch: list[Event]) -> None:
         self._placing, self._placing_on = [], None
@@ -389,23 +361,16 @@ class EventLog:
             return
         batch = [event for event in batch if event.number in self._waiting]  # others were dropped
         if batch and stream.attached:
-            self._put(stream, batch)
+            for event in batch:
+                del self._waiting[event.number]
+            stream.write_now(batch)
         else:
             for event in batch:
                 self._store(event)
         self._place_waiting()
 
-    def _put(self, stream: Stream, batch: list[Event]) -> None:
-        for event in batch:
-            del self._waiting[event.number]
-        stream.write_now(batch)
-
-    def _greet(self, stream: Stream) -> None:
-        """Have a GET begin with an id. An event's would be too high: the messages that wait are older."""
-        if self._journal is not None:
-            self._journal.when_stored(partial(self._write_greeting, stream, next(iter(self._waiting)) - 1))
-
     def _write_greeting(self, stream: Stream, number: int) -> None:
+        """Have a GET begin with an id that is no event's."""
         if not self._is_closed:
             stream.greet(number)
             self._make_ready(stream)
@@ -415,16 +380,6 @@ class EventLog:
             stream.ready = True
             self._place_waiting()
 
-    def _batch(self) -> list[Event]:
-        batch: list[Event] = []
-        size = 0
-        for event in self._waiting.values():
-            batch.append(event)
-            size += len(event.payload)
-            if size >= ROOM:
-                break
-        return batch
-
     def _write_stored(self, stream: Stream, number: int) -> None:
         self.stored = max(self.stored, number)
         if not self._is_closed:
@@ -432,13 +387,14 @@ class EventLog:
             self._make_ready(stream)
 
     def _store(self, event: Event, stream: Stream | None = None) -> None:
-        if self._journal is not None:
-            self._journal.store(event, stream or event.stream)
+        """Write an event, again if it is on another stream than before."""
+        if self._journal.durable and not self._is_closed:
+            self._journal.append(self._session_id, event.record(stream or event.stream))
 
     def _save_stream(self, stream: Stream) -> None:
-        if self._journal is not None:
-            self._journal.save_stream(stream)
+        if self._journal.durable and not self._is_closed:
+            self._journal.save_stream(self._session_id, stream.record())
 
     def _note_dropped(self, events: list[Event]) -> None:
-        if self._journal is not None:
-            self._journal.drop(events)
+        if events and not self._is_closed:
+            self._journal.drop(self._session_id, [event.number for event in events])

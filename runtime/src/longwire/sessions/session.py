@@ -134,7 +134,6 @@ class Session:
         return self._home.journal.at_risk(self.id)
 
     def attached_streams(self) -> Iterator[Stream]:
-        """Its streams that a client is connected to."""
         return iter(()) if self._log is None else self._log.attached_streams()
 
     # Use.
@@ -245,22 +244,22 @@ class Session:
             id=self.id,
             principal=self.principal,
             version=self.version,
-            client=self.client,
+            client=self._client.decode(),
             created=self.created + epoch,
             last_seen=self.last_seen + epoch,
             initialized=self.initialized,
-            state=self.state,
+            state=compact(self.state).decode(),
             notified=self.notified,
         )
 
     @classmethod
     def from_record(cls, home: Sessions, record: SessionRecord) -> Session:
         """A session of an earlier process; its events are loaded when it is first used."""
-        session = cls(home, record.id, record.principal, record.version, compact(record.client))
+        session = cls(home, record.id, record.principal, record.version, record.client.encode())
         session.created = record.created - home.epoch
         session.last_seen = session._saved_use = record.last_seen - home.epoch
         session.initialized = record.initialized
-        session._state = dict(record.state) or None
+        session._state = json.loads(record.state) or None
         session.notified = record.notified
         session.stored = True
         return session

@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from longwire.journal.journal import EventKind
+from longwire.journal.journal import EventKind, EventRecord, StreamRecord
 from longwire.wire.http.request import Responder
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ class Event:
     @property
     def is_message(self) -> bool:
         return self.kind != "priming"
+
+    def record(self, stream: Stream | None) -> EventRecord:
+        """The event on a stream as the journal keeps it; None: it waits for a GET."""
+        return EventRecord(self.number, 0 if stream is None else stream.number, self.kind, self.payload)
 
     def text(self, stream: int, retry: int) -> bytes:
         """The event as it is written; `retry`: milliseconds to wait before the stream is resumed."""
@@ -88,6 +92,10 @@ class Stream:
         self.has_gaps = False  # a message made room for others while its client was connected
         self.position = -1  # the number of the last event that the client was written, or says that it has
         self.ready = True  # for messages that wait: its client has been written an id, or will get none
+
+    def record(self) -> StreamRecord:
+        """The stream as the journal keeps it."""
+        return StreamRecord(self.number, self.request_id, self.answered)
 
     @property
     def is_get(self) -> bool:
@@ -165,10 +173,6 @@ class Stream:
         if self._responder is not None:
             self._end_response()
             self._keeper.note_detached(self)
-
-    def forget(self) -> None:
-        """Drop the stream and its events: its request was answered in another way."""
-        self._keeper.drop(self)
 
     def write_due(self) -> None:
         """Write events as long as the client takes them; end the response after the last."""

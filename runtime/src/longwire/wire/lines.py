@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, cast
+from collections.abc import Callable
+from typing import Final, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -22,6 +22,7 @@ from longwire.wire.http.turns import LARGE
 from longwire.wire.messages import Refused, encode, error_message, parse
 from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from longwire.wire.streams import Inbox, InFlight, Outbox
+from longwire.wire.tasks import Tasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class LineConnection(asyncio.Protocol):
         self._inbox = Inbox()
         self._backlog: deque[Frame] = deque()  # read already, but the client has enough in flight
         self._scope = anyio.CancelScope()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._writable = asyncio.Event()
         self._writable.set()
         self._ended = self._gone = self._served = self._waiting = self._paused = False
@@ -59,7 +60,7 @@ class LineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # as far as it is used here
         self._serving.accounts.enter(self._handshake.client)
-        self._start(self._serve())
+        self._tasks.spawn(self._serve())
 
     def data_received(self, data: bytes) -> None:
         self._serving.presence.heard(self)
@@ -69,7 +70,7 @@ class LineConnection(asyncio.Protocol):
         self._take(self._framing.end())
         if not self._ended:
             self._ended = True
-            self._start(self._answer_the_rest())
+            self._tasks.spawn(self._answer_the_rest())
         return True  # the client may still read
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -89,10 +90,8 @@ class LineConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writable.set()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
-        self._pump()
+        self._stop_timers()
+        self._pump()  # which times a message that is incomplete
 
     # ---- from the first message to the last answer ------------------------------------------
 
@@ -109,8 +108,7 @@ class LineConnection(asyncio.Protocol):
             self._ended = self._served = True
             self._stop_timers()
             self._transport.close()
-            for task in self._tasks - {asyncio.current_task()}:
-                task.cancel()
+            self._tasks.cancel()
             if self._gone:
                 self._over()
             else:  # the last answers may still have to be written
@@ -126,7 +124,7 @@ class LineConnection(asyncio.Protocol):
             self._ended = True
             self._backlog.clear()
             self._regulate()
-            self._start(self._end_soon())
+            self._tasks.spawn(self._end_soon())
 
     def abort(self) -> None:
         """End at once."""
@@ -162,34 +160,28 @@ class LineConnection(asyncio.Protocol):
         self._write(encode(error_message(INVALID_REQUEST, f"the message took more than {seconds:g} seconds")))
         self.finish()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def _stop_timers(self) -> None:
-        for timer in (self._read_timer, self._write_timer):
-            if timer is not None:
-                timer.cancel()
-        self._read_timer = self._write_timer = None
+        self._stop_reading_timer()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
     # ---- reading ----------------------------------------------------------------------------
 
     def _take(self, frames: list[Frame]) -> None:
         if self._ended:
             return
-        if frames and self._read_timer is not None:  # what has begun now is another message
-            self._read_timer.cancel()
-            self._read_timer = None
+        if frames:  # what has begun now is another message
+            self._stop_reading_timer()
         self._backlog.extend(frames)
         self._pump()
 
     def _pump(self) -> None:
         """Handle what was read, up to the limit in flight, a few messages in one turn of the event loop."""
         for _ in range(_AT_ONCE):
-            if not self._backlog or max(len(self._in_flight), len(self._inbox)) >= self._limits.max_in_flight:
+            if not self._backlog or not self._writable.is_set():
                 break
-            if not self._writable.is_set():
+            if max(len(self._in_flight), len(self._inbox)) >= self._limits.max_in_flight:
                 break
             frame = self._backlog.popleft()
             self._handle(frame)
@@ -197,7 +189,7 @@ class LineConnection(asyncio.Protocol):
                 break  # one of these is enough for a turn
         if self._backlog and not self._waiting:
             self._waiting = True
-            self._start(self._wait_for_room())
+            self._tasks.spawn(self._wait_for_room())
         self._regulate()
 
     def _handle(self, frame: Frame) -> None:
@@ -238,7 +230,11 @@ class LineConnection(asyncio.Protocol):
         incomplete = self._framing.waiting and not pause
         if incomplete and self._read_timer is None:
             self._read_timer = self._loop.call_later(self._limits.read_timeout, self._too_slow)
-        elif not incomplete and self._read_timer is not None:
+        elif not incomplete:
+            self._stop_reading_timer()
+
+    def _stop_reading_timer(self) -> None:
+        if self._read_timer is not None:
             self._read_timer.cancel()
             self._read_timer = None
 

@@ -39,24 +39,7 @@ TOO_LONG_NUMBER: Final = (
 TOO_DEEP: Final = f"the message nests lists and objects deeper than {MOST_LEVELS} levels: send it flatter"
 
 
-def is_id_too_long(request_id: Any) -> bool:
-    """Whether an id is longer than one that an answer would repeat."""
-    if isinstance(request_id, str):
-        return len(request_id) > LONGEST_ID
-    return isinstance(request_id, int) and not -LARGEST_ID <= request_id < LARGEST_ID
-
-
-def has_too_many_values(text: bytes) -> bool:
-    """Whether a text has more values than a message may have; told without building them."""
-    return has_more_values(text, MOST_VALUES)
-
-
-def has_too_long_number(text: bytes) -> bool:
-    """Whether a text has a number with more digits than it may have; told without building it."""
-    return has_longer_number(text, MOST_DIGITS)
-
-
-def excess(document: dict[str, Any], text: bytes) -> str | None:
+def _excess(document: dict[str, Any], text: bytes) -> str | None:
     """What a message has too much of: characters, arguments, levels, or a member twice; None: nothing."""
     method = document.get("method")
     if type(method) is str and len(method) > LONGEST_METHOD:
@@ -150,9 +133,7 @@ def error_message(code: int, reason: str, request_id: types.RequestId | None = N
 
 def parse(text: bytes) -> Message:
     """The message in a text; Refused says why there is none."""
-    document = _document(text)
-    _check_bounds(document, text)
-    return _message(document)
+    return _message(_document(text))
 
 
 @dataclass(slots=True)
@@ -167,7 +148,6 @@ class PlainRequest:
 def parse_request(text: bytes) -> PlainRequest | Message:
     """The message in a text, as parse() has it; a request that is as it should be is a plain one."""
     document = _document(text)
-    _check_bounds(document, text)
     if (
         document.get("jsonrpc") == "2.0"
         and type(method := document.get("method")) is str
@@ -194,13 +174,13 @@ def progress_params(
 
 
 def _document(text: bytes) -> dict[str, Any]:
-    """The object in a text. An array is refused by its first byte, too many values by their commas and too
-    long numbers by their digits: building them would take long."""
+    """The object in a text, within its bounds. An array is refused by its first byte, too many values by
+    their commas and too long numbers by their digits: building them would take long."""
     if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
         raise Refused(types.INVALID_REQUEST, _BATCH)
-    if len(text) > SURELY_FEW and has_too_many_values(text):
+    if len(text) > SURELY_FEW and has_more_values(text, MOST_VALUES):
         raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
-    if has_too_long_number(text):
+    if has_longer_number(text, MOST_DIGITS):
         raise Refused(types.INVALID_REQUEST, TOO_LONG_NUMBER, _id_in(text))
     try:
         document = pydantic_core.from_json(text, allow_inf_nan=False)
@@ -208,16 +188,17 @@ def _document(text: bytes) -> dict[str, Any]:
         raise Refused(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
     if type(document) is not dict:
         raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
-    return document
-
-
-def _check_bounds(document: dict[str, Any], text: bytes) -> None:
-    request_id = document.get("id")
-    if is_id_too_long(request_id):
+    request_id, too_long = document.get("id"), False
+    if isinstance(request_id, str):
+        too_long = len(request_id) > LONGEST_ID
+    elif isinstance(request_id, int):
+        too_long = not -LARGEST_ID <= request_id < LARGEST_ID
+    if too_long:
         raise Refused(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, which is too long to repeat
-    if (problem := excess(document, text)) is not None:
+    if (problem := _excess(document, text)) is not None:
         known = as_request_id(request_id) if "method" in document else None
         raise Refused(types.INVALID_REQUEST, problem, known)
+    return document
 
 
 def _id_in(text: bytes) -> types.RequestId | None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
 from mcp.server.runner import (
@@ -16,10 +17,11 @@ from mcp.server.runner import (
     modern_on_request,
     serve_dual_era_loop,
 )
-from mcp.shared.dispatcher import DispatchContext, OnRequest
+from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
@@ -57,55 +59,39 @@ class QuickAnswers(Protocol):
         in_flight: Container[RequestId] = (),
     ) -> bytes | None:
         """The whole reply, or None if the SDK has to answer."""
-        ...
+        return None
 
 
 class Presence(Protocol):
     """Is told about network connections."""
 
-    def came(self, connection: object) -> None: ...
+    def came(self, connection: object) -> None:
+        return
 
     def heard(self, connection: object) -> None:
         """It sent something."""
-        ...
+        return
 
     def spoke(self, connection: object, client: str) -> None:
         """It sent an HTTP request of this session, or of this client where there is none."""
-        ...
+        return
 
-    def left(self, connection: object) -> None: ...
+    def left(self, connection: object) -> None:
+        return
 
 
 class Accounts(Protocol):
     """Keeps accounts of what clients cost, by the names of their connections."""
 
-    def enter(self, client: str) -> None: ...
+    def enter(self, client: str) -> None:
+        return
 
-    def leave(self, client: str) -> None: ...
+    def leave(self, client: str) -> None:
+        return
 
 
-class _Ignored:
+class _Ignored(QuickAnswers, Presence, Accounts):
     """Hooks of a server that has none."""
-
-    def answer(
-        self,
-        message: Message | PlainRequest,
-        handshake: Handshake,
-        in_flight: Container[RequestId] = (),
-    ) -> None:
-        return None
-
-    def came(self, connection: object) -> None: ...
-
-    def heard(self, connection: object) -> None: ...
-
-    def spoke(self, connection: object, client: str) -> None: ...
-
-    def left(self, connection: object) -> None: ...
-
-    def enter(self, client: str) -> None: ...
-
-    def leave(self, client: str) -> None: ...
 
 
 IGNORED: Final = _Ignored()
@@ -134,12 +120,17 @@ async def serve_messages(serving: Serving, read: Inbox, write: Outbox, handshake
     """Answer a client until its stream ends."""
     CONNECTION.set(handshake.client)
     if serving.bare:
-        await _serve_any(serving, read, write, handshake)
+        await _serve_any(serving, read.stream, write, handshake)
     else:
-        await serve_dual_era_loop(serving.server, read, write, lifespan_state=serving.lifespan_state)
+        await serve_dual_era_loop(serving.server, read.stream, write, lifespan_state=serving.lifespan_state)
 
 
-async def _serve_any(serving: Serving, read: Inbox, write: Outbox, handshake: Handshake) -> None:
+async def _serve_any(
+    serving: Serving,
+    read: MemoryObjectReceiveStream[SessionMessage | Exception],
+    write: Outbox,
+    handshake: Handshake,
+) -> None:
     """Serve every request by what it says itself: after a handshake, with an envelope, or without either.
 
     The SDK's own loop decides on the first request and refuses the other kinds from then on. A line typed by
@@ -154,7 +145,7 @@ async def _serve_any(serving: Serving, read: Inbox, write: Outbox, handshake: Ha
     connection = Connection.for_loop(dispatcher)
     serving.on_connection(connection)
     runner = ServerRunner(serving.server, connection, serving.lifespan_state)
-    enveloped = checked_envelopes(modern_on_request(serving.server, serving.lifespan_state))
+    serve_enveloped = modern_on_request(serving.server, serving.lifespan_state)
 
     async def on_request(
         context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
@@ -166,7 +157,15 @@ async def _serve_any(serving: Serving, read: Inbox, write: Outbox, handshake: Ha
                 handshake.version = connection.protocol_version
                 handshake.pending -= 1
         if has_envelope(params):
-            return await enveloped(context, method, params)
+            route = classify_inbound_request({"method": method, "params": params})
+            if isinstance(route, InboundLadderRejection):
+                raise MCPError(code=route.code, message=route.message, data=route.data)
+            try:
+                return await serve_enveloped(context, method, params)
+            except (MCPError, ValidationError):
+                raise
+            except Exception as error:  # its text is for the log, not for clients
+                raise MCPError.from_error_data(modern_error_data(error)) from error
         if not connection.initialize_accepted:
             connection.initialized.set()  # the SDK would have the request wait for a handshake
         return await runner.on_request(context, method, params)
@@ -182,26 +181,6 @@ def has_envelope(params: Mapping[str, Any] | None) -> bool:
     """Whether a request says by itself which protocol version it is of."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
-
-
-def checked_envelopes(serve: OnRequest) -> OnRequest:
-    """The same handler for requests with an envelope, which is checked first."""
-
-    async def on_request(
-        context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        route = classify_inbound_request({"method": method, "params": params})
-        if isinstance(route, InboundLadderRejection):
-            raise MCPError(code=route.code, message=route.message, data=route.data)
-        try:
-            return await serve(context, method, params)
-        except (MCPError, ValidationError):
-            raise
-        except Exception as error:  # its text is for the log, not for clients
-            data = modern_error_data(error)
-            raise MCPError(code=data.code, message=data.message, data=data.data) from error
-
-    return on_request
 
 
 @asynccontextmanager

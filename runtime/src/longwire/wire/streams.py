@@ -6,9 +6,9 @@ second would take the first one's place, and neither could be cancelled.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
+import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -76,53 +76,21 @@ class InFlight:
 
 
 class Inbox:
-    """The stream of incoming messages as the SDK reads it; a transport looks at its length before it adds."""
+    """The stream of incoming messages; a transport looks at its length before it adds one."""
 
     def __init__(self) -> None:
-        self._waiting: deque[SessionMessage] = deque()
-        self._changed = asyncio.Event()
-        self._ended = False
+        self._send, self.stream = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self.stream.statistics().current_buffer_used
 
     def put(self, message: SessionMessage) -> None:
-        self._waiting.append(message)
-        self._changed.set()
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody reads any more
+            self._send.send_nowait(message)
 
     def end(self) -> None:
         """Take no more messages; those that wait are still read."""
-        self._ended = True
-        self._changed.set()
-
-    async def receive(self) -> SessionMessage | Exception:
-        while not self._waiting:
-            if self._ended:
-                raise anyio.EndOfStream
-            self._changed.clear()
-            await self._changed.wait()
-        return self._waiting.popleft()
-
-    async def aclose(self) -> None:
-        self.end()
-        self._waiting.clear()
-
-    def __aiter__(self) -> Inbox:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Inbox:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+        self._send.close()
 
 
 async def _nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any, Final
 
 _AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
@@ -19,9 +20,9 @@ class Tasks:
     def __len__(self) -> int:
         return len(self._running)
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], context: Context | None = None) -> asyncio.Task[Any]:
         """Start a task; the event loop itself holds none of them."""
-        task = asyncio.create_task(coroutine)
+        task = asyncio.create_task(coroutine, context=context)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
@@ -35,6 +36,11 @@ class Tasks:
         while self._running:
             self.cancel()
             await asyncio.wait(self._running, timeout=_AGAIN)
+
+    async def ended(self) -> None:
+        """Wait until all of them have ended by themselves."""
+        while self._running:
+            await asyncio.wait(self._running)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -16,10 +16,9 @@ from pydantic import ValidationError
 from longwire.contract import writing
 from longwire.contract.envelopes import Affinity, Message, Response
 from longwire.counters import RuntimeCounters
-from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.connections import NO_CHANNEL, EnvelopeConnection
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Notice
-from longwire.dispatch.handshakes import NOBODY
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import CURRENT_ID, Request
 from longwire.wire.mcp_headers import ParameterHeaders
@@ -153,7 +152,9 @@ class Service:
             if method == _PROGRESS:
                 session.requests.progress(params)
             connection = session.connection
-            task = self.dispatcher.note(Notice(request, connection.outbound), connection, method, params)
+            task = self.dispatcher.notification(
+                Notice(request, connection.outbound), connection, method, params
+            )
 
         def finish(_: object = None) -> None:
             changes = session.changes() if session is not None else None
@@ -202,7 +203,7 @@ def _connection(envelope: Message, method: str) -> Connection:
         client = envelope.client or {}
         return EnvelopeConnection(version, client.get("info"), client.get("capabilities"))
     if method == _INITIALIZE:
-        return Connection(NOBODY, protocol_version=LATEST_HANDSHAKE_VERSION)
+        return Connection(NO_CHANNEL, protocol_version=LATEST_HANDSHAKE_VERSION)
     return EnvelopeConnection(version)
 
 

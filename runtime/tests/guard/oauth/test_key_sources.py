@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.server.auth.provider import AccessToken
 
 from longwire.errors import SettingsError
 from longwire.guard.grants import Rejected, Undecided
@@ -51,8 +52,8 @@ class Far:
         return self.document
 
     async def subject(self, given: str) -> str | None:
-        found = await self.verifier.verify_token(given)
-        return None if found is None else found.subject
+        found = await self.verifier.decide(given)
+        return found.subject if isinstance(found, AccessToken) else None
 
 
 def olds(**others: Any) -> str:
@@ -176,10 +177,10 @@ async def test_rotation_with_a_server() -> None:
     with KeyServer(OLD_SET).serving() as server:
         source = UrlKeys(server.url, clock=lambda: clock[0])
         verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
-        assert await verifier.verify_token(olds()) is not None
+        assert isinstance(await verifier.decide(olds()), AccessToken)
         server.document = BOTH
         clock[0] += SPACING
-        assert await verifier.verify_token(news()) is not None
+        assert isinstance(await verifier.decide(news()), AccessToken)
         server.document = NEW_SET
         clock[0] += SPACING
         source.reload()  # as SIGHUP does

@@ -1,7 +1,4 @@
-"""Checks access tokens that are signed JWTs: their form, signature, issuer, audience and times.
-
-It is a TokenVerifier of the SDK too, so servers that are built on the SDK's own transports can use it.
-"""
+"""Checks access tokens that are signed JWTs: their form, signature, issuer, audience and times."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from mcp.server.auth.provider import AccessToken
 
 from longwire.foreign_json import parse_strictly
 from longwire.guard.grants import Rejected, Undecided
-from longwire.guard.oauth.key_sources import ALGORITHMS, KeySet, KeySource, checked_id
+from longwire.guard.oauth.key_sources import ALGORITHMS, FileKeys, UrlKeys, checked_id
 
 LEEWAY: Final = 60.0  # seconds that clocks may differ by
 LONGEST: Final = 8192  # characters of a token; more than most proxies pass on
@@ -62,16 +59,41 @@ _PROBLEMS: Final[Mapping[type[jwt.PyJWTError], Rejected]] = {
 }
 
 
-class JwtVerifier:
+class Verifier:
+    """Checks tokens: any of them, by asking about each."""
+
+    version: object = None  # answers hold as long as this is the same object
+    signed: bool = False  # whether tokens prove themselves, so that none can be guessed
+
+    def takes(self, token: str) -> bool:
+        """Whether a token has the form that this verifier is for."""
+        return True
+
+    def lasts(self, access: AccessToken) -> float:
+        """Until when an answer holds, in seconds since 1970."""
+        raise NotImplementedError
+
+    def reload(self) -> None:
+        """Read the keys again, if there are any."""
+
+    def verify(self, token: str) -> AccessToken | Rejected | Undecided | None:
+        """What is known of a token at once; None: `decide` has to be asked."""
+        return None
+
+    async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
+        raise NotImplementedError
+
+
+class JwtVerifier(Verifier):
     """The tokens of one issuer for one or more audiences, which all mean this server."""
 
-    signed: Final = True
+    signed = True
 
     def __init__(
         self,
         issuer: str,
         audiences: Collection[str],
-        source: KeySource,
+        source: FileKeys | UrlKeys,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._issuer = issuer
@@ -80,24 +102,19 @@ class JwtVerifier:
         self._wall = wall
 
     @property
-    def version(self) -> KeySet | None:
-        """Answers hold as long as this is the same object."""
+    def version(self) -> object:  # type: ignore[override]
         return self._source.keys
 
     def takes(self, token: str) -> bool:
-        """Whether a token has the form of a JWT."""
         return token.count(".") == 2
 
     def lasts(self, access: AccessToken) -> float:
-        """Until when an answer holds, in seconds since 1970."""
         return LEEWAY + (access.expires_at or 0)
 
     def reload(self) -> None:
-        """Read the keys again."""
         self._source.reload()
 
     def verify(self, token: str) -> AccessToken | Rejected | Undecided | None:
-        """What is known of a token at once; None: its key has to be fetched."""
         if len(token) > LONGEST or (form := _FORM.fullmatch(token)) is None:
             return _MALFORMED
         try:
@@ -128,7 +145,6 @@ class JwtVerifier:
         return checked
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
-        """The same, with keys that are fetched if need be."""
         found = self.verify(token)
         if found is None:
             await self._source.refresh()
@@ -136,11 +152,6 @@ class JwtVerifier:
         if found is None:  # it took so long that the next attempt is due
             found = _NO_KEYS if self._source.keys is None else _UNKNOWN_KEY
         return found
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """As the SDK's TokenVerifier has it."""
-        found = await self.decide(token)
-        return found if isinstance(found, AccessToken) else None
 
     def _checked(
         self, token: str, claims: Mapping[str, Any], key: Any, algorithm: str

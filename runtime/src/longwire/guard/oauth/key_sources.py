@@ -19,7 +19,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -140,32 +140,10 @@ _EVENT: Final = {"event": "oauth_keys"}
 Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
 
 
-class KeySource(Protocol):
-    """Has the keys at the moment."""
-
-    @property
-    def keys(self) -> KeySet | None:
-        """None: there are none yet, or none that are young enough."""
-        ...
-
-    @property
-    def may_know_more(self) -> bool:
-        """Whether it makes sense to refresh now because of a key that is unknown."""
-        ...
-
-    async def refresh(self) -> None:
-        """Get the keys anew; if that fails, the old ones stay and the log says why."""
-        ...
-
-    def reload(self) -> None:
-        """Read the keys again, because the operator asks for it."""
-        ...
-
-
 class FileKeys:
     """The keys of a file. It is looked at for each new token, and read if it has changed."""
 
-    may_know_more: Final = False  # what the file has is known
+    may_know_more: Final = False  # there is nothing to refresh because of an unknown key
 
     def __init__(self, path: str) -> None:
         """Read the file; raises SettingsError."""
@@ -185,6 +163,7 @@ class FileKeys:
         self.reload()
 
     def reload(self) -> None:
+        """Read the keys again; if that fails, the old ones stay and the log says why."""
         try:
             self._keys = self._read()
         except SettingsError as error:
@@ -227,6 +206,7 @@ class UrlKeys:
 
     @property
     def keys(self) -> KeySet | None:
+        """None: there are none yet, or none that are young enough."""
         if self._keys is None:
             return None
         age = self._clock() - self._since
@@ -236,6 +216,7 @@ class UrlKeys:
 
     @property
     def may_know_more(self) -> bool:
+        """Whether it makes sense to refresh now because of a key that is unknown."""
         if self._task is not None or self._tried is None:
             return True
         return self._clock() - self._tried >= (_FIRST_SPACING if self._keys is None else SPACING)
@@ -272,7 +253,7 @@ class UrlKeys:
         logger.warning("can't get the key set '%s': %s", self._url, reason, extra=_EVENT)
 
 
-def key_source(place: str) -> KeySource:
+def key_source(place: str) -> FileKeys | UrlKeys:
     """The keys at a URL or in a file; raises SettingsError."""
     return UrlKeys(place) if "://" in place else FileKeys(place)
 

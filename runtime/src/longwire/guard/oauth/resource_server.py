@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 import pydantic_core
@@ -22,7 +22,7 @@ from mcp.server.auth.provider import AccessToken
 from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.grants import NO_SCOPES, Rejected, Scopes, Undecided
-from longwire.guard.oauth.jwt_verifier import JwtVerifier
+from longwire.guard.oauth.jwt_verifier import JwtVerifier, Verifier
 from longwire.guard.oauth.key_sources import checked_url, key_source
 from longwire.guard.tokens import digest
 from longwire.principals.principal import Principal
@@ -43,38 +43,6 @@ _PREFLIGHT: Final[HeaderList] = [
     (b"access-control-max-age", b"600"),
     *_FOR_PAGES,
 ]
-
-
-class Verifier(Protocol):
-    """Checks tokens."""
-
-    @property
-    def version(self) -> object:
-        """Answers hold as long as this is the same object."""
-        ...
-
-    @property
-    def signed(self) -> bool:
-        """Whether tokens prove themselves, so that none can be guessed."""
-        ...
-
-    def takes(self, token: str) -> bool:
-        """Whether a token has the form that this verifier is for."""
-        ...
-
-    def lasts(self, access: AccessToken) -> float:
-        """Until when an answer holds, in seconds since 1970."""
-        ...
-
-    def reload(self) -> None:
-        """Read the keys again, if there are any."""
-        ...
-
-    def verify(self, token: str) -> AccessToken | Rejected | Undecided | None:
-        """What is known of a token at once; None: `decide` has to be asked."""
-        ...
-
-    async def decide(self, token: str) -> AccessToken | Rejected | Undecided: ...
 
 
 class ResourceServer:
@@ -108,22 +76,8 @@ class ResourceServer:
             (METADATA, f"{METADATA}/mcp", f"{METADATA}{path}"), page
         )
 
-    @classmethod
-    def configured(
-        cls, *, issuer: str, audiences: Collection[str], jwks: str, resource: str, scopes: Scopes = NO_SCOPES
-    ) -> ResourceServer:
-        """One for signed JWTs; without audiences, they have to be for the resource. Raises SettingsError."""
-        verifier = JwtVerifier(issuer, audiences or (resource,), key_source(jwks))
-        return cls(verifier, issuer=issuer, resource=resource, scopes=scopes)
-
-    def takes(self, token: str) -> bool:
-        """Whether a token is this object's to judge."""
-        return self._verifier.takes(token)
-
-    @property
-    def signed(self) -> bool:
-        """Whether tokens prove themselves, so that none can be guessed."""
-        return self._verifier.signed
+        self.takes: Final = verifier.takes  # whether a token is this object's to judge
+        self.signed: Final = verifier.signed  # whether tokens prove themselves, so that none can be guessed
 
     def owns(self, principal: Principal) -> bool:
         """Whether a token of this kind proved who it is."""
@@ -145,7 +99,7 @@ class ResourceServer:
                 return known[0]
             del self._known[proof]
         found = self._verifier.verify(token)
-        return self._remembered(found, proof) if isinstance(found, AccessToken) else found
+        return None if found is None else self._remembered(found, proof)
 
     def ask(self, token: str, done: Callable[[Principal | Rejected | Undecided], None]) -> None:
         """Have `done` called with what the verifier says: later, from a task."""
@@ -165,12 +119,15 @@ class ResourceServer:
         task.add_done_callback(ended)
 
     async def _decide(self, token: str, proof: bytes) -> Principal | Rejected | Undecided:
-        found = await self._verifier.decide(token)
-        return self._remembered(found, proof) if isinstance(found, AccessToken) else found
+        return self._remembered(await self._verifier.decide(token), proof)
 
-    def _remembered(self, access: AccessToken, proof: bytes) -> Principal:
-        principal = self._principal(access, proof)
-        self._known[proof] = (principal, self._verifier.lasts(access))
+    def _remembered(
+        self, found: AccessToken | Rejected | Undecided, proof: bytes
+    ) -> Principal | Rejected | Undecided:
+        if not isinstance(found, AccessToken):
+            return found
+        principal = self._principal(found, proof)
+        self._known[proof] = (principal, self._verifier.lasts(found))
         self._known.move_to_end(proof)
         if len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
@@ -179,8 +136,7 @@ class ResourceServer:
     @property
     def _supported(self) -> list[str]:
         """The scopes that open something."""
-        named = (name for name in self._scopes.tools if _SCOPE.fullmatch(name) and name != _REFRESHING)
-        return sorted(named)
+        return sorted(n for n in self._scopes.tools if _SCOPE.fullmatch(n) and n != _REFRESHING)
 
     def _principal(self, access: AccessToken, proof: bytes) -> Principal:
         """The principal of a token: its subject at its issuer, or the client where there is no subject.
@@ -251,13 +207,15 @@ def resource_server(
     resource: str | None,
     scopes: Scopes = NO_SCOPES,
 ) -> ResourceServer | None:
-    """The resource server of these settings; None: nothing is set. Raises SettingsError."""
+    """The resource server of these settings; None: nothing is set. Raises SettingsError.
+
+    Without audiences, tokens have to be for the resource.
+    """
     given = {"oauth_issuer": issuer, "oauth_jwks": jwks, "oauth_resource": resource}
     if not any([*given.values(), audiences]):
         return None
     if issuer is None or jwks is None or resource is None:
         lacking = " and ".join(name for name, value in given.items() if value is None)
         raise SettingsError(f"OAuth takes oauth_issuer, oauth_jwks and oauth_resource: set {lacking} too")
-    return ResourceServer.configured(
-        issuer=issuer, audiences=audiences, jwks=jwks, resource=resource, scopes=scopes
-    )
+    verifier = JwtVerifier(issuer, audiences or (resource,), key_source(jwks))
+    return ResourceServer(verifier, issuer=issuer, resource=resource, scopes=scopes)

@@ -11,6 +11,7 @@ from typing import Final
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from longwire.guard.grants import Rejected, Undecided
+from longwire.guard.oauth.jwt_verifier import Verifier
 
 logger: Final = logging.getLogger(__name__)
 
@@ -18,11 +19,8 @@ _UNKNOWN: Final = Rejected("the token is unknown or has expired")
 _FAILED: Final = Undecided("the token can't be checked now: try again later", word="keys")
 
 
-class SdkVerifier:
-    """Asks the verifier about each token, and remembers its answer for some seconds."""
-
-    version: Final = None  # answers hold until they are forgotten
-    signed: Final = False  # as far as is known here
+class SdkVerifier(Verifier):
+    """Asks the verifier about each token. Its answer is remembered for some seconds."""
 
     def __init__(
         self,
@@ -40,18 +38,9 @@ class SdkVerifier:
         self._timeout = timeout
         self._wall = wall
 
-    def takes(self, token: str) -> bool:
-        return True
-
     def lasts(self, access: AccessToken) -> float:
         end = self._wall() + self._remembered
         return end if access.expires_at is None else min(end, access.expires_at)
-
-    def reload(self) -> None:
-        pass
-
-    def verify(self, token: str) -> None:
-        return None  # it has to be asked
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
         try:

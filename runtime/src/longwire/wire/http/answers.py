@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
@@ -28,25 +27,14 @@ _STATUS_LINES: Final = {
 _WITHOUT_BODY: Final = frozenset({204, 304})  # these have neither a body nor its length
 
 
-class DateLine:
-    """The Date header line, made once a second."""
-
-    __slots__ = ("_clock", "_line", "_second")
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._second = -1
-        self._line = b""
-
-    def __call__(self) -> bytes:
-        second = int(self._clock())
-        if second != self._second:
-            self._second = second
-            self._line = f"date: {formatdate(second, usegmt=True)}\r\n".encode()
-        return self._line
+def date_line() -> bytes:
+    """The Date header line."""
+    return _date_line(int(time.time()))
 
 
-DATE_LINE: Final = DateLine()
+@lru_cache(maxsize=1)  # made once a second
+def _date_line(second: int) -> bytes:
+    return f"date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
 def header_lines(headers: HeaderList) -> bytes:

@@ -13,7 +13,7 @@ How an asyncio protocol drives it:
     shutdown         connection.finish() closes after the answer in progress; stop() ends that answer too
     too many         set connection.closing where the answer is to be the last
 
-The connection calls its Sink with bytes to write, to pause and resume reading, and to close. Each request
+The connection calls its protocol with bytes to write, to pause and resume reading, and to close. Each request
 comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
 bytes behind it are taken meanwhile, then reading pauses. A request that was sent ahead waits for its turn
 among those of other connections, and until the client has taken the earlier answers.
@@ -25,7 +25,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from mcp_types import INVALID_REQUEST
 
@@ -38,6 +38,9 @@ from longwire.wire.http.reply import Reply
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder, request_id
 from longwire.wire.http.routes import JSON
 from longwire.wire.messages import encode, error_message
+
+if TYPE_CHECKING:
+    from longwire.wire.http.protocol import HttpProtocol
 
 _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
@@ -56,33 +59,6 @@ Admission: TypeAlias = Callable[[Request, Responder], bool]
 PageHeaders: TypeAlias = Callable[[Mapping[str, str]], HeaderList]
 
 
-class Sink(Protocol):
-    """The transport of a connection, as far as the connection uses it. None of these calls back at once."""
-
-    @property
-    def unsent(self) -> int:
-        """Bytes that were written and that the client's machine has not taken."""
-        ...
-
-    def write(self, data: bytes) -> None: ...
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def end_writing(self) -> None:
-        """Close the sending side when everything is written; where a transport can't, do nothing."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection when everything is written."""
-        ...
-
-    def soon(self, callback: Callable[[], None]) -> None:
-        """Call a function in a later turn of the event loop, in the context of the connection."""
-        ...
-
-
 class HttpConnection:
     """The requests of one client connection and their answers.
 
@@ -96,7 +72,6 @@ class HttpConnection:
         "_answer",
         "_clock",
         "_closed",
-        "_date",
         "_due",
         "_for_pages",
         "_full",
@@ -116,7 +91,7 @@ class HttpConnection:
     def __init__(
         self,
         handler: Handler,
-        sink: Sink,
+        sink: HttpProtocol,
         limits: WireLimits,
         *,
         address: str = "127.0.0.1",
@@ -125,14 +100,12 @@ class HttpConnection:
         clock: Callable[[], float] = time.monotonic,
         refused: Counter[str] | None = None,
         for_pages: PageHeaders | None = None,
-        date: Callable[[], bytes] = answers.DATE_LINE,
     ) -> None:
         self._handler = handler
         self._sink = sink
         self._limits = limits
         self._admit = admit
         self._clock = clock
-        self._date = date
         self._refused = refused
         self._for_pages = for_pages
         self.parser = RequestParser(limits, address=address, peer=peer)
@@ -277,11 +250,10 @@ class HttpConnection:
         self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
 
     def _seconds(self, wait: Wait) -> float:
-        if wait == "request":
-            return self._limits.keep_alive
-        if wait == "end":
-            return _LINGER
-        return self._limits.head_timeout if wait == "head" else self._limits.read_timeout
+        limits = self._limits
+        if wait == "head":
+            return limits.head_timeout
+        return {"request": limits.keep_alive, "end": _LINGER}.get(wait, limits.read_timeout)
 
     def _read_on(self, wanted: bool) -> None:
         if wanted == self._paused:
@@ -323,7 +295,7 @@ class HttpConnection:
             headers = {} if self._head is None else self._head.headers
         if self._refused is not None:
             self._refused[_REASONS.get(status, "http")] += 1
-        general = self._date() + answers.CLOSE + answers.id_line(request_id(headers))
+        general = answers.date_line() + answers.CLOSE + answers.id_line(request_id(headers))
         full = status == 503
         body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
         added = () if self._for_pages is None else self._for_pages(headers)
@@ -350,14 +322,17 @@ class HttpConnection:
         self._sink.write(data)
 
     def unsent(self, reply: Reply) -> int:
+        """Bytes of an answer that the client has not taken."""
         return self._sink.unsent if reply is self._answer else 0
 
     def general_lines(self, head: Head, keep: bool) -> bytes:
+        """The header lines that every answer has; `keep`: the connection goes on behind it."""
         if keep:
-            return self._date() if head.version == "1.1" else self._date() + answers.KEEP_ALIVE
-        return self._date() + answers.CLOSE
+            return answers.date_line() if head.version == "1.1" else answers.date_line() + answers.KEEP_ALIVE
+        return answers.date_line() + answers.CLOSE
 
     def answered(self, keep: bool, unread: bool) -> None:
+        """Go on behind an answer that was written whole; `unread`: its request's body was not read."""
         self._answer = None
         if not keep:
             self._shut(linger=unread or self.parser.begun)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 _TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
@@ -54,42 +55,19 @@ class Refused(Exception):
         self.headers: Mapping[str, str] = {}  # of the request, where they were read
 
 
+@dataclass(slots=True)
 class Head:
     """The head of a request. Nobody changes one: requests with equal heads share it."""
 
-    __slots__ = (
-        "expects_continue",
-        "headers",
-        "keep_alive",
-        "length",
-        "method",
-        "path",
-        "query",
-        "repeated",
-        "version",
-    )
-
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        version: str,
-        headers: Mapping[str, str],
-        repeated: frozenset[str],
-        length: int | None,
-        keep_alive: bool,
-        expects_continue: bool,
-    ) -> None:
-        self.method = method  # as sent: methods have capital and small letters
-        self.path = path  # as sent, without the query
-        self.query = query
-        self.version = version  # "1.0" or "1.1"
-        self.headers = headers  # names in lower case, values without blanks around them
-        self.repeated = repeated  # the names that came more than once; `headers` has the first value
-        self.length = length  # of the body, in bytes; None: it comes in chunks
-        self.keep_alive = keep_alive  # whether the client may send more requests
-        self.expects_continue = expects_continue  # whether it waits for 100 before it sends the body
+    method: str  # as sent: methods have capital and small letters
+    path: str  # as sent, without the query
+    query: str
+    version: str  # "1.0" or "1.1"
+    headers: Mapping[str, str]  # names in lower case, values without blanks around them
+    repeated: frozenset[str]  # the names that came more than once; `headers` has the first value
+    length: int | None  # of the body, in bytes; None: it comes in chunks
+    keep_alive: bool  # whether the client may send more requests
+    expects_continue: bool  # whether it waits for 100 before it sends the body
 
 
 def parse_head(line: tuple[str, str, str], block: bytes | bytearray, max_headers: int, max_body: int) -> Head:

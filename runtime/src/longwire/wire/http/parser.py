@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
@@ -27,18 +27,12 @@ _FREE_FRAMING: Final = 16 << 10
 _MAX_REMEMBERED: Final = 1024  # bytes of a head that is compared with the next one
 
 
-class Bad:
+class Bad(NamedTuple):
     """A request that is refused. Nothing after it is read."""
 
-    __slots__ = ("headers", "sentence", "status")
-
-    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
-        self.status = status
-        self.sentence = sentence
-        self.headers = headers or {}  # of the request, where they were read
-
-    def __repr__(self) -> str:
-        return f"Bad({self.status}, {self.sentence!r})"
+    status: int
+    sentence: str
+    headers: Mapping[str, str]  # of the request, where they were read
 
 
 Event: TypeAlias = Head | Request | Bad

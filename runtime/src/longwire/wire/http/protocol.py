@@ -178,10 +178,11 @@ class HttpProtocol(asyncio.Protocol):
             self._port.handler(request, responder)
             self._port.presence.spoke(self, request.session_id or request.client)
 
-    # ---- the connection's Sink ----------------------------------------------------------------
+    # ---- for the connection -------------------------------------------------------------------
 
     @property
     def unsent(self) -> int:
+        """Bytes that were written and that the client's machine has not taken."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def write(self, data: bytes) -> None:
@@ -205,11 +206,13 @@ class HttpProtocol(asyncio.Protocol):
             self._transport.resume_reading()
 
     def end_writing(self) -> None:
+        """Close the sending side when everything is written; where a transport can't, do nothing."""
         self._write_joined()
         if self._transport is not None and self._transport.can_write_eof():
             self._transport.write_eof()
 
     def close(self) -> None:
+        """Close the connection when everything is written."""
         self._write_joined()
         if self._transport is not None:
             self._transport.close()

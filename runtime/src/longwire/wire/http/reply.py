@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from longwire.wire.http import answers
 from longwire.wire.http.head import Head
 from longwire.wire.http.request import HeaderList, Request
 
+if TYPE_CHECKING:
+    from longwire.wire.http.connection import HttpConnection
+
 _LOG: Final = logging.getLogger(__name__)
 TEXT: Final = b"text/plain; charset=utf-8"
-
-
-class Channel(Protocol):
-    """The connection that a reply is written to."""
-
-    closing: bool  # whether the answer in progress is the last
-
-    def write(self, data: bytes) -> None: ...
-
-    def unsent(self, reply: Reply) -> int:
-        """Bytes of the answer that the client has not taken."""
-        ...
-
-    def general_lines(self, head: Head, keep: bool) -> bytes:
-        """The header lines that every answer has; `keep`: the connection goes on behind it."""
-        ...
-
-    def answered(self, keep: bool, unread: bool) -> None:
-        """Go on behind an answer that was written whole; `unread`: its request's body was not read."""
-        ...
 
 
 class Reply:
@@ -39,7 +22,9 @@ class Reply:
 
     __slots__ = ("_channel", "_head", "_keep", "_on_gone", "_on_room", "_state", "_unread", "request")
 
-    def __init__(self, channel: Channel, head: Head, request: Request, *, unread: bool = False) -> None:
+    def __init__(
+        self, channel: HttpConnection, head: Head, request: Request, *, unread: bool = False
+    ) -> None:
         self._channel = channel
         self._head = head
         self.request = request
