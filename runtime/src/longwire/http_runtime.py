@@ -31,7 +31,6 @@ from longwire.wire.http.request import Handler
 from longwire.wire.serving import Serving
 from longwire.workers.dispatch import Notifier, WorkerDispatch
 from longwire.workers.pool import WorkerPool
-from longwire.workers.status import Workers
 
 # Opens a journal: given what follows the colon, seconds until an unused session ends, and the counters.
 Opener: TypeAlias = Callable[[str, float, RuntimeCounters], Journal]
@@ -91,7 +90,7 @@ class HttpRuntime:
     peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
     forwarder: PassesOn | None = None  # has other nodes answer
     ownership: Ownership | None = None  # of a node of a cluster: which node has which session
-    workers: Workers | None = None  # that run the methods, if not this process
+    workers: WorkerPool | None = None  # that run the methods, if not this process
     nodes: Nodes | None = None  # of the cluster, if there is one
 
 

@@ -298,6 +298,7 @@ def _odd(a: threading.Lock) -> None: ...
     ("declare", "sentence"),
     [
         (lambda app: app.tool()(lambda: 1), "a handler has no name of its own"),
+        (lambda app: app.tool(descr="Greets.")(_later), "tool() takes no 'descr'"),
         (lambda app: app.tool()(_positional), "the parameter 'a' of '_positional' can't be given by name"),
         (lambda app: app.tool()(_odd), "no schema can be made of the type hints of '_odd'"),
         (lambda app: app.tool(thread=True)(_later), "leave out thread=True"),

@@ -18,7 +18,7 @@ from longwire.foreign_json import parse_strictly
 from longwire.text import quoted, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
-from longwire.workers.status import Workers
+from longwire.workers.pool import WorkerPool
 
 KEPT: Final = 200  # actions
 
@@ -174,15 +174,12 @@ def _drain(sources: Sources, worker_id: str) -> Done:
 
 def _restart(sources: Sources, worker_id: str) -> Done:
     workers = _workers(sources)
-    restart: Callable[[str], bool] | None = getattr(workers, "restart", None)
-    if restart is None:
-        raise AdminRefusal(409, "workers of this server can't be restarted at once: drain them instead")
-    if not restart(worker_id):
+    if not workers.restart(worker_id):
         raise _not_done(workers, worker_id)
     return Done(worker_id, "the worker was ended, and is started again")
 
 
-def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
+def _not_done(workers: WorkerPool, worker_id: str) -> AdminRefusal:
     """Why nothing was done to a worker."""
     for status in workers.statuses():
         if status.id == worker_id:
@@ -190,7 +187,7 @@ def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
     return AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
 
 
-def _workers(sources: Sources) -> Workers:
+def _workers(sources: Sources) -> WorkerPool:
     if sources.workers is None:
         raise AdminRefusal(409, "this server has no method workers: start it with --method-workers")
     return sources.workers
