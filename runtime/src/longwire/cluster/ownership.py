@@ -99,7 +99,7 @@ _ABSENT: Final = (b"none", b"damaged")
 
 
 class SessionOwnership:
-    """The `places.Ownership` of a node."""
+    """Knows the owners of sessions. Every method answers within 2 s or raises ClusterUnavailable."""
 
     def __init__(
         self, nodes: Nodes, sessions: Sessions, journal: BufferedJournal, store: RedisSessions
