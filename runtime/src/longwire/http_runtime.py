@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from longwire.cluster.cluster_handler import PassesOn
-from longwire.cluster.cluster_node import ClusterNode, ClusterState, cluster_sessions
+from longwire.cluster.cluster_node import ClusterNode, cluster_sessions
+from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.places import Ownership
+from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.traffic import PeersHandler, traffic
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
@@ -31,7 +31,6 @@ from longwire.wire.http.request import Handler
 from longwire.wire.serving import Serving
 from longwire.workers.dispatch import Notifier, WorkerDispatch
 from longwire.workers.pool import WorkerPool
-from longwire.workers.status import Workers
 
 # Opens a journal: given what follows the colon, seconds until an unused session ends, and the counters.
 Opener: TypeAlias = Callable[[str, float, RuntimeCounters], Journal]
@@ -89,9 +88,9 @@ class HttpRuntime:
     counters: RuntimeCounters
     drain: Drain  # how it leaves
     peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
-    forwarder: PassesOn | None = None  # has other nodes answer
-    ownership: Ownership | None = None  # of a node of a cluster: which node has which session
-    workers: Workers | None = None  # that run the methods, if not this process
+    forwarder: Forwarder | None = None  # has other nodes answer
+    ownership: SessionOwnership | None = None  # of a node of a cluster: which node has which session
+    workers: WorkerPool | None = None  # that run the methods, if not this process
     nodes: Nodes | None = None  # of the cluster, if there is one
 
 
@@ -112,10 +111,10 @@ async def http_runtime(
     """
     counters = counters or RuntimeCounters()
     counters.refused = serving.access.refused  # one count, whichever check refuses
-    state = None if cluster is None else cluster.state
+    nodes = None if cluster is None else cluster.nodes
     async with AsyncExitStack() as stack:
         sessions, ownership, notify = await stack.enter_async_context(
-            _sessions(serving.limits, store, counters, state)
+            _sessions(serving.limits, store, counters, nodes)
         )
         dispatch: Dispatcher | WorkerDispatch = Dispatcher(serving)
         if workers is not None:
@@ -150,16 +149,16 @@ async def http_runtime(
             forwarder=forwarder,
             ownership=ownership,
             workers=workers,
-            nodes=None if state is None else state.nodes,
+            nodes=nodes,
         )
 
 
 @asynccontextmanager
 async def _sessions(
-    limits: WireLimits, store: str, counters: RuntimeCounters, cluster: ClusterState | None
-) -> AsyncIterator[tuple[Sessions, Ownership | None, Notifier]]:
-    if cluster is not None:
-        async with cluster_sessions(cluster, limits, counters) as made:
+    limits: WireLimits, store: str, counters: RuntimeCounters, nodes: Nodes | None
+) -> AsyncIterator[tuple[Sessions, SessionOwnership | None, Notifier]]:
+    if nodes is not None:
+        async with cluster_sessions(nodes, limits, counters) as made:
             yield made.sessions, made.ownership, made.notifications.notify
         return
     journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)

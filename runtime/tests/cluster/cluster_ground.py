@@ -10,14 +10,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from fake_responder import FakeResponder
-from longwire.cluster.cluster_node import ClusterSessions, ClusterState, cluster_sessions
+from longwire.cluster.cluster_node import ClusterSessions, cluster_sessions
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
-from longwire.sessions.streams import Stream
 from longwire.settings import WireLimits
 from redis_server import COMMAND_WAIT, RedisServer
 
@@ -88,16 +87,14 @@ class Gate:
 class Node:
     """A node's sessions, as a server has them."""
 
-    def __init__(self, state: ClusterState, made: ClusterSessions, gate: Gate) -> None:
-        self.state = state
-        self.link: RedisLink = state.link
-        self.nodes: Nodes = state.nodes
+    def __init__(self, nodes: Nodes, made: ClusterSessions, gate: Gate) -> None:
+        self.link: RedisLink = nodes.link
+        self.nodes = nodes
         self.sessions: Sessions = made.sessions
         self.counters = made.sessions.counters
         self.ownership: SessionOwnership = made.ownership
         self.notifications = made.notifications
         self.gate = gate
-        self.calls: dict[int, Stream] = {}  # that it has not answered
 
     async def begin(self, principal: str = ALICE) -> Session:
         session = self.sessions.begin(principal, VERSION, CLIENT)
@@ -154,10 +151,9 @@ class Ground:
         nodes = Nodes(link, where, secret=secret, lease=lease, beat=BEAT)
         await nodes.join()
         self._stack.push_async_callback(nodes.leave)
-        state = ClusterState(link, nodes)
-        own = cluster_sessions(state, WireLimits(idle_timeout=ttl, **limits), RuntimeCounters())
+        own = cluster_sessions(nodes, WireLimits(idle_timeout=ttl, **limits), RuntimeCounters())
         made = await self._stack.enter_async_context(own)
-        return Node(state, made, gate)
+        return Node(nodes, made, gate)
 
 
 @asynccontextmanager

@@ -44,12 +44,12 @@ def catalog(node: ClusterNode) -> Catalog:
     async def greet(call: Call) -> Answer:
         """Ask for a name, and say at which node it was greeted."""
         found = await call.elicit("Who are you?", _NAME)
-        return {"greeted": (found.content or {}).get("name"), "node": node.state.nodes.label}
+        return {"greeted": (found.content or {}).get("name"), "node": node.nodes.label}
 
     async def touch(call: Call) -> Answer:
         """Tell all nodes that a resource has changed."""
         await node.bus.publish(ResourceUpdated(uri=call.arguments["name"]))
-        return {"node": node.state.nodes.label}
+        return {"node": node.nodes.label}
 
     tools = [
         Tool("greet", "Greet", "Asks for a name.", {"type": "object"}, greet),

@@ -128,6 +128,3 @@ async def test_changes_at_one_node_are_told_at_all(cluster: ClusterNodes) -> Non
                 told = (await anext(stream)).message
                 assert told["method"] == "notifications/resources/updated"
                 assert told["params"]["uri"] == "r://a"
-
-
-# ---- bad input ------------------------------------------------------------------------------------------

@@ -279,3 +279,9 @@ def test_the_address_shows_no_password() -> None:
 def test_a_label_that_can_t_begin_ids_is_refused(label: str) -> None:
     with pytest.raises(SettingsError, match="1 to 16 of a-z and 0-9"):
         RedisLink("redis://localhost", label)
+
+
+@pytest.mark.parametrize("prefix", ["", "a b", "longwire:session", ":", "ä", "x" * 65])
+def test_a_prefix_that_can_t_begin_keys_is_refused(prefix: str) -> None:
+    with pytest.raises(SettingsError, match="can't begin keys: write 1 to 64 of"):
+        RedisLink("redis://localhost", "a", prefix=prefix)

@@ -101,20 +101,6 @@ async def test_a_restart_without_the_data(server: RedisServer) -> None:
         await until(lambda: again.ended)  # with an error: the call died with its node
 
 
-async def test_an_operator_who_empties_redis(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await listening(a)
-        await say(a, session.id, "1")
-        await b.link.call("FLUSHALL")
-        await has_events(b, session.id, 2)
-        await say(a, session.id, "2")
-        await a.kill()
-        await lease_ended(b, "a")
-        resumed = await b.resume(session.id, get.events[0].id)
-        await until(lambda: resumed.messages == ["1", "2"])
-
-
 async def test_a_single_session_that_redis_lost_is_stored_again(server: RedisServer) -> None:
     async with ground(server.socket) as nodes:
         a = await nodes.node("a")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from longwire.contract import envelopes, writing
 from longwire.contract.envelopes import Unknown
-from longwire.contract.frames import FrameDecoder, FrameError, encode
-from longwire.contract.reading import EnvelopeError, from_runtime, from_worker
+from longwire.contract.frames import FrameDecoder, FrameError, decode, encode
+from longwire.contract.reading import (
+    FROM_RUNTIME,
+    FROM_WORKER,
+    REQUIRED,
+    EnvelopeError,
+    Kind,
+    from_runtime,
+    from_worker,
+)
+from longwire.contract.schemas import SCHEMAS, Sender
 
 REQUEST: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 NOTE: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}}
@@ -28,63 +39,126 @@ def _json(value: object) -> bytes:
     return writing.json_text(value)
 
 
-def test_everything_of_the_runtime_is_read_as_written() -> None:
-    members = writing.circumstances(
-        session_id="s",
-        protocol_version="2025-11-25",
-        headers={"accept": "*/*"},
-        principal={"key": "token:ci", "scopes": [], "tools": None},
-        client={"info": {"name": "c"}, "capabilities": {}},
-        session={"state": {"a": 1}, "initialized": True},
-    )
-    assert from_runtime(_text(writing.runtime_hello("longwire", "1", "w1"))) == envelopes.RuntimeHello(
-        1, {"name": "longwire", "version": "1"}, "w1"
-    )
-    assert from_runtime(_text(writing.message("17", members, _json(REQUEST)))) == envelopes.Message(
-        "17",
-        "s",
-        "streamable_http",
-        "POST",
-        "/mcp",
-        "2025-11-25",
-        {"accept": "*/*"},
-        {"key": "token:ci", "scopes": [], "tools": None},
-        {"info": {"name": "c"}, "capabilities": {}},
-        {"state": {"a": 1}, "initialized": True},
-        REQUEST,
-    )
-    assert from_runtime(_text(writing.response("17", _json(ERROR)))) == envelopes.Response("17", ERROR)
-    assert from_runtime(_text(writing.cancel("17", "gone"))) == envelopes.Cancel("17", "gone")
-    assert from_runtime(_text(writing.session_end("s", "expired"))) == envelopes.SessionEnd("s", "expired")
-    assert from_runtime(_text(writing.ping("p1"))) == envelopes.Ping("p1")
-    assert from_runtime(_text(writing.drain())) == envelopes.Drain()
+MEMBERS: dict[str, Any] = {
+    "session_id": "s",
+    "protocol_version": "2025-11-25",
+    "headers": {"accept": "*/*"},
+    "principal": {"key": "token:ci", "scopes": [], "tools": None},
+    "client": {"info": {"name": "c"}, "capabilities": {}},
+    "session": {"state": {"a": 1}, "initialized": True},
+}
+STATE = {"state": {"a": 1}}
+UNHANDLED = encode({"mode": "mcp", "event": "result", "id": "17", "handled": False, "jsonrpc": None})
+# A frame as the sender writes it, and what its reader makes of it.
+WRITTEN: list[tuple[Sender, bytes, Any]] = [
+    (
+        "runtime",
+        writing.runtime_hello("longwire", "1", "w1"),
+        envelopes.RuntimeHello(1, {"name": "longwire", "version": "1"}, "w1"),
+    ),
+    (
+        "runtime",
+        writing.message("17", writing.circumstances(**MEMBERS), _json(REQUEST)),
+        envelopes.Message(
+            id="17", transport="streamable_http", http_method="POST", path="/mcp", jsonrpc=REQUEST, **MEMBERS
+        ),
+    ),
+    ("runtime", writing.response("17", _json(ERROR)), envelopes.Response("17", ERROR)),
+    ("runtime", writing.cancel("17", "gone"), envelopes.Cancel("17", "gone")),
+    ("runtime", writing.session_end("s", "expired"), envelopes.SessionEnd("s", "expired")),
+    ("runtime", writing.notified("n", "queued"), envelopes.Notified("n", "queued")),
+    ("runtime", writing.ping("p1"), envelopes.Ping("p1")),
+    ("runtime", writing.drain(), envelopes.Drain()),
+    (
+        "worker",
+        writing.worker_hello("mine", "2", 8, "session"),
+        envelopes.WorkerHello(1, "mine", "2", 8, "session"),
+    ),
+    (
+        "worker",
+        writing.messages("17", [_json(NOTE), _json(REQUEST)]),
+        envelopes.Messages("17", [NOTE, REQUEST]),
+    ),
+    (
+        "worker",
+        writing.result("17", _json(REPLY)),
+        envelopes.Result("17", True, None, None, [], REPLY),
+    ),
+    (
+        "worker",
+        writing.result("17", _json(REPLY), sent=[_json(NOTE)], session=STATE, response_mode="sse"),
+        envelopes.Result("17", True, "sse", STATE, [NOTE], REPLY),
+    ),
+    ("worker", writing.result("17", None), envelopes.Result("17", True, None, None, [], None)),
+    ("worker", UNHANDLED, envelopes.Result("17", False, None, None, [], None)),
+    (
+        "worker",
+        writing.failure("17", "it broke", "app_contract_error"),
+        envelopes.Failure("17", "it broke", "app_contract_error"),
+    ),
+    ("worker", writing.notify("s", [_json(NOTE)], "n"), envelopes.Notify("s", [NOTE], "n")),
+    ("worker", writing.pong("p1"), envelopes.Pong("p1")),
+    ("worker", writing.close_stream("17"), envelopes.CloseStream("17", "call")),
+    ("worker", writing.bye("old"), envelopes.Bye("old")),
+]
 
 
-def test_everything_of_a_worker_is_read_as_written() -> None:
-    hello = writing.worker_hello("mine", "2", 8, "session")
-    assert from_worker(_text(hello)) == envelopes.WorkerHello(1, "mine", "2", 8, "session")
-    sent = writing.messages("17", [_json(NOTE), _json(REQUEST)])
-    assert from_worker(_text(sent)) == envelopes.Messages("17", [NOTE, REQUEST])
-    plain = writing.result("17", _json(REPLY))
-    assert from_worker(_text(plain)) == envelopes.Result("17", True, None, None, [], REPLY)
-    full = writing.result(
-        "17", _json(REPLY), sent=[_json(NOTE)], session={"state": {"a": 1}}, response_mode="sse"
-    )
-    assert from_worker(_text(full)) == envelopes.Result("17", True, "sse", {"state": {"a": 1}}, [NOTE], REPLY)
-    silent = writing.result("17", None)
-    assert from_worker(_text(silent)) == envelopes.Result("17", True, None, None, [], None)
-    unhandled = from_worker(
-        _text(encode({"mode": "mcp", "event": "result", "id": "17", "handled": False, "jsonrpc": None}))
-    )
-    assert isinstance(unhandled, envelopes.Result)
-    assert not unhandled.handled
-    failed = writing.failure("17", "it broke", "app_contract_error")
-    assert from_worker(_text(failed)) == envelopes.Failure("17", "it broke", "app_contract_error")
-    assert from_worker(_text(writing.notify("s", [_json(NOTE)], "n"))) == envelopes.Notify("s", [NOTE], "n")
+def _fits(sender: Sender, document: dict[str, Any]) -> bool:
+    return Draft202012Validator(SCHEMAS[sender][document["event"]]).is_valid(document)
+
+
+@pytest.mark.parametrize(("sender", "frame", "record"), WRITTEN)
+def test_what_is_written_is_read_and_fits_its_schema(sender: Sender, frame: bytes, record: Any) -> None:
+    text = _text(frame)
+    assert (from_runtime(text) if sender == "runtime" else from_worker(text)) == record
+    assert _fits(sender, decode(text))
+
+
+def test_every_event_is_written_here() -> None:
+    written = {(sender, decode(_text(frame))["event"]) for sender, frame, _ in WRITTEN}
+    assert written == {(sender, event) for sender, found in SCHEMAS.items() for event in found}
+
+
+def test_a_notification_needs_no_session_and_no_id() -> None:
     old = {"mode": "mcp", "event": "notify", "messages": [{"type": "jsonrpc", "data": NOTE}]}
     assert from_worker(_json(old)) == envelopes.Notify(None, [NOTE], None)
-    assert from_worker(_text(writing.pong("p1"))) == envelopes.Pong("p1")
-    assert from_worker(_text(writing.bye("old"))) == envelopes.Bye("old")
+
+
+_TYPES = {str: "string", int: "integer", bool: "boolean", dict: "object", list: "array", type(None): "null"}
+
+
+@pytest.mark.parametrize(("sender", "kinds"), [("runtime", FROM_RUNTIME), ("worker", FROM_WORKER)])
+def test_schemas_have_the_fields_that_are_read(sender: Sender, kinds: Mapping[str, Kind]) -> None:
+    assert list(SCHEMAS[sender]) == list(kinds)
+    for event, kind in kinds.items():
+        schema = SCHEMAS[sender][event]
+        Draft202012Validator.check_schema(schema)
+        assert schema["description"] == kind.record.__doc__
+        fields = {name: field["type"] for name, field in schema["properties"].items() if "type" in field}
+        assert {name: {kind} if isinstance(kind, str) else set(kind) for name, kind in fields.items()} == {
+            field.name: {_TYPES[each] for each in field.types} for field in kind.fields
+        }
+        required = [field.name for field in kind.fields if field.default is REQUIRED]
+        assert schema["required"] == ["mode", "event", *required]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"jsonrpc": {"jsonrpc": "2.0", "id": 1}},
+        {"jsonrpc": {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}}},
+        {"jsonrpc": {"jsonrpc": "2.0", "id": 1, "result": {}, "method": "x"}},
+        {"jsonrpc": {"id": 1, "result": {}}},
+        {"messages": [{"type": "text", "data": {}}]},
+        {"response_mode": "xml"},
+        {"session": {"create": "yes"}},
+        {"id": 5},
+    ],
+)
+def test_a_wrong_result_doesn_t_fit(wrong: dict[str, Any]) -> None:
+    right = {"mode": "mcp", "event": "result", "id": "1", "jsonrpc": None}
+    assert _fits("worker", right)
+    assert not _fits("worker", {**right, **wrong})
 
 
 @given(st.text())

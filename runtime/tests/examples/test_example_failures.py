@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from example_workers import COMMANDS, WORKERS, started
-from longwire.contract.check.probe import Probe
-from test_example_contract import greeted, send_request, tool_call
+from example_workers import COMMANDS, PATIENCE, WORKERS, listening, started
+from longwire.contract.check.probe import HANDSHAKE, SESSION, STATELESS, Probe
 
-_STATELESS = "2026-07-28"
 _SECRET = "/srv/keys/secret-of-the-tests"
 _PHP = r"""<?php
 declare(strict_types=1);
@@ -29,7 +29,6 @@ $tools = [
     'mistyped' => fn (): string => null,
     'says' => fn () => throw new Longwire\ToolError('no such film'),
     'document' => fn () => ['a' => 1, 'list' => []],
-    'whole' => fn () => ['content' => [], 'isError' => false],
     'state' => fn ($arguments, $call) => $call->setState($loop) ?? 'kept',
     'fine' => fn () => 'fine',
 ];
@@ -55,7 +54,6 @@ const tools: Record<string, any> = {
   mistyped: () => (undefined as any).length,
   says: () => { throw new ToolError("no such film"); },
   document: () => ({ a: 1, list: [] }),
-  whole: () => ({ content: [], isError: false }),
   state: (_: any, call: any) => { call.state = loop; return "kept"; },
   fine: () => "fine",
 };
@@ -80,61 +78,70 @@ def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return [*words, str(path)]
 
 
-async def _asked(
-    probe: Probe, call: str, method: str, params: dict[str, Any], version: str
-) -> dict[str, Any]:
-    send_request(probe, call, method, params, version=version)
-    return (await probe.answer(call)).last
+class Client:
+    """A runtime that speaks one version of the protocol, with or without a session."""
+
+    def __init__(self, probe: Probe, version: str) -> None:
+        self.probe = probe
+        self._options: dict[str, Any] = {
+            "version": version,
+            "session": None if version == STATELESS else SESSION,
+        }
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return (await self.probe.call(method, params, **self._options)).last
+
+    async def tool(self, name: str) -> dict[str, Any]:
+        return await self.ask("tools/call", {"name": name, "arguments": {}})
 
 
-@pytest.mark.parametrize("version", ["2025-11-25", _STATELESS])
+@asynccontextmanager
+async def greeted(path: Path, version: str) -> AsyncIterator[Client]:
+    await listening(path)
+    probe = await Probe.connect(path, PATIENCE)
+    await probe.greet()
+    try:
+        yield Client(probe, version)
+        assert probe.problems == []
+    finally:
+        probe.close()
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
 async def test_a_wrong_value_fails_its_own_call(command: list[str], version: str) -> None:
     log: list[str] = []
     with started(command, log=log) as (worker, path):
-        async with greeted(path) as probe:
-            send_request(probe, "first", "tools/call", tool_call("fine"), version=version)
-
-            async def call(tool: str) -> dict[str, Any]:
-                return await _asked(probe, tool, "tools/call", tool_call(tool), version)
-
-            contract = [await call(name) for name in ("number", "nothing", "loop", "unwritable")]
-            contract.append(await _asked(probe, "m1", "own/number", {}, version))
-            contract.append(await _asked(probe, "m2", "resources/read", {"uri": "r://number"}, version))
-            if version != _STATELESS:
-                contract.append(await call("state"))
+        async with greeted(path, version) as client:
+            contract = [await client.tool(name) for name in ("number", "nothing", "loop", "unwritable")]
+            contract.append(await client.ask("own/number", {}))
+            contract.append(await client.ask("resources/read", {"uri": "r://number"}))
+            if version != STATELESS:
+                contract.append(await client.tool("state"))
             for last in contract:
                 assert (last["event"], last["error_class"]) == ("error", "app_contract_error"), last
             assert contract[1]["error"].startswith("tool 'nothing' returned what is neither text nor")
             for name in ("throws", "mistyped"):
-                result = (await call(name))["jsonrpc"]["result"]
+                result = (await client.tool(name))["jsonrpc"]["result"]
                 assert result["isError"] is True
                 assert result["content"][0]["text"] == f"tool '{name}' failed: the worker's log says why"
-            last = await _asked(probe, "m3", "own/throws", {}, version)
+            last = await client.ask("own/throws", {})
             assert (last["event"], last["error_class"]) == ("error", "worker_runtime_error")
             assert last["error"] == "own/throws failed: the worker's log says why"
-            result = (await call("says"))["jsonrpc"]["result"]
+            result = (await client.tool("says"))["jsonrpc"]["result"]
             assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
             # All on one connection, which has outlived it.
-            assert (await probe.answer("first")).result["content"][0]["text"] == "fine"
+            assert (await client.tool("fine"))["jsonrpc"]["result"]["content"][0]["text"] == "fine"
             assert worker.poll() is None
     assert log[0].count(_SECRET) >= 2  # for those who run the worker
     assert "tool 'throws' failed" in log[0]
 
 
-async def test_an_object_is_structured_content_and_text(command: list[str]) -> None:
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+async def test_results_have_what_their_version_has(command: list[str], version: str) -> None:
     with started(command, log=[]) as (_, path):
-        async with greeted(path) as probe:
-            last = await _asked(probe, "1", "tools/call", tool_call("document"), "2025-11-25")
-            result = last["jsonrpc"]["result"]
+        async with greeted(path, version) as client:
+            result = (await client.tool("document"))["jsonrpc"]["result"]
             assert result["structuredContent"] == {"a": 1, "list": []}
             assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
-            last = await _asked(probe, "2", "tools/call", tool_call("whole"), "2025-11-25")
-            assert last["jsonrpc"]["result"] == {"content": [], "isError": False}
-
-
-async def test_how_long_a_list_may_be_kept_is_said_in_the_version_that_has_it(command: list[str]) -> None:
-    with started(command, log=[]) as (_, path):
-        async with greeted(path) as probe:
-            for version in ("2025-11-25", _STATELESS):
-                last = await _asked(probe, version, "tools/list", {}, version)
-                assert ("ttlMs" in last["jsonrpc"]["result"]) is (version == _STATELESS)
+            listed = (await client.ask("tools/list", {}))["jsonrpc"]["result"]
+            assert ("ttlMs" in listed) is (version == STATELESS)

@@ -13,13 +13,9 @@ import mcp_types as types
 import pytest
 from pydantic import BaseModel, Field
 
-from app_ground import served
-from longwire.contract import writing
 from longwire.errors import AskingError, SettingsError
 from longwire.worker import App, ToolError
-from worker_ground import HANDSHAKE, Client, run
-
-SESSION: dict[str, Any] = {"state": {}, "initialized": True}
+from worker_ground import served
 
 
 class Place(BaseModel):
@@ -115,35 +111,25 @@ def make() -> App:
     return app
 
 
-async def ask(runtime: Client, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
-    reply: dict[str, Any] = (await runtime.answer(runtime.begin(message, session=SESSION))).reply
-    return reply
-
-
 def text(answer: Any) -> str:
     return str(answer.result["content"][0]["text"])
 
 
 async def test_the_handshake_says_what_it_offers(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        client = {"name": "c", "version": "1"}
-        params = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client}
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-        found = (await runtime.answer(runtime.begin(hello))).result
+        found = (await runtime.initialize()).result
         assert found["instructions"] == "Be kind."
         capabilities = found["capabilities"]
         assert capabilities["tools"] == {"listChanged": True}
         assert capabilities["logging"] == {}
         assert capabilities["experimental"] == {"acme": {"adds": True}}
         assert {"prompts", "resources"} <= capabilities.keys()
-        assert runtime.hello is not None
         assert runtime.hello["max_in_flight"] == 4
 
 
 async def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        tools = {tool["name"]: tool for tool in (await ask(runtime, "tools/list"))["result"]["tools"]}
+        tools = {tool["name"]: tool for tool in (await runtime.call("tools/list")).result["tools"]}
         greet = tools["greet"]
         assert greet["description"] == "Greets somebody."
         assert greet["title"] == "Greet"
@@ -169,15 +155,15 @@ async def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
 
 async def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        assert text(await runtime.call("greet", {"name": "Ada", "times": 2})) == "Hello, Ada! Hello, Ada!"
+        assert text(await runtime.tool("greet", {"name": "Ada", "times": 2})) == "Hello, Ada! Hello, Ada!"
         arguments = {"place": {"name": "hill", "height": 3}, "day": "2026-07-28", "schema": [1]}
-        typed = await runtime.call("typed", arguments)
+        typed = await runtime.tool("typed", arguments)
         found = {"height": 3.0, "year": 2026, "kind": "a", "schema": [1]}
         assert typed.result["structuredContent"] == found
-        assert (await runtime.call("given", {"x": 1})).result["structuredContent"] == {"total": 2}
-        assert (await runtime.call("threaded")).result["structuredContent"] == {"result": True}
-        assert (await runtime.call("picture")).result["content"][0]["mimeType"] == "image/png"
-        assert (await runtime.call("nothing")).result["content"] == []
+        assert (await runtime.tool("given", {"x": 1})).result["structuredContent"] == {"total": 2}
+        assert (await runtime.tool("threaded")).result["structuredContent"] == {"result": True}
+        assert (await runtime.tool("picture")).result["content"][0]["mimeType"] == "image/png"
+        assert (await runtime.tool("nothing")).result["content"] == []
 
 
 @pytest.mark.parametrize(
@@ -195,16 +181,15 @@ async def test_what_is_wrong_is_said_in_a_sentence(
     tmp_path: Path, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.call(tool, arguments)
+        answer = await runtime.tool(tool, arguments)
         assert answer.result["isError"]
         assert sentence in text(answer)
 
 
 async def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        await ask(runtime, "logging/setLevel", {"level": "warning"})
         told = {"state": {"log_level": "warning"}, "initialized": True}
-        answer = await runtime.call("talk", session=told, meta={"progressToken": "t"})
+        answer = await runtime.tool("talk", session=told, meta={"progressToken": "t"})
         assert [message["method"] for message in answer.messages] == [
             "notifications/mine",
             "notifications/message",
@@ -215,86 +200,78 @@ async def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
 
 async def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "error"}}
-        answer = await runtime.answer(runtime.begin(message, session=SESSION))
+        answer = await runtime.call("logging/setLevel", {"level": "error"})
         assert answer.last["session"] == {"state": {"log_level": "error"}}
 
 
 async def test_a_stateless_request_asks_for_logs_itself(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.answer(runtime.modern("talk"))
+        answer = await runtime.modern("talk")
         methods = [message["method"] for message in answer.messages]
         assert methods == ["notifications/mine"]
 
 
 async def test_a_tool_has_the_client_s_model_answer(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        call = runtime.tool("think", capabilities={"sampling": {}})
-        sent = await runtime.wait_for("messages", call=call)
-        request = sent["messages"][0]["data"]
+        call = runtime.begin_tool("think")
+        request = await runtime.asked(call)
         assert request["method"] == "sampling/createMessage"
         said = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "A bird."}}
-        reply = {"jsonrpc": "2.0", "id": request["id"], "result": said}
-        runtime.send(writing.response(call, writing.json_text(reply)))
+        runtime.respond(call, {"id": request["id"], "result": said})
         assert text(await runtime.answer(call)) == "A bird."
 
 
 async def test_state_is_kept_with_the_session(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.call("remember", {"text": "blue"})
+        answer = await runtime.tool("remember", {"text": "blue"})
         assert text(answer) == "nothing"
-        again = await runtime.call("remember", session={**answer.last["session"], "initialized": True})
+        again = await runtime.tool("remember", session={**answer.last["session"], "initialized": True})
         assert text(again) == "blue"
         assert again.last["session"] == {"state": {}}
-        assert "belongs to no session" in text(await runtime.answer(runtime.modern("remember")))
+        assert "belongs to no session" in text(await runtime.modern("remember"))
 
 
 async def test_resources_are_read_by_uri_and_template(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        listed = (await ask(runtime, "resources/list"))["result"]["resources"]
+        listed = (await runtime.call("resources/list")).result["resources"]
         assert [one["uri"] for one in listed] == ["notes://all"]
-        templates = (await ask(runtime, "resources/templates/list"))["result"]["resourceTemplates"]
+        templates = (await runtime.call("resources/templates/list")).result["resourceTemplates"]
         assert [one["uriTemplate"] for one in templates] == ["notes://one/{name}", "file://{+path}"]
 
         async def read(uri: str) -> dict[str, Any]:
-            found: dict[str, Any] = (await ask(runtime, "resources/read", {"uri": uri}))["result"][
-                "contents"
-            ][0]
+            found: dict[str, Any] = (await runtime.call("resources/read", {"uri": uri})).result["contents"][0]
             return found
 
         notes = {"uri": "notes://all", "mimeType": "text/markdown", "text": "# Notes"}
         assert await read("notes://all") == notes
         assert '"name": "a b"' in (await read("notes://one/a%20b"))["text"]
         assert (await read("file://a/b"))["blob"] == "YS9i"
-        missing = await ask(runtime, "resources/read", {"uri": "notes://one/a/b"})
-        assert "no such resource" in missing["error"]["message"]
+        missing = await runtime.call("resources/read", {"uri": "notes://one/a/b"})
+        assert "no such resource" in missing.reply["error"]["message"]
 
 
 async def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        listed = (await ask(runtime, "prompts/list"))["result"]["prompts"][0]
+        listed = (await runtime.call("prompts/list")).result["prompts"][0]
         arguments = [(one["name"], one["required"]) for one in listed["arguments"]]
         assert arguments == [("code", True), ("style", False)]
         given = {"name": "review", "arguments": {"code": "x = 1"}}
-        found = (await ask(runtime, "prompts/get", given))["result"]
+        found = (await runtime.call("prompts/get", given)).result
         assert found["messages"][0]["content"]["text"] == "Review x = 1 (plain)"
-        assert (await ask(runtime, "acme/add", {"a": 2, "b": 3}))["result"] == {"sum": 5}
+        assert (await runtime.call("acme/add", {"a": 2, "b": 3})).result == {"sum": 5}
 
 
-def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:
-    async def told() -> None:
-        app = make()
-        await app.notify("notifications/mine", to="everyone")  # before it runs there is nobody
-        async with served(app, tmp_path / "w.sock") as runtime:
-            for session_id in (None, "s-1"):
-                to: Any = "everyone" if session_id is None else "session"
-                told = await app.notify("notifications/mine", {"a": 1}, to=to, session_id=session_id)
-                assert told == "delivered"  # as this runtime says of all
-                sent = await runtime.wait_for("notify")
-                assert sent["session_id"] == session_id
-                assert sent["messages"][0]["data"]["params"] == {"a": 1}
-
-    run(told)
+async def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:
+    app = make()
+    await app.notify("notifications/mine", to="everyone")  # before it runs there is nobody
+    async with served(app, tmp_path / "w.sock") as runtime:
+        for session_id in (None, "s-1"):
+            to: Any = "everyone" if session_id is None else "session"
+            told = await app.notify("notifications/mine", {"a": 1}, to=to, session_id=session_id)
+            assert told == "delivered"  # as this runtime says of all
+            sent = await runtime.wait_for("notify")
+            assert sent["session_id"] == session_id
+            assert sent["messages"][0]["data"]["params"] == {"a": 1}
 
 
 def test_outside_of_handlers_there_is_no_client() -> None:
@@ -321,6 +298,7 @@ def _odd(a: threading.Lock) -> None: ...
     ("declare", "sentence"),
     [
         (lambda app: app.tool()(lambda: 1), "a handler has no name of its own"),
+        (lambda app: app.tool(descr="Greets.")(_later), "tool() takes no 'descr'"),
         (lambda app: app.tool()(_positional), "the parameter 'a' of '_positional' can't be given by name"),
         (lambda app: app.tool()(_odd), "no schema can be made of the type hints of '_odd'"),
         (lambda app: app.tool(thread=True)(_later), "leave out thread=True"),
@@ -334,6 +312,9 @@ def _odd(a: threading.Lock) -> None: ...
         (lambda app: app.resource("notes://{a}")(_two), "has 'a', and its handler takes 'a', 'b'"),
         (lambda app: app.register("tools/call")(_two), "'tools/call' is answered already"),
         (lambda _: App("x", "1", max_in_flight=0), "max_in_flight is 0"),
+        (lambda _: App("x", "1", threads=0), "threads is 0"),
+        (lambda app: app.resource(make), "write @app.resource("),
+        (lambda app: app.register(make), "write @app.register("),
     ],
 )
 def test_what_can_t_be_declared_is_refused_in_a_sentence(declare: Any, sentence: str) -> None:

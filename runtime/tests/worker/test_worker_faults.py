@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 import pytest
 from pydantic import BaseModel
 
-from app_ground import served
-from longwire.contract import writing
-from longwire.errors import SettingsError
 from longwire.worker import App, MCPError, ToolError
-from worker_ground import Client
-
-SESSION: dict[str, Any] = {"state": {}, "initialized": True}
+from worker_ground import served
 
 
 def make() -> App:
@@ -73,12 +67,6 @@ def make() -> App:
     return app
 
 
-async def ask(runtime: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    reply: dict[str, Any] = (await runtime.answer(runtime.begin(message, session=SESSION))).reply
-    return reply
-
-
 @pytest.mark.parametrize(
     ("method", "params", "error", "logged"),
     [
@@ -104,7 +92,7 @@ async def test_errors_of_resources_prompts_and_methods_have_a_sentence(
 ) -> None:
     with caplog.at_level(logging.ERROR):
         async with served(make(), tmp_path / "w.sock") as runtime:
-            found = (await ask(runtime, method, params))["error"]
+            found = (await runtime.call(method, params)).reply["error"]
             assert found["code"] == error[0]
             assert error[1] in found["message"]
     said = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
@@ -114,28 +102,28 @@ async def test_errors_of_resources_prompts_and_methods_have_a_sentence(
 
 async def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        found = (await runtime.call("refuse")).result
+        found = (await runtime.tool("refuse")).result
         assert found["isError"]
         assert found["content"] == [{"type": "text", "text": "not today"}]
         for name in ("leave", "leave_later", "leave_there"):
-            text = (await runtime.call(name)).result["content"][0]["text"]
+            text = (await runtime.tool(name)).result["content"][0]["text"]
             assert text.startswith(f"tool '{name}' called exit()")
 
 
 async def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        messages = (await ask(runtime, "prompts/get", {"name": "talk"}))["result"]["messages"]
+        messages = (await runtime.call("prompts/get", {"name": "talk"})).result["messages"]
         said = [(one["role"], one["content"]["text"]) for one in messages]
         assert said == [("user", "hi"), ("assistant", "hello")]
 
 
 async def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
-        large = (await runtime.call("keep", {"size": 65536})).result
+        large = (await runtime.tool("keep", {"size": 65536})).result
         assert "65536 is the most" in large["content"][0]["text"]
-        odd = (await runtime.call("keep_odd")).result
+        odd = (await runtime.tool("keep_odd")).result
         assert "JSON can't hold it" in odd["content"][0]["text"]
-        answer = await runtime.call("keep", {"size": 65000})
+        answer = await runtime.tool("keep", {"size": 65000})
         assert len(answer.last["session"]["state"]["text"]) == 65000
 
 
@@ -160,34 +148,14 @@ async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) 
         return f"{answer.action} {answer.content}"
 
     async with served(app, tmp_path / "w.sock") as runtime:
-        call = runtime.tool("book", capabilities={"elicitation": {}})
-        sent = await runtime.wait_for("messages", call=call)
-        request = sent["messages"][0]["data"]
+        call = runtime.begin_tool("book")
+        request = await runtime.asked(call)
         assert request["params"]["requestedSchema"] == {
             "type": "object",
             "properties": {"people": {"type": "integer"}},
             "required": ["people"],
         }
         said = {"action": "accept", "content": {"people": 4}}
-        reply = {"jsonrpc": "2.0", "id": request["id"], "result": said}
-        runtime.send(writing.response(call, writing.json_text(reply)))
+        runtime.respond(call, {"id": request["id"], "result": said})
         found = (await runtime.answer(call)).result
         assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
-
-
-@pytest.mark.parametrize(
-    ("declare", "sentence"),
-    [
-        (lambda app: app.resource(make), "write @app.resource("),
-        (lambda app: app.register(make), "write @app.register("),
-        (lambda _: App("x", "1", threads=0), "threads is 0"),
-    ],
-)
-def test_a_decorator_without_its_text_is_refused(declare: Any, sentence: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        declare(App("mine", "1"))
-    assert sentence in str(refused.value)
-
-
-def test_the_protocol_s_types_are_the_sdk_s() -> None:
-    assert MCPError(1, "a", None).error == types.ErrorData(code=1, message="a", data=None)

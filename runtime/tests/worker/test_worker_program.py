@@ -12,13 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from app_ground import EXAMPLE, example
 from longwire.contract.check.probe import Probe
 from longwire.contract.check.run import CASES, check_worker, started
-from longwire.guard.access import Access
-from longwire.settings import WireLimits
-from longwire.wire.serving import Serving
-from longwire.worker.run import worker_listening
+from worker_ground import EXAMPLE, example, served
 
 _APP = """
 from longwire.worker import App
@@ -31,9 +27,7 @@ def echo(text: str) -> str:
 
 async def test_the_example_passes_every_check(tmp_path: Path) -> None:
     app = example().app
-    serving = Serving(app.server(), WireLimits(), {}, Access())
-    async with worker_listening(serving, app.introduction, tmp_path / "w") as worker:
-        app.ready(worker)
+    async with served(app, tmp_path / "w"):
         reports = await check_worker(tmp_path / "w")
     assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
     assert len(reports) == len(CASES)

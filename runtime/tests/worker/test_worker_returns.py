@@ -13,10 +13,9 @@ import mcp_types as types
 import pytest
 from pydantic import BaseModel
 
-from app_ground import served
 from longwire.worker import App
 from longwire.worker.returns import returns_of
-from worker_ground import Answer, Client
+from worker_ground import Answer, Client, served
 
 
 @dataclass
@@ -112,7 +111,7 @@ def test_schemas_of_types_that_hold_themselves_stay_whole() -> None:
 def _called(tmp_path: Path, app: App, tool: str, arguments: dict[str, Any] | None = None) -> Answer:
     async def told() -> Answer:
         async with asyncio.timeout(60), served(app, tmp_path / "w.sock") as runtime:
-            return await runtime.call(tool, arguments or {})
+            return await runtime.tool(tool, arguments or {})
 
     return asyncio.run(told())
 
@@ -214,8 +213,7 @@ async def test_clients_are_told_nothing_about_a_tool_that_its_author_has_not_sai
         return "words"
 
     async def tell(runtime: Client) -> None:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-        listed = (await runtime.answer(runtime.begin(message))).result["tools"]
+        listed = (await runtime.call("tools/list")).result["tools"]
         tools = {tool["name"]: tool for tool in listed}
         assert "description" not in tools["bare"]
         assert not [name for name in tools["bare"].get("annotations", {}) if name.endswith("Hint")]

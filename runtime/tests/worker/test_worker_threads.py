@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app_ground import served
 from longwire.contract import writing
 from longwire.errors import AskingError
 from longwire.worker import App
+from worker_ground import served
 
 
 async def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ async def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
 
     async with served(app, tmp_path / "w.sock") as runtime:
         session = {"state": {}, "initialized": True}
-        answer = await runtime.call("work", session=session, meta={"progressToken": "t"})
+        answer = await runtime.tool("work", session=session, meta={"progressToken": "t"})
         methods = [message["method"] for message in answer.messages]
         assert methods == ["notifications/progress", "notifications/message"]
         assert not answer.result.get("isError")
@@ -57,8 +57,8 @@ async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_re
 
     with caplog.at_level(logging.ERROR):
         async with served(app, tmp_path / "w.sock") as runtime:
-            calls = [runtime.tool("block") for _ in range(2)]
-            waits = runtime.tool("block")
+            calls = [runtime.begin_tool("block") for _ in range(2)]
+            waits = runtime.begin_tool("block")
             for _ in calls:
                 await _acquired(begun)
             runtime.send(writing.cancel(calls[0], "too late"))
@@ -66,7 +66,7 @@ async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_re
             refused = (await runtime.answer(waits)).result
             assert "all 2 threads still work for calls that are over" in refused["content"][0]["text"]
             assert "all 2 threads" in (await runtime.wait_for("bye"))["reason"]
-            again = (await runtime.call("block")).result
+            again = (await runtime.tool("block")).result
             assert "all 2 threads" in again["content"][0]["text"]
             go_on.set()
     assert any("asks to be replaced" in one.getMessage() for one in caplog.records)
@@ -84,7 +84,7 @@ async def test_more_calls_than_threads_wait_for_their_turn(tmp_path: Path) -> No
         return 2 * number
 
     async with served(app, tmp_path / "w.sock") as runtime:
-        calls = [runtime.tool("double", {"number": number}) for number in range(8)]
+        calls = [runtime.begin_tool("double", {"number": number}) for number in range(8)]
         found = [(await runtime.answer(call)).result["structuredContent"] for call in calls]
         assert found == [{"result": 2 * number} for number in range(8)]
 
@@ -102,5 +102,5 @@ async def test_a_plain_function_that_holds_all_others_is_named(
 
     with caplog.at_level(logging.WARNING):
         async with served(app, tmp_path / "w.sock") as runtime:
-            await runtime.call("slow")
+            await runtime.tool("slow")
     assert any("tool 'slow' held all other calls for 1.5 s" in one.getMessage() for one in caplog.records)

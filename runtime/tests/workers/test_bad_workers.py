@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import struct
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from core_bench import call, modern, reply_of
 from fake_responder import FakeResponder
-from longwire.contract.envelopes import Notify
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
-from longwire.workers.call import WorkerFailure
-from longwire.workers.link import Link
+from longwire.workers import link, signs_of_life
 from longwire.workers.pool import WorkerPlan
 from longwire.workers.running_call import MOST_WAITING
 from scripted_worker import (
@@ -30,7 +27,6 @@ from scripted_worker import (
     eventually,
     fronting,
     holding,
-    listening,
     replied,
     result,
     sent,
@@ -93,45 +89,24 @@ async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_f
         assert front.counters.worker_failures == {"worker_protocol": 1}
 
 
-class Owner:
-    """Of a link: keeps why it was lost."""
-
-    def __init__(self) -> None:
-        self.failure: WorkerFailure | None = None
-
-    def freed(self) -> None: ...
-
-    def notified(self, notify: Notify) -> None: ...
-
-    def leaves(self, reason: str) -> None: ...
-
-    def lost(self, failure: WorkerFailure, is_end: bool) -> None:
-        self.failure = failure
-
-
 @pytest.mark.parametrize(
-    ("limits", "sentence"),
-    [
-        ({"frame_seconds": 0.05}, "did not end a frame within 0.05 s"),
-        ({"ping_seconds": 0.05, "pong_seconds": 0.05}, "whether it is alive"),
-    ],
+    ("limit", "sentence"),
+    [("FRAME_SECONDS", "did not end a frame within 0.05 s"), ("PONG_SECONDS", "whether it is alive")],
 )
 async def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
-    limits: dict[str, float], sentence: str
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, limit: str, sentence: str
 ) -> None:
+    for module in (link, signs_of_life):
+        monkeypatch.setattr(module, limit, 0.05, raising=False)
     worker = ScriptedWorker(silent)
-    owner, loop = Owner(), asyncio.get_running_loop()
-    async with listening(worker) as (path,):
-        link = Link("w1", owner, Counter(), call_seconds=60, **limits)
-        await loop.create_unix_connection(lambda: link, path)
-        assert await link.greeted is not None
+    async with fronting(worker, ping_seconds=0.05 if limit == "PONG_SECONDS" else 60) as front:
         wire = worker.wires[0]
         wire.send(struct.pack(">I", 1 << 20))
         async with asyncio.timeout(15):
-            while owner.failure is None:
+            while not front.counters.worker_events["restarts"]:
                 wire.send(b" ")
                 await asyncio.sleep(0.005)
-        assert sentence in owner.failure.logged
+    assert sentence in caplog.text
 
 
 async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted() -> None:

@@ -8,9 +8,9 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from longwire.admin.queries import AdminRefusal, Document, answer, refuse
+from longwire.admin.queries import NODES, AdminRefusal, Document, answer, parameters, refuse, whole
 from longwire.admin.sessions_view import beginning
 from longwire.admin.sources import Sources
 from longwire.cluster.places import ClusterUnavailable
@@ -18,7 +18,7 @@ from longwire.foreign_json import parse_strictly
 from longwire.text import quoted, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
-from longwire.workers.status import Workers
+from longwire.workers.pool import WorkerPool
 
 KEPT: Final = 200  # actions
 
@@ -73,23 +73,20 @@ class Audit:
         self.on_action(kept)
         return kept
 
-    def actions(self, limit: int = KEPT) -> list[dict[str, Any]]:
-        """The last actions as documents, the newest first."""
-        return [asdict(action) for action in list(self._kept)[:limit]]
-
-    def document(self, limit: int = KEPT) -> Document:
-        """The document of GET /admin/audit."""
-        return {"total": self.total, "actions": self.actions(limit)}
+    def document(self, query: str) -> Document:
+        """The document of GET /admin/audit; raises AdminRefusal."""
+        limit = parameters(query, {**NODES, "limit": whole(1, KEPT)}).get("limit", KEPT)
+        return {"total": self.total, "actions": [asdict(action) for action in list(self._kept)[:limit]]}
 
 
-def audits_together(documents: Mapping[str, Document], limit: int = KEPT) -> Document:
+def audits_together(query: str, documents: Mapping[str, Document]) -> Document:
     """One document of those of several nodes, by label; each action says at which node it was."""
     told = {label: one for label, one in documents.items() if "problem" not in one}
     actions = [{**action, "node": label} for label, one in told.items() for action in one["actions"]]
     actions.sort(key=lambda action: action["at_unix"], reverse=True)
     problems = [one["problem"] for one in documents.values() if "problem" in one]
     total = sum(one["total"] for one in told.values())
-    return {"total": total, "actions": actions[:limit], "problems": problems}
+    return {"total": total, "actions": actions[:KEPT], "problems": problems}
 
 
 logger: Final = logging.getLogger(__name__)
@@ -111,20 +108,20 @@ class OperatorAction(NamedTuple):
 
     name: str
     field: str  # of the body, which names the target
-    run: Callable[[Sources, str], Done]  # raises AdminRefusal
-    elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]] | None = (
-        None  # where an unknown one is
-    )
+    run: Callable[[Sources, str], Awaitable[Done]]  # raises AdminRefusal
 
 
-def _kick(sources: Sources, given: str) -> Done:
+async def _kick(sources: Sources, given: str) -> Done:
     begin = beginning(given)
     found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
     if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
         raise AdminRefusal(400, f"session_id is {quoted(given)}: use as many characters as are shown")
     shown = quoted(_shown(given))  # it may be of another node, and alive
     if not found:
-        raise AdminRefusal(404, f"no session of this server begins with {shown}: it may have ended")
+        elsewhere = await _elsewhere(sources, begin)
+        raise elsewhere or AdminRefusal(
+            404, f"no session of this server begins with {shown}: it may have ended"
+        )
     if len(found) > 1:
         raise AdminRefusal(409, f"{len(found)} sessions begin with {shown}: name the whole id")
     [session] = found
@@ -134,9 +131,9 @@ def _kick(sources: Sources, given: str) -> Done:
     return Done(shown_id(session.id), f"ended the session with {ended}")
 
 
-async def _elsewhere(sources: Sources, given: str) -> AdminRefusal | None:
+async def _elsewhere(sources: Sources, begin: str) -> AdminRefusal | None:
     """Which other node has a session; None: this server is alone, or nobody knows."""
-    nodes, begin = sources.nodes, beginning(given)
+    nodes = sources.nodes
     if nodes is None or sources.runtime is None:
         return None
     try:
@@ -165,24 +162,21 @@ def _many(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _drain(sources: Sources, worker_id: str) -> Done:
+async def _drain(sources: Sources, worker_id: str) -> Done:
     workers = _workers(sources)
     if not workers.drain(worker_id):
         raise _not_done(workers, worker_id)
     return Done(worker_id, "the worker finishes what it runs, and another takes its place")
 
 
-def _restart(sources: Sources, worker_id: str) -> Done:
+async def _restart(sources: Sources, worker_id: str) -> Done:
     workers = _workers(sources)
-    restart: Callable[[str], bool] | None = getattr(workers, "restart", None)
-    if restart is None:
-        raise AdminRefusal(409, "workers of this server can't be restarted at once: drain them instead")
-    if not restart(worker_id):
+    if not workers.restart(worker_id):
         raise _not_done(workers, worker_id)
     return Done(worker_id, "the worker was ended, and is started again")
 
 
-def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
+def _not_done(workers: WorkerPool, worker_id: str) -> AdminRefusal:
     """Why nothing was done to a worker."""
     for status in workers.statuses():
         if status.id == worker_id:
@@ -190,14 +184,14 @@ def _not_done(workers: Workers, worker_id: str) -> AdminRefusal:
     return AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
 
 
-def _workers(sources: Sources) -> Workers:
+def _workers(sources: Sources) -> WorkerPool:
     if sources.workers is None:
         raise AdminRefusal(409, "this server has no method workers: start it with --method-workers")
     return sources.workers
 
 
 ACTIONS: Final[dict[str, OperatorAction]] = {
-    "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick, _elsewhere),
+    "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick),
     "/admin/workers/drain": OperatorAction("drain", "worker", _drain),
     "/admin/workers/restart": OperatorAction("restart", "worker", _restart),
 }
@@ -206,42 +200,27 @@ ACTIONS: Final[dict[str, OperatorAction]] = {
 def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: Tasks) -> Handler:
     """The handler of an action's path. Whatever becomes of it is audited."""
 
-    def handle(request: Request, responder: Responder) -> None:
+    async def act(request: Request, responder: Responder) -> None:
         given, refusal = "", None
         outcome: Outcome = "done"
         try:
             given = _target(request, action.field)
-            target, said = action.run(sources, given)
+            target, said = await action.run(sources, given)
         except AdminRefusal as problem:
-            if problem.status == 404 and action.elsewhere is not None and sources.nodes is not None:
-                tasks.spawn(look(action.elsewhere, problem, given, request, responder))
-                return
             outcome, target, said, refusal = "refused", _shown(given), str(problem), problem
         except Exception:
             logger.exception("the action %s failed", action.name, extra={"event": "admin_failed"})
             outcome, target, said = "failed", _shown(given), "the server failed at it: see its log"
             refusal = AdminRefusal(500, said)
-        over(request, target, outcome, said)
+        who = request.principal.key.removeprefix("token:")
+        audit.record(who, request.address, action.name, target, outcome, said)
         if refusal is not None:
             refuse(responder, refusal)
         else:
             answer(responder, {"ok": True, "action": action.name, "target": target, "said": said})
 
-    async def look(
-        elsewhere: Callable[[Sources, str], Awaitable[AdminRefusal | None]],
-        problem: AdminRefusal,
-        given: str,
-        request: Request,
-        responder: Responder,
-    ) -> None:
-        refusal = await elsewhere(sources, given) or problem
-        over(request, _shown(given), "refused", str(refusal))
-        if not responder.gone:
-            refuse(responder, refusal)
-
-    def over(request: Request, target: str, outcome: Outcome, said: str) -> None:
-        who = request.principal.key.removeprefix("token:")
-        audit.record(who, request.address, action.name, target, outcome, said)
+    def handle(request: Request, responder: Responder) -> None:
+        tasks.spawn(act(request, responder))
 
     return handle
 

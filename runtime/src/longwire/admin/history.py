@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextvars import Context
 from typing import Any, Final
 
@@ -77,24 +78,15 @@ class History:
         return metrics.request_seconds.count, metrics.errors, refused
 
 
-def together(documents: Iterable[Document]) -> Document:
+def histories_together(_: str, documents: Mapping[str, Document]) -> Document:
     """The history of several nodes as one: figures add up, of quantiles the highest is shown."""
     points: dict[float, Document] = {}
-    told = [points_of for document in documents if (points_of := document.get("points"))]
-    last = min(
-        (points_of[-1]["at_unix"] for points_of in told), default=0.0
-    )  # later ones are of some nodes only
-    for points_of in told:
-        for point in points_of:
-            if point["at_unix"] > last:
-                break
-            found = points.setdefault(point["at_unix"], {"at_unix": point["at_unix"]})
-            for name, value in point.items():
-                if name != "at_unix":
-                    merge: Callable[..., Any] = max if name in _HIGHEST else _sum
-                    found[name] = value if found.get(name) is None else merge(found[name], value or 0)
+    told = [found for document in documents.values() if (found := document.get("points"))]
+    last = min((found[-1]["at_unix"] for found in told), default=0.0)  # later ones are of some nodes only
+    for point in (point for found in told for point in found if point["at_unix"] <= last):
+        known = points.setdefault(point["at_unix"], {"at_unix": point["at_unix"]})
+        for name, value in point.items():
+            if name != "at_unix":
+                merge: Callable[..., Any] = max if name in _HIGHEST else operator.add
+                known[name] = value if known.get(name) is None else merge(known[name], value or 0)
     return {"period_seconds": PERIOD, "points": [points[at] for at in sorted(points)][-KEPT:]}
-
-
-def _sum(one: float, other: float) -> float:
-    return one + other

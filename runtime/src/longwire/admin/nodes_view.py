@@ -47,6 +47,12 @@ class KnownNodes:
         self._failed = False  # the last question had no answer
         self._others: Mapping[str, Document] = {}  # what they said of themselves, by label
 
+    @property
+    def here(self) -> str | None:
+        """The label of this node; None where the server is in no cluster."""
+        nodes = self._sources.nodes
+        return None if nodes is None else nodes.label
+
     def document(self) -> Document | None:
         """The nodes; None where the server is in no cluster."""
         nodes = self._sources.nodes
@@ -67,7 +73,7 @@ class KnownNodes:
         if self._sources.nodes is not None and (asking := self._ask()) is not None:
             await asyncio.wait([asking], timeout=_MOST)
 
-    async def ask_others(self, path: str, query: str = "") -> dict[str, Document]:
+    async def ask_others(self, path: str, query: str) -> dict[str, Document]:
         """What the other living nodes have at a path, by label; {"problem": …} from one that doesn't say.
 
         They are asked at the port for other nodes, all at once, for a bounded time.
@@ -77,10 +83,8 @@ class KnownNodes:
         return {node.label: said for node, said in zip(self._living(), found, strict=False)}
 
     def _living(self) -> list[NodeStatus]:
-        nodes = self._sources.nodes
-        return [
-            node for node in self._found if node.alive and nodes is not None and node.label != nodes.label
-        ]
+        """The other nodes that live."""
+        return [node for node in self._found if node.alive and node.label != self.here]
 
     async def _ask_node(self, node: NodeStatus, path: str, query: str) -> Document:
         runtime = self._sources.runtime

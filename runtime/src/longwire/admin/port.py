@@ -1,17 +1,18 @@
-"""The port of the operator's view put together: its checks, its JSON, its jobs and the files of its page."""
+"""The port of the operator's view put together: its checks, its JSON and the files of its page."""
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from longwire.admin.actions import ACTIONS, KEPT, Action, Audit, action_handler, audits_together
-from longwire.admin.history import History, together
+from longwire.admin.actions import ACTIONS, Audit, action_handler, audits_together
+from longwire.admin.history import History, histories_together
 from longwire.admin.live import LiveFeed
 from longwire.admin.nodes_view import RUNTIME, KnownNodes
 from longwire.admin.queries import (
@@ -22,10 +23,8 @@ from longwire.admin.queries import (
     AdminRefusal,
     Document,
     answer,
-    document_handler,
     parameters,
     refuse,
-    whole,
 )
 from longwire.admin.runtime_view import runtime_document, workers_document
 from longwire.admin.sessions_view import asked_of_each, sessions_document, sessions_together, streams_document
@@ -43,61 +42,22 @@ from longwire.wire.listeners import Address
 from longwire.wire.tasks import Tasks
 from longwire.work import Job
 
+logger: Final = logging.getLogger(__name__)
+
 PAGE: Final = "/admin"
+_NAME: Final = "admin"  # of the port, in logs
 _FOLDER: Final = "/admin/static/"
 _INDEX: Final = "index.html"
+_READ: Final = ("GET", "HEAD")
+
+Make: TypeAlias = Callable[[str], Document]  # a document of this node, from the query
+MakeLater: TypeAlias = Callable[[str], Awaitable[Document]]
 
 
 def static_files() -> dict[str, Handler]:
     """The handlers of the page and its files, by path."""
     found = pages.static_files([files(__package__).joinpath("static")], pages.page_headers())
     return {PAGE if name == _INDEX else f"{_FOLDER}{name}": handler for name, handler in found.items()}
-
-
-def jobs_handler(sources: Sources, tasks: Tasks) -> Handler:
-    """The handler of GET /admin/jobs. The store is read in a thread, so the answer comes later."""
-
-    async def read(limit: int, responder: Responder) -> None:
-        try:
-            jobs, more = await sources.jobs.list(limit=limit)
-        except expected_errors() as error:
-            refuse(responder, AdminRefusal(503, str(error)))
-            return
-        if not responder.gone:
-            answer(responder, {"returned_jobs": len(jobs), "more": more, "jobs": [_row(job) for job in jobs]})
-
-    def handle(request: Request, responder: Responder) -> None:
-        try:
-            asked = parameters(request.query, {"limit": PAGING["limit"]})
-        except AdminRefusal as refusal:
-            refuse(responder, refusal)
-        else:
-            tasks.spawn(read(asked.get("limit", DEFAULT_LIMIT), responder))
-
-    return handle
-
-
-def _row(job: Job) -> Document:
-    progress = job.progress
-    return {
-        "id": shown_id(job.id),
-        "tool": job.tool,
-        "title": note(job.title),
-        "client": shown(job.client),
-        "status": job.status,
-        "created_at_unix": job.created,
-        "started_at_unix": job.started,
-        "finished_at_unix": job.finished,
-        "queue_position": job.queue_position,
-        "done": None if progress is None else progress.done,
-        "total": None if progress is None else progress.total,
-        "message": None if progress is None else note(progress.message),
-        "error": None if job.error is None else note(job.error),
-    }
-
-
-_NAME: Final = "admin"  # of the port, in logs
-_AUDIT: Final = {**NODES, "limit": whole(1, KEPT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,40 +91,31 @@ class AdminPort:
         history.start()
 
         def state() -> Document:
-            return {
-                **runtime_document(sources),
-                "cluster": nodes.document(),
-                "admin_actions_total": audit.total,
-            }
+            own = {"cluster": nodes.document(), "admin_actions_total": audit.total}
+            return {**runtime_document(sources), **own}
 
         feed = LiveFeed(state)
-        audit.on_action = lambda action: _tell(feed, action)
+        audit.on_action = lambda action: feed.announce(b"audit", asdict(action))
         tokens.on_gone(feed.end_gone)
-        files = static_files()
-        shown = {
-            **files,
-            **_documents(sources),
-            **_of_all(sources, audit, history, nodes, tasks),
-            "/admin/runtime": _runtime_handler(state, nodes, tasks),
-            "/admin/jobs": jobs_handler(sources, tasks),
-        }
+        page_files = static_files()
+        own = _documents(sources, audit, history)
+        made: dict[str, MakeLater] = {path: _of_nodes(path, make, nodes) for path, make in own.items()}
+        made["/admin/runtime"] = _fresh(state, nodes)
+        made["/admin/jobs"] = _jobs(sources)
+        handlers = {path: _document_handler(make, tasks) for path, make in made.items()}
         routes: dict[str, tuple[tuple[str, ...], Handler]] = {
-            path: (("GET", "HEAD"), handler) for path, handler in shown.items()
+            path: (_READ, handler) for path, handler in {**page_files, **handlers}.items()
         }
-        routes["/"] = ("GET", "HEAD"), _to_page
+        routes["/"] = _READ, _to_page
         routes["/admin/events"] = ("GET",), feed.handle
         for path, action in ACTIONS.items():
             routes[path] = ("POST",), action_handler(action, sources, audit, tasks)
-        access = Access(
-            tokens,
-            names,
-            plain_refusals=True,
-            proxies=proxies,
-            refused=Counter() if refused is None else refused,
-        )
+        counted = Counter() if refused is None else refused
+        access = Access(tokens, names, plain_refusals=True, proxies=proxies, refused=counted)
         handler = _same_origin(_routed(routes))
-        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*files, "/"}))
-        return cls(sources, audit, page, feed, tasks, history, _for_peers(sources, audit, history))
+        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*page_files, "/"}))
+        own[RUNTIME] = lambda _: runtime_document(sources)
+        return cls(sources, audit, page, feed, tasks, history, _for_peers(own))
 
     async def close(self) -> None:
         """End what still runs."""
@@ -173,111 +124,127 @@ class AdminPort:
         await self._tasks.end()
 
 
-def _runtime_handler(state: Callable[[], Document], nodes: KnownNodes, tasks: Tasks) -> Handler:
-    """The handler of GET /admin/runtime, which waits for a fresh list of nodes."""
-
-    async def later(request: Request, responder: Responder) -> None:
-        await nodes.fresh()
-        if not responder.gone:
-            document_handler(lambda _: state())(request, responder)
-
-    def handle(request: Request, responder: Responder) -> None:
-        try:
-            parameters(request.query, {})
-        except AdminRefusal as refusal:
-            refuse(responder, refusal)
-        else:
-            tasks.spawn(later(request, responder))
-
-    return handle
+# ---- documents ------------------------------------------------------------------------------
 
 
-Make: TypeAlias = Callable[[str], Document]  # a document of this node, from the query
-Merge: TypeAlias = Callable[[str, Mapping[str, Document]], Document]  # one of those of all nodes, by label
-
-
-def _own_documents(sources: Sources, audit: Audit, history: History) -> dict[str, Make]:
-    """The documents that nodes ask each other for, by path."""
-
-    def actions(query: str) -> Document:
-        return audit.document(parameters(query, _AUDIT).get("limit", KEPT))
+def _documents(sources: Sources, audit: Audit, history: History) -> dict[str, Make]:
+    """The documents of this node that are made at once, by path."""
 
     def points(query: str) -> Document:
         parameters(query, NODES)
         return history.document()
 
+    def workers(query: str) -> Document:
+        parameters(query, {})
+        return workers_document(sources)
+
     return {
         "/admin/runtime/mcp": lambda query: sessions_document(sources, query),
-        "/admin/audit": actions,
+        "/admin/audit": audit.document,
         "/admin/history": points,
+        "/admin/streams": lambda query: streams_document(sources, query),
+        "/admin/workers": workers,
     }
 
 
-def _for_peers(sources: Sources, audit: Audit, history: History) -> Handler:
-    """The handler of what other nodes ask: documents of this node alone, none of which asks on."""
-    documents = _own_documents(sources, audit, history)
-    documents[RUNTIME] = lambda _: runtime_document(sources)
+# Documents that are of all nodes where the query says nodes=all: what each node is asked for, and how one
+# document is made of what they say, by label.
+_MERGES: Final[dict[str, tuple[Callable[[str], str], Callable[[str, Mapping[str, Document]], Document]]]] = {
+    "/admin/runtime/mcp": (asked_of_each, sessions_together),
+    "/admin/audit": (lambda _: "", audits_together),
+    "/admin/history": (lambda _: "", histories_together),
+}
+
+
+def _of_nodes(path: str, make: Make, nodes: KnownNodes) -> MakeLater:
+    async def later(query: str) -> Document:
+        here = make(query)  # which refuses bad parameters
+        if path not in _MERGES or nodes.here is None or "nodes=all" not in query.split("&"):
+            return here
+        each, merge = _MERGES[path]
+        asked = each(query)
+        own = {nodes.here: make(asked)}
+        return merge(query, own | await nodes.ask_others(path, asked))
+
+    return later
+
+
+def _fresh(state: Callable[[], Document], nodes: KnownNodes) -> MakeLater:
+    """The document of GET /admin/runtime, which waits for a fresh list of nodes."""
+
+    async def later(query: str) -> Document:
+        parameters(query, {})
+        await nodes.fresh()
+        return state()
+
+    return later
+
+
+def _jobs(sources: Sources) -> MakeLater:
+    """The document of GET /admin/jobs: the store is read in a thread."""
+
+    async def later(query: str) -> Document:
+        asked = parameters(query, {"limit": PAGING["limit"]})
+        try:
+            jobs, more = await sources.jobs.list(limit=asked.get("limit", DEFAULT_LIMIT))
+        except expected_errors() as error:
+            raise AdminRefusal(503, str(error)) from None
+        return {"returned_jobs": len(jobs), "more": more, "jobs": [_row(job) for job in jobs]}
+
+    return later
+
+
+def _row(job: Job) -> Document:
+    progress = job.progress
+    return {
+        "id": shown_id(job.id),
+        "tool": job.tool,
+        "title": note(job.title),
+        "client": shown(job.client),
+        "status": job.status,
+        "created_at_unix": job.created,
+        "started_at_unix": job.started,
+        "finished_at_unix": job.finished,
+        "queue_position": job.queue_position,
+        "done": None if progress is None else progress.done,
+        "total": None if progress is None else progress.total,
+        "message": None if progress is None else note(progress.message),
+        "error": None if job.error is None else note(job.error),
+    }
+
+
+# ---- handlers -------------------------------------------------------------------------------
+
+
+def _document_handler(make: MakeLater, tasks: Tasks) -> Handler:
+    async def later(request: Request, responder: Responder) -> None:
+        try:
+            answer(responder, await make(request.query))
+        except AdminRefusal as refusal:
+            refuse(responder, refusal)
+        except Exception:  # or nobody would answer
+            logger.exception("%s could not be made", request.path, extra={"event": "admin_failed"})
+            refuse(responder, AdminRefusal(500, "the server failed at it: see its log"))
 
     def handle(request: Request, responder: Responder) -> None:
-        make = documents.get(request.path)
-        if make is None or request.method != "GET":
-            refuse(responder, AdminRefusal(404, f"nodes are not told of {quoted(request.path)}"))
-        else:
-            document_handler(lambda asked: make(asked.query))(request, responder)
+        tasks.spawn(later(request, responder))
 
     return handle
 
 
-def _of_all(
-    sources: Sources, audit: Audit, history: History, nodes: KnownNodes, tasks: Tasks
-) -> Mapping[str, Handler]:
-    """The handlers of documents that are of all nodes where the query says nodes=all."""
-    own = _own_documents(sources, audit, history)
-    # What each node is asked for, and how one document is made of what they say.
-    merges: dict[str, tuple[Callable[[str], str], Merge]] = {
-        "/admin/runtime/mcp": (asked_of_each, sessions_together),
-        "/admin/audit": (lambda _: "", lambda _, found: audits_together(found)),
-        "/admin/history": (lambda _: "", lambda _, found: together(found.values())),
-    }
+def _for_peers(documents: Mapping[str, Make]) -> Handler:
+    """The handler of what other nodes ask: documents of this node alone, none of which asks on."""
 
-    def handler(path: str, make: Make) -> Handler:
-        each, merge = merges[path]
+    def handle(request: Request, responder: Responder) -> None:
+        make = documents.get(request.path)
+        try:
+            if make is None or request.method != "GET":
+                raise AdminRefusal(404, f"nodes are not told of {quoted(request.path)}")
+            answer(responder, make(request.query))
+        except AdminRefusal as refusal:
+            refuse(responder, refusal)
 
-        async def later(request: Request, responder: Responder, query: str) -> None:
-            here = sources.nodes
-            found = {} if here is None else {here.label: make(query)}
-            found |= await nodes.ask_others(path, query)
-            if not responder.gone:
-                answer(responder, merge(request.query, found))
-
-        def handle(request: Request, responder: Responder) -> None:
-            if sources.nodes is None or "nodes=all" not in request.query.split("&"):
-                document_handler(lambda asked: make(asked.query))(request, responder)
-                return
-            try:
-                make(request.query)  # which refuses bad parameters
-                query = each(request.query)
-            except AdminRefusal as refusal:
-                refuse(responder, refusal)
-            else:
-                tasks.spawn(later(request, responder, query))
-
-        return handle
-
-    return {path: handler(path, make) for path, make in own.items()}
-
-
-def _documents(sources: Sources) -> Mapping[str, Handler]:
-    """The handlers of the JSON documents that are made at once, by path."""
-
-    def workers(request: Request) -> object:
-        parameters(request.query, {})
-        return workers_document(sources)
-
-    return {
-        "/admin/streams": document_handler(lambda request: streams_document(sources, request.query)),
-        "/admin/workers": document_handler(workers),
-    }
+    return handle
 
 
 def _routed(routes: Mapping[str, tuple[tuple[str, ...], Handler]]) -> Handler:
@@ -300,10 +267,6 @@ def _routed(routes: Mapping[str, tuple[tuple[str, ...], Handler]]) -> Handler:
 
 def _to_page(_: Request, responder: Responder) -> None:
     responder.answer(302, headers=[*HEADERS, (b"location", PAGE.encode())])
-
-
-def _tell(feed: LiveFeed, action: Action) -> None:
-    feed.announce(b"audit", asdict(action))
 
 
 def _same_origin(handler: Handler) -> Handler:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from longwire.errors import LongwireError
 from longwire.text import quoted
-from longwire.wire.http.request import Handler, HeaderList, Request, Responder
+from longwire.wire.http.request import HeaderList, Responder
 from longwire.wire.http.routes import JSON
 from longwire.wire.http.static_files import OWN_PAGE_ONLY
 
@@ -45,29 +45,13 @@ def refuse(responder: Responder, refusal: AdminRefusal, headers: HeaderList = ()
     answer(responder, {"error": str(refusal)}, refusal.status, headers)
 
 
-def document_handler(make: Callable[[Request], object]) -> Handler:
-    """A handler that answers with the document that a function makes."""
-
-    def handle(request: Request, responder: Responder) -> None:
-        try:
-            found = make(request)
-        except AdminRefusal as refusal:
-            refuse(responder, refusal)
-        else:
-            answer(responder, found)
-
-    return handle
-
-
 DEFAULT_LIMIT: Final = 100
 MOST: Final = 1000  # rows of one answer
 _FARTHEST: Final = 10_000_000
 _LONGEST: Final = 256  # characters of a filter
-_TRUTH: Final = {"1": True, "true": True, "yes": True, "on": True} | {
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
+_TRUTH: Final = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
 }
 
 Reader = Callable[[str, str], Any]  # from the name and the text of a parameter

@@ -71,7 +71,7 @@ def workers_document(sources: Sources) -> Document:
     return {
         "enabled": True,
         "queued": workers.queued,
-        "can_restart": callable(getattr(workers, "restart", None)),
+        "can_restart": True,
         "workers": [asdict(status) for status in workers.statuses()],
     }
 

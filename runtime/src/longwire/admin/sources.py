@@ -12,7 +12,7 @@ from longwire.operations.metrics import Metrics
 from longwire.principals.limits import CallLimits
 from longwire.settings import Settings
 from longwire.work import Jobs
-from longwire.workers.status import Workers
+from longwire.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
     from longwire.cluster.nodes import Nodes
@@ -36,7 +36,7 @@ class Sources:
         self.settings = settings
 
     @property
-    def workers(self) -> Workers | None:
+    def workers(self) -> WorkerPool | None:
         """Those that run the methods, if not this process."""
         return None if self.runtime is None else self.runtime.workers
 

@@ -18,12 +18,13 @@ import time
 from collections.abc import Container
 from contextvars import Context
 from math import inf
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from mcp_types import INTERNAL_ERROR, RequestId
 
-from longwire.cluster.forwarding import Outcome
-from longwire.cluster.places import ClusterUnavailable, Ownership, Place
+from longwire.cluster.forwarding import Forwarder, Outcome
+from longwire.cluster.ownership import SessionOwnership
+from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.counters import RuntimeCounters
 from longwire.principals.limits import BUSY
 from longwire.principals.rates import Allowances, Rate
@@ -60,12 +61,6 @@ _Whereabouts: TypeAlias = Place | Literal["here"] | None
 _Sought: TypeAlias = tuple[str, str | None]  # a session, and the incarnation of an owner that didn't answer
 
 
-class PassesOn(Protocol):
-    """Has another node answer a request."""
-
-    async def pass_on(self, request: Request, responder: Responder, place: Place) -> Outcome: ...
-
-
 class ClusterHandler:
     """A handler around the node's own."""
 
@@ -73,8 +68,8 @@ class ClusterHandler:
         self,
         local: Handler,
         sessions: Container[str],
-        ownership: Ownership,
-        forwarder: PassesOn,
+        ownership: SessionOwnership,
+        forwarder: Forwarder,
         counters: RuntimeCounters,
         *,
         node: str,

@@ -11,7 +11,7 @@ from typing import Final
 from longwire.cluster.cluster_settings import ClusterKeys, ClusterSettings
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
-from longwire.cluster.redis_link import PREFIX, RedisLink, open_redis
+from longwire.cluster.redis_link import open_redis
 from longwire.cluster.session_store import RedisSessions
 from longwire.cluster.shared_bus import SharedSubscriptionBus
 from longwire.cluster.shared_notifications import SharedNotifications
@@ -20,13 +20,7 @@ from longwire.journal.buffered_journal import BufferedJournal
 from longwire.sessions.registry import Sessions
 from longwire.settings import Settings, WireLimits
 
-
-@dataclass(frozen=True, slots=True)
-class ClusterState:
-    """A node that has its lease."""
-
-    link: RedisLink
-    nodes: Nodes
+logger: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +33,17 @@ class ClusterSessions:
 
 
 @asynccontextmanager
-async def open_cluster(
-    url: str, node: str, address: str, *, prefix: str = PREFIX, secret: str = ""
-) -> AsyncIterator[ClusterState]:
-    """A node while the block lasts; raises SettingsError, or MissingExtra.
-
-    `node` is its label, `address` http://HOST:PORT of its port for other nodes, `secret` a fingerprint of
-    the one that the nodes share.
-    """
-    async with open_redis(url, node, prefix=prefix) as link:
-        nodes = Nodes(link, address, secret=secret)
-        await nodes.join()
-        try:
-            yield ClusterState(link, nodes)
-        finally:
-            await nodes.leave()
-
-
-@asynccontextmanager
 async def cluster_sessions(
-    cluster: ClusterState, limits: WireLimits, counters: RuntimeCounters
+    nodes: Nodes, limits: WireLimits, counters: RuntimeCounters
 ) -> AsyncIterator[ClusterSessions]:
     """The sessions of a node while the block lasts; then all of them are released."""
-    store = RedisSessions(cluster.nodes, ttl=limits.idle_timeout, max_events=limits.max_pending)
+    link = nodes.link
+    store = RedisSessions(nodes, ttl=limits.idle_timeout, max_events=limits.max_pending)
     journal = BufferedJournal(store, counters)
     try:
-        sessions = Sessions(limits, journal, counters, wall=cluster.link.now, label=cluster.nodes.label)
-        ownership = SessionOwnership(cluster.nodes, sessions, journal, store)
-        notifications = SharedNotifications(cluster.link, sessions, ownership, ttl=store.kept_for)
+        sessions = Sessions(limits, journal, counters, wall=link.now, label=nodes.label)
+        ownership = SessionOwnership(nodes, sessions, journal, store)
+        notifications = SharedNotifications(link, sessions, ownership, ttl=store.kept_for)
         ownership.on_adopted = notifications.give_missed
         try:
             yield ClusterSessions(sessions, ownership, notifications)
@@ -77,21 +54,18 @@ async def cluster_sessions(
         journal.close()
 
 
-logger: Final = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
     """A node that has its lease."""
 
-    state: ClusterState
+    nodes: Nodes
     keys: ClusterKeys
     bus: SharedSubscriptionBus
 
     @property
     def name(self) -> str:
         """The same at all nodes of the cluster, and at no other's."""
-        return f"{self.state.link.key()}:{self.keys.fingerprint}"
+        return f"{self.nodes.link.key()}:{self.keys.fingerprint}"
 
 
 @asynccontextmanager
@@ -101,28 +75,28 @@ async def joined(settings: Settings) -> AsyncIterator[ClusterNode | None]:
     if found is None:
         yield None
         return
-    async with open_cluster(
-        found.redis, found.node, found.address, prefix=found.prefix, secret=found.keys.fingerprint
-    ) as state:
-        nodes = state.nodes
+    async with open_redis(found.redis, found.node, prefix=found.prefix) as link:
+        nodes = Nodes(link, found.address, secret=found.keys.fingerprint)
+        await nodes.join()
         logger.info(
             "node '%s' at %s joined the cluster '%s' in %s; nodes that live: %d",
             found.node,
             found.address,
             found.prefix,
-            state.link.address,
+            link.address,
             nodes.living,
             extra={
                 "event": "cluster",
                 "node": found.node,
                 "address": found.address,
-                "redis": str(state.link.address),
+                "redis": str(link.address),
                 "prefix": found.prefix,
                 "nodes": nodes.living,
             },
         )
-        bus = SharedSubscriptionBus(state.link, state.nodes.incarnation)
+        bus = SharedSubscriptionBus(link, nodes.incarnation)
         try:
-            yield ClusterNode(state, found.keys, bus)
+            yield ClusterNode(nodes, found.keys, bus)
         finally:
             await bus.close()
+            await nodes.leave()

@@ -6,8 +6,6 @@ that nothing made for one passes for the other.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import re
 import stat
@@ -17,6 +15,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from longwire.cluster.redis_address import RedisAddress
 from longwire.cluster.redis_link import check_label, check_prefix
@@ -42,9 +43,9 @@ class ClusterKeys:
     def of(cls, secret: bytes) -> ClusterKeys:
         """The keys that all nodes with this secret have."""
         return cls(
-            hkdf(secret, b"forwarding", salt=_SALT),
-            hkdf(secret, b"request-state", salt=_SALT),
-            hkdf(secret, b"fingerprint", salt=_SALT, length=16).hex(),
+            _derived(secret, b"forwarding"),
+            _derived(secret, b"request-state"),
+            _derived(secret, b"fingerprint", 16).hex(),
         )
 
 
@@ -80,15 +81,8 @@ def secret_oversight(path: Path) -> str | None:
     return None
 
 
-def hkdf(secret: bytes, info: bytes, *, salt: bytes = b"", length: int = 32) -> bytes:
-    """HMAC-based key derivation with SHA-256."""
-    size = hashlib.sha256().digest_size
-    pseudorandom = hmac.digest(salt or bytes(size), secret, "sha256")
-    made, block = b"", b""
-    for number in range(1, -(-length // size) + 1):
-        block = hmac.digest(pseudorandom, block + info + bytes([number]), "sha256")
-        made += block
-    return made[:length]
+def _derived(secret: bytes, use: bytes, length: int = 32) -> bytes:
+    return HKDF(hashes.SHA256(), length, _SALT, use).derive(secret)
 
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")

@@ -11,6 +11,7 @@ memory. For a few seconds nobody says then that a session doesn't exist.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 import time
@@ -18,9 +19,9 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Final
 
-from longwire.cluster.nodes import LEASE_AT, Nodes, parse_lease
+from longwire.cluster.nodes import LEASE_AT, Nodes
 from longwire.cluster.places import ClusterUnavailable, Place
-from longwire.cluster.session_store import DamagedSession, RedisSessions
+from longwire.cluster.session_store import RedisSessions
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
@@ -45,43 +46,19 @@ _STOPPING: Final = "this node stops: try again"
 _SETTLES: Final = "the nodes' shared store was restarted and is being filled: try again"
 _BUSY: Final = "this node has no room for the session: try again"
 
-# A session that can't be used, because others have written there, is forgotten.
-_SOUND: Final = """
-local function damaged(hash, events, data)
-    redis.call('DEL', hash, events)
-    return {'damaged', redis.call('GET', data) or ''}
-end
-local function is_a(key, kind)
-    local is = redis.call('TYPE', key).ok
-    return is == kind or is == 'none'
-end
-"""
-_FIND: Final = (
-    _SOUND
-    + """
-if not is_a(KEYS[1], 'hash') then return damaged(KEYS[1], KEYS[3], KEYS[2]) end
+_FIND: Final = """
 local owner = redis.call('HGET', KEYS[1], 'owner')
 if not owner then return {'none', redis.call('GET', KEYS[2]) or ''} end
-local lease = redis.pcall('GET', ARGV[1] .. owner:match('^[^:]*'))
-return {'found', owner, type(lease) == 'string' and lease or ''}
+return {'found', owner, redis.call('GET', ARGV[1] .. owner:match('^[^:]*')) or '{}'}
 """
-)
 _TAKE: Final = (
-    _SOUND
-    + LEASE_AT
+    LEASE_AT
     + """
 local hash = KEYS[1]
-if not is_a(hash, 'hash') or not is_a(KEYS[3], 'stream') then return damaged(hash, KEYS[3], KEYS[2]) end
-local owner, fence, event, stream =
-    unpack(redis.call('HMGET', hash, 'owner', 'fence', 'next_event', 'next_stream'))
+local owner, fence = unpack(redis.call('HMGET', hash, 'owner', 'fence'))
 if not owner then return {'none', redis.call('GET', KEYS[2]) or ''} end
-local label, incarnation = owner:match('^([^:]*):(.*)$')
-for _, number in ipairs({fence or '', event or '', stream or ''}) do
-    if not label or not number:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?$') then
-        return damaged(hash, KEYS[3], KEYS[2])
-    end
-end
 if owner == ARGV[1] then return {'mine', fence} end
+local label, incarnation = owner:match('^([^:]*):(.*)$')
 local key = ARGV[2] .. label
 local lease = lease_at(key)
 if lease and lease.incarnation == incarnation then
@@ -95,11 +72,8 @@ return {'taken', redis.call('HINCRBY', hash, 'fence', 1)}
 )
 
 
-_ABSENT: Final = (b"none", b"damaged")
-
-
 class SessionOwnership:
-    """The `places.Ownership` of a node."""
+    """Knows the owners of sessions. Every method answers within 2 s or raises ClusterUnavailable."""
 
     def __init__(
         self, nodes: Nodes, sessions: Sessions, journal: BufferedJournal, store: RedisSessions
@@ -113,7 +87,6 @@ class SessionOwnership:
         self._takings: dict[str, asyncio.Task[Session | None]] = {}
         self._unread: set[str] = set()  # sessions that were taken over, or may be, and could not be read yet
         self._looking: asyncio.Task[None] | None = None  # for sessions that others have by now
-        self._damage_told = False
         self.on_adopted: Callable[[Session], None] = lambda _: None  # is told of each that was taken over
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
@@ -128,12 +101,11 @@ class SessionOwnership:
         kind, *found = await link.script(_FIND, self._keys(session_id), [link.key("node", "")])
         if session_id in self._sessions:
             return self._here()
-        if kind in _ABSENT:
-            self._note_damage(session_id, kind)
+        if kind == b"none":
             self._check_absent(found[0])
             return None
-        node, _, incarnation = found[0].decode("utf-8", "replace").partition(":")
-        lease = parse_lease(found[1])
+        node, _, incarnation = found[0].decode().partition(":")
+        lease = json.loads(found[1])
         if found[0] == self._nodes.owner.encode():
             # It ended here a moment ago, unless it was never read.
             return Place(node, "", "", alive=False) if session_id in self._unread else None
@@ -186,8 +158,7 @@ class SessionOwnership:
                 self._unread.discard(session_id)
             if (here := self._sessions.get(session_id)) is not None:
                 return here
-            if kind in _ABSENT:
-                self._note_damage(session_id, kind)
+            if kind == b"none":
                 self._check_absent(answer[0])
                 return None
             if kind == b"taken" or (kind == b"mine" and known):
@@ -210,12 +181,7 @@ class SessionOwnership:
 
     async def _read(self, session_id: str, fence: int) -> Session | None:
         """Enter a session that is this node's by now into its table."""
-        try:
-            found = await self._store.fetch(session_id, within=_READ)
-        except DamagedSession:
-            await self._link.call("DEL", *self._store.keys(session_id))
-            self._note_damage(session_id)
-            found = None
+        found = await self._store.fetch(session_id, within=_READ)
         self._unread.discard(session_id)
         if found is None:
             return None
@@ -234,27 +200,12 @@ class SessionOwnership:
         return session
 
     def _keys(self, session_id: str) -> list[str]:
-        """What the scripts look at: the session's hash, the name of Redis's data, the session's events."""
-        hash_key, events_key = self._store.keys(session_id)
-        return [hash_key, self._link.key("data"), events_key]
+        """What the scripts look at: the session's hash, and the name of Redis's data."""
+        return [self._store.keys(session_id)[0], self._link.key("data")]
 
     def _here(self) -> Place:
         nodes = self._nodes
         return Place(nodes.label, nodes.incarnation, nodes.address, alive=True)
-
-    def _note_damage(self, session_id: str, kind: bytes = b"damaged") -> None:
-        """Count a session that others have spoilt in Redis; the log names the first."""
-        if kind != b"damaged":
-            return
-        self._sessions.counters.journal_failures += 1
-        if not self._damage_told:
-            self._damage_told = True
-            logger.warning(
-                "session %s is damaged in Redis and was forgotten: let nothing else write keys like '%s'",
-                shown_id(session_id),
-                self._link.key("session", "*"),
-                extra={"event": "session_damaged"},
-            )
 
     def _check_absent(self, data: bytes) -> None:
         """Raise ClusterUnavailable where a session that is not in Redis may be stored again by its owner."""

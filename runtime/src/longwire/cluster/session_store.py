@@ -20,12 +20,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import Argument, RedisLink
-from longwire.contract.envelopes import LONGEST_STATE
-from longwire.contract.writing import json_text
 from longwire.foreign_json import parse_json
 from longwire.journal.buffered_journal import Refusal
 from longwire.journal.journal import EventKind, EventRecord, SessionRecord, StoredSession, StreamRecord
@@ -39,16 +37,8 @@ _SPARE: Final = 10.0  # seconds that a session is kept longer: its last use is w
 # with values; a count and events (number, stream, kind, payload); a count and numbers to remove.
 _WRITE: Final = """
 local hash, events = KEYS[1], KEYS[2]
-for key, kind in pairs({[hash] = 'hash', [events] = 'stream'}) do  -- what others have written there gives way
-    local is = redis.call('TYPE', key).ok
-    if is ~= kind and is ~= 'none' then redis.call('DEL', hash, events) end
-end
 local owner, fence, turn = unpack(redis.call('HMGET', hash, 'owner', 'fence', 'turn'))
 local mine, whole = tonumber(ARGV[2]), ARGV[5] == '1'
-if owner and not (tonumber(fence) and tonumber(turn)) then
-    redis.call('DEL', hash, events)
-    owner = false
-end
 if owner then
     fence = tonumber(fence)
     if fence > mine or (fence == mine and owner ~= ARGV[1]) then return 'moved' end
@@ -135,10 +125,6 @@ return 'stored'
 
 
 _REFUSALS: Final[Mapping[bytes, Refusal]] = {b"moved": "moved", b"missing": "missing"}
-
-
-class DamagedSession(Exception):
-    """What Redis has of a session is not what a node wrote."""
 
 
 class RedisSessions:
@@ -238,7 +224,7 @@ class RedisSessions:
     async def fetch(self, session_id: str, *, within: float) -> tuple[StoredSession, float] | None:
         """A session, and the seconds since its last use; None: there is none.
 
-        Raises ClusterUnavailable, or DamagedSession.
+        Raises ClusterUnavailable.
         """
         hash_key, events_key = self.keys(session_id)
         commands = [("HGETALL", hash_key), ("XRANGE", events_key, "-", "+"), ("PTTL", hash_key)]
@@ -246,10 +232,7 @@ class RedisSessions:
         if b"principal" not in fields:
             return None
         unused = max(0.0, self.kept_for - int(left) / 1000)
-        try:
-            return _session(session_id, fields, entries, self._link.now() - unused), unused
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedSession(session_id) from error
+        return _session(session_id, fields, entries, self._link.now() - unused), unused
 
     def close(self) -> None:
         with suppress(Exception):
@@ -273,9 +256,6 @@ def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionC
 def _session(
     session_id: str, fields: Mapping[bytes, bytes], entries: Sequence[Any], last_seen: float
 ) -> StoredSession:
-    client, state = parse_json(fields[b"client"]), parse_json(fields[b"state"])
-    if type(client) is not dict or type(state) is not dict or len(json_text(state)) > LONGEST_STATE:
-        raise ValueError("no state of a session")
     record = SessionRecord(
         id=session_id,
         principal=fields[b"principal"].decode(),
@@ -303,10 +283,4 @@ def _session(
 
 def _event(number: int, entry: Mapping[bytes, bytes], fields: Mapping[bytes, bytes]) -> EventRecord:
     placed = fields.get(b"p%d" % number, entry[b"s"])
-    kind = entry[b"k"].decode()
-    if kind not in _KINDS:
-        raise ValueError("no kind of event")
-    return EventRecord(number, int(placed), cast("EventKind", kind), entry[b"p"])
-
-
-_KINDS: Final = frozenset(get_args(EventKind))
+    return EventRecord(number, int(placed), cast("EventKind", entry[b"k"].decode()), entry[b"p"])

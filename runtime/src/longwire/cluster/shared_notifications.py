@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from longwire.cluster.places import ClusterUnavailable, Ownership
+from longwire.cluster.ownership import SessionOwnership
+from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import Argument, RedisLink
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.registry import Sessions
@@ -52,7 +53,9 @@ class _Kept(NamedTuple):
 class SharedNotifications:
     """What workers of this node send to sessions of all nodes, and those of others to this one's."""
 
-    def __init__(self, link: RedisLink, sessions: Sessions, ownership: Ownership, *, ttl: float) -> None:
+    def __init__(
+        self, link: RedisLink, sessions: Sessions, ownership: SessionOwnership, *, ttl: float
+    ) -> None:
         """Called on the running loop. `ttl`: seconds after which no session can have missed one."""
         self._link = link
         self._sessions = sessions

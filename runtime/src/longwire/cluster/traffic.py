@@ -21,7 +21,8 @@ from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.forwarding import REFUSED, Forwarder
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.places import ClusterUnavailable, Ownership, Place
+from longwire.cluster.ownership import SessionOwnership
+from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.cluster.signatures import FORWARDED, BadSignature, Signer, Verifier, passed_headers, unsigned
 from longwire.counters import RuntimeCounters
 from longwire.principals.limits import BUSY
@@ -117,15 +118,15 @@ class Traffic(NamedTuple):
 async def traffic(
     local: Handler,
     sessions: Container[str],
-    ownership: Ownership,
+    ownership: SessionOwnership,
     serving: Serving,
     counters: RuntimeCounters,
     cluster: ClusterNode,
 ) -> AsyncIterator[Traffic]:
     """The handlers while the block lasts. `local` serves this node's sessions, whose ids `sessions` has."""
-    clock, key = cluster.state.link.now, cluster.keys.forwarding
-    node, incarnation = cluster.state.nodes.label, cluster.state.nodes.incarnation
-    forwarder = Forwarder(Signer(key, node, clock), serving.limits, Liveness(cluster.state.nodes))
+    nodes, key = cluster.nodes, cluster.keys.forwarding
+    clock, node, incarnation = nodes.link.now, nodes.label, nodes.incarnation
+    forwarder = Forwarder(Signer(key, node, clock), serving.limits, Liveness(nodes))
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )

@@ -77,8 +77,6 @@ Affinity: TypeAlias = Literal["none", "session"]
 ResponseMode: TypeAlias = Literal["json", "sse"]
 # What became of a notification outside of a call; `failed`: it may have reached nobody, or this node alone.
 NotifyOutcome: TypeAlias = Literal["delivered", "queued", "failed", "unknown"]
-# Why a session ended: its client, its time, others, its token, the server, an operator.
-SESSION_ENDS: Final = ("deleted", "expired", "evicted", "revoked", "stopped", "kicked", "moved")
 
 
 # ---- from the runtime -----------------------------------------------------------------------

@@ -40,7 +40,7 @@ class EnvelopeError(FrameError):
     """A frame whose document is not as the contract has it."""
 
 
-_REQUIRED: Final = object()
+REQUIRED: Final = object()  # the default of a field that can't be left out
 _TEXT: Final[frozenset[type]] = frozenset({str})
 _TEXT_OR_NULL: Final[frozenset[type]] = frozenset({str, type(None)})
 _COUNT: Final[frozenset[type]] = frozenset({int})
@@ -64,12 +64,7 @@ class Field(NamedTuple):
 
     name: str
     types: frozenset[type]
-    default: Any = _REQUIRED
-
-
-def is_required(field: Field) -> bool:
-    """Whether an envelope without this field is refused."""
-    return field.default is _REQUIRED
+    default: Any = REQUIRED
 
 
 class Kind(NamedTuple):
@@ -283,7 +278,7 @@ def _each(kind: Kind, document: Json) -> list[Any]:
     for name, types, default in kind.fields:
         value = document.get(name, default)
         if type(value) not in types:
-            problem = "is missing" if value is _REQUIRED else f"should be {_WORDS[types]}"
+            problem = "is missing" if value is REQUIRED else f"should be {_WORDS[types]}"
             raise EnvelopeError(f"the '{name}' of '{document['event']}' {problem}")
         values.append(value)
     if kind.record in _TAKES:

@@ -27,11 +27,12 @@ from longwire.operations.runtime_figures import RuntimeFigures
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
 from longwire.work import OVER, Job, Jobs
-from longwire.workers.status import Workers, WorkerState
+from longwire.workers.status import WorkerState
 
 if TYPE_CHECKING:
     from longwire.cluster.nodes import Nodes
     from longwire.sessions.session import Session
+    from longwire.workers.pool import WorkerPool
 
 _STATES: Final[tuple[str, ...]] = get_args(WorkerState)
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
@@ -191,7 +192,7 @@ class Metrics:
         self.registry.register(figures)
         return lambda: self.registry.unregister(figures)
 
-    def watch_workers(self, workers: Workers, counters: RuntimeCounters) -> Callable[[], None]:
+    def watch_workers(self, workers: WorkerPool, counters: RuntimeCounters) -> Callable[[], None]:
         """Add metrics of these workers; returns a function that removes them."""
         figures = WorkerFigures(workers, counters)
         self.registry.register(figures)
@@ -287,7 +288,7 @@ def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None]
 class WorkerFigures(Collector):
     """Reads the statuses and the counters at each scrape."""
 
-    def __init__(self, workers: Workers, counters: RuntimeCounters) -> None:
+    def __init__(self, workers: WorkerPool, counters: RuntimeCounters) -> None:
         self._workers = workers
         self._counters = counters
 

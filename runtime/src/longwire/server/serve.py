@@ -208,7 +208,7 @@ async def serve(
         access = access or Access()
         limits.refused = access.refused  # one count, whichever check refuses
         if cluster is not None:
-            limits.shared = SharedAllowances(cluster.state.nodes)
+            limits.shared = SharedAllowances(cluster.nodes)
         serving = Serving(
             server, wire or settings.wire_limits(), state, access, presence=presence, charge=limits.charge
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, cast, overload
+from typing import Any, Final, Literal, TypeVar, Unpack, cast, overload
 
 import mcp_types as types
 
@@ -21,7 +21,7 @@ from longwire.worker.handlers import (
     LEVELS,
     SET_LEVEL,
     Enters,
-    Hints,
+    ToolOptions,
     check_state,
     current_call,
     current_context,
@@ -74,7 +74,7 @@ class App:
         self.name: Final = name
         self.version: Final = version
         self._instructions = instructions
-        self._introduction = Introduction(name, version, max_in_flight, affinity)
+        self.introduction: Final = Introduction(name, version, max_in_flight, affinity)
         self._tools: dict[str, Tool] = {}
         self._resources: dict[str, AppResource] = {}
         self._prompts: dict[str, Prompt] = {}
@@ -89,35 +89,9 @@ class App:
     def tool(self, name: _F, /) -> _F: ...
 
     @overload
-    def tool(
-        self,
-        name: str | None = None,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        schema: Mapping[str, Any] | None = None,
-        output_schema: Mapping[str, Any] | None = None,
-        thread: bool = False,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-    ) -> Callable[[_F], _F]: ...
+    def tool(self, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable[[_F], _F]: ...
 
-    def tool(
-        self,
-        name: str | _F | None = None,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        schema: Mapping[str, Any] | None = None,
-        output_schema: Mapping[str, Any] | None = None,
-        thread: bool = False,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-    ) -> Callable[[_F], _F] | _F:
+    def tool(self, name: str | _F | None = None, **options: Unpack[ToolOptions]) -> Callable[[_F], _F] | _F:
         """Offer a function as a tool.
 
         Its name and docstring are the tool's, unless given; its type hints are the schema, unless given. An
@@ -127,20 +101,9 @@ class App:
         are told whether a call is `read_only`, `destructive`, `idempotent` or `open_world` if you say so.
         """
         given, bare = _given(name)
-        hints = Hints(read_only, destructive, idempotent, open_world)
 
         def declare(function: _F) -> _F:
-            tool = tool_of(
-                function,
-                name=given,
-                title=title,
-                description=description,
-                schema=schema,
-                output_schema=output_schema,
-                thread=thread,
-                threads=self._threads,
-                hints=hints,
-            )
+            tool = tool_of(function, given, self._threads, options)
             _enter(self._tools, "tool", tool.name, tool)
             return function
 
@@ -289,11 +252,6 @@ class App:
 
     # ---- running ----------------------------------------------------------------------------
 
-    @property
-    def introduction(self) -> Introduction:
-        """What it says about itself in its hello."""
-        return self._introduction
-
     def catalog(self) -> Catalog:
         """Everything it offers."""
         return Catalog(
@@ -335,7 +293,7 @@ class App:
         given = parser.parse_args(argv)
         try:
             path = socket_of(given.socket)
-            run_worker(self.server(), self._introduction, path, on_ready=self.ready)
+            run_worker(self.server(), self.introduction, path, on_ready=self.ready)
         except SettingsError as error:
             parser.exit(2, f"{parser.prog}: {error}\n")
 

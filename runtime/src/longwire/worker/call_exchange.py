@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Final, Literal
 
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
@@ -11,26 +12,29 @@ from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import ErrorData
 
 from longwire.contract import writing
+from longwire.contract.connection import FrameConnection
 from longwire.contract.frames import FrameError
 from longwire.dispatch.exchange import Exchange
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.mcp_headers import can_resume
 from longwire.wire.messages import PlainRequest
 from longwire.wire.replies import notification_payload
-from longwire.worker.worker_sessions import Sink, WorkerSession
+from longwire.worker.worker_sessions import WorkerSession
+
+_INITIALIZE: Final = "initialize"
 
 
 class CallExchange(Exchange):
-    """A call without a session."""
+    """A call. If it belongs to a session, its client can be asked."""
 
-    __slots__ = ("_dropped", "_on_end", "_sink", "call_id", "method", "session")
+    __slots__ = ("_dropped", "_on_end", "_sink", "call_id", "can_send_request", "method", "session")
 
     def __init__(
         self,
         call_id: str,
         message: PlainRequest,
         request: Request,
-        sink: Sink,
+        sink: FrameConnection,
         on_end: Callable[[str], None],
         session: WorkerSession | None = None,
     ) -> None:
@@ -38,16 +42,48 @@ class CallExchange(Exchange):
         self.call_id = call_id
         self.method = message.method
         self.session = session
+        self.can_send_request = session is not None
         self._sink = sink
         self._on_end = on_end
         self._dropped = False  # its client expects nothing any more
 
+    # ---- for the SDK ------------------------------------------------------------------------
+
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        if not self.is_over and not self._dropped:
-            self._sink.send(writing.messages(self.call_id, [notification_payload(method, params)]))
+        # Nothing can be sent to a client before its handshake is answered.
+        if not self.is_over and not self._dropped and self.method != _INITIALIZE:
+            self._sink.write(writing.messages(self.call_id, [notification_payload(method, params)]))
             await self._sink.room()
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        if self.is_over or self._dropped or self.session is None:
+            raise NoBackChannelError(method)
+        return await self.session.requests.ask(self._send, method, params, opts, call=self)
+
+    def _send(self, payload: bytes, _: object) -> None:
+        if not self._dropped:
+            self._sink.write(writing.messages(self.call_id, [payload]))
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return partial(self._close, "call") if self._can_come_back else None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return partial(self._close, "get") if self._can_come_back else None
+
+    @property
+    def _can_come_back(self) -> bool:
+        return self.session is not None and can_resume(self.session.connection.protocol_version)
+
+    async def _close(self, stream: Literal["call", "get"]) -> None:
+        self._sink.write(writing.close_stream(self.call_id, stream))
+
+    # ---- its end ----------------------------------------------------------------------------
 
     def cancel(self) -> None:
         """End the call without an answer: the runtime says that nobody waits for one."""
@@ -78,9 +114,11 @@ class CallExchange(Exchange):
             return
         self.end()
         if not self._dropped:  # its task was cancelled by somebody else
-            self._sink.send(writing.failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
+            self._sink.write(writing.failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
 
     def end(self) -> None:
+        if self.session is not None:
+            self.session.requests.end_call(self)
         super().end()
         self._on_end(self.call_id)
 
@@ -90,60 +128,7 @@ class CallExchange(Exchange):
             frame = writing.result(self.call_id, payload, session=changes)
         except FrameError as error:
             frame = writing.failure(self.call_id, f"the answer is {error}", "app_contract_error")
-        self._sink.send(frame)
+        self._sink.write(frame)
 
     def _status(self, error: ErrorData) -> int:
         return 200  # the runtime has its own rules
-
-
-class SessionCallExchange(CallExchange):
-    """A call of a session, whose client can be asked."""
-
-    __slots__ = ()
-
-    can_send_request = True
-
-    @property
-    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
-        return self._close_call if self._can_come_back else None
-
-    @property
-    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
-        return self._close_gets if self._can_come_back else None
-
-    @property
-    def _can_come_back(self) -> bool:
-        return self.session is not None and can_resume(self.session.connection.protocol_version)
-
-    async def _close_call(self) -> None:
-        self._sink.send(writing.close_stream(self.call_id))
-
-    async def _close_gets(self) -> None:
-        self._sink.send(writing.close_stream(self.call_id, "get"))
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        if self.is_over or self._dropped or self.session is None:
-            raise NoBackChannelError(method)
-        return await self.session.requests.ask(self._send, method, params, opts, call=self)
-
-    def end(self) -> None:
-        if self.session is not None:
-            self.session.requests.end_call(self)
-        super().end()
-
-    def _send(self, payload: bytes, _: object) -> None:
-        if not self._dropped:
-            self._sink.send(writing.messages(self.call_id, [payload]))
-
-
-class HandshakeCall(CallExchange):
-    """An `initialize`: nothing can be sent to the client before it is answered."""
-
-    __slots__ = ()
-
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
-        pass

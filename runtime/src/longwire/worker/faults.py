@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -14,6 +14,8 @@ from longwire.errors import LongwireError, ToolError
 from longwire.text import one_line
 
 logger: Final = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
 
 
 class HandlerFault(ToolError):
@@ -30,11 +32,11 @@ def left(what: str) -> HandlerFault:
     return HandlerFault(f"{what} called exit(), which is not for handlers: raise ToolError instead")
 
 
-async def answered(what: str, work: Callable[[], Any]) -> Any:
-    """What a handler of a resource, prompt or method returns; raises MCPError with a sentence."""
+async def answered(what: str, run: Callable[[], Any], convert: Callable[[Any], _Result]) -> _Result:
+    """What a handler of a resource, prompt or method returns, converted; raises MCPError with a sentence."""
     try:
-        found = work()
-        return await found if inspect.isawaitable(found) else found
+        found = run()
+        return convert(await found if inspect.isawaitable(found) else found)
     except MCPError:
         raise  # as the author wants it: with its own code
     except SystemExit:

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from time import monotonic as now
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypedDict
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -26,6 +27,8 @@ from longwire.worker.faults import HandlerFault, answered, left, log_fault
 from longwire.worker.returns import Returns, returns_of
 from longwire.worker.signatures import Function, Signature, given_signature, parameters_of, signature_of
 from longwire.worker.threads import Threads
+
+logger: Final = logging.getLogger(__name__)
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LOG_LEVEL: Final = "log_level"  # in a session's state
@@ -88,8 +91,6 @@ def takes_logs(context: Context, level: str) -> bool:
     return least not in LEVELS or LEVELS.index(level) >= LEVELS.index(str(least))
 
 
-logger: Final = logging.getLogger(__name__)
-
 _LONGEST_HOLD: Final = 1.0  # seconds that a plain function may take before the log says so
 # Methods that the protocol or the App itself answers.
 _TAKEN: Final = frozenset(
@@ -121,42 +122,38 @@ def words_of(function: Function, given: str | None) -> str:
     return given if given is not None else (inspect.getdoc(function) or "")
 
 
-class Hints(NamedTuple):
-    """What clients may think about calling a tool."""
+class ToolOptions(TypedDict, total=False):
+    """What an author may say about a tool besides its name; see App.tool()."""
 
-    read_only: bool | None = None
-    destructive: bool | None = None
-    idempotent: bool | None = None
-    open_world: bool | None = None
+    title: str | None
+    description: str | None
+    schema: Mapping[str, Any] | None
+    output_schema: Mapping[str, Any] | None
+    thread: bool
+    read_only: bool | None  # these four: what clients may think about calling it
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
 
 
-def tool_of(
-    function: Function,
-    *,
-    name: str | None,
-    title: str | None,
-    description: str | None,
-    schema: Mapping[str, Any] | None,
-    output_schema: Mapping[str, Any] | None,
-    thread: bool,
-    threads: Threads,
-    hints: Hints,
-) -> Tool:
+def tool_of(function: Function, name: str | None, threads: Threads, options: ToolOptions) -> Tool:
     """A tool; raises SettingsError."""
-    called = name_of(function, name)
+    if unknown := sorted(options.keys() - ToolOptions.__annotations__.keys()):
+        raise SettingsError(f"tool() takes no '{unknown[0]}': see the table of docs/worker-contract.md")
+    called, schema = name_of(function, name), options.get("schema")
     signature = signature_of(function) if schema is None else given_signature(function, schema)
-    returns = returns_of(function, output_schema)
+    returns = returns_of(function, options.get("output_schema"))
     return Tool(
         called,
-        title or called.replace("_", " ").capitalize(),
-        words_of(function, description),
+        options.get("title") or called.replace("_", " ").capitalize(),
+        words_of(function, options.get("description")),
         signature.schema,
-        _runner(called, function, signature, returns, threads if thread else None),
+        _runner(called, function, signature, returns, threads if options.get("thread") else None),
         output_schema=returns.schema,
-        read_only=hints.read_only,
-        destructive=hints.destructive,
-        idempotent=hints.idempotent,
-        open_world=hints.open_world,
+        read_only=options.get("read_only"),
+        destructive=options.get("destructive"),
+        idempotent=options.get("idempotent"),
+        open_world=options.get("open_world"),
     )
 
 
@@ -215,13 +212,8 @@ def prompt_of(function: Function, *, name: str | None, title: str | None, descri
 
     async def render(params: types.GetPromptRequestParams, _: Context) -> types.GetPromptResult:
         given = {key: value for key, value in (params.arguments or {}).items() if key in known}
-
-        async def work() -> types.GetPromptResult:
-            found = function(**given)
-            return prompt_answer(words, await found if inspect.isawaitable(found) else found)
-
-        made: types.GetPromptResult = await answered(f"the prompt '{called}'", work)
-        return made
+        made = partial(prompt_answer, words)
+        return await answered(f"the prompt '{called}'", partial(function, **given), made)
 
     arguments = [types.PromptArgument(name=one.name, required=one.required) for one in parameters]
     return Prompt(called, title or called.replace("_", " ").capitalize(), words, render, arguments)
@@ -242,11 +234,7 @@ def method_of(name: str, function: Function) -> Method:
         given = params.model_dump(by_alias=True, mode="json", exclude_unset=True)
         given.pop("_meta", None)
 
-        async def work() -> Any:
-            found = function(given)
-            return method_answer(await found if inspect.isawaitable(found) else found)
-
-        return await answered(f"the method '{name}'", work)
+        return await answered(f"the method '{name}'", partial(function, given), method_answer)
 
     return Method(name, OwnParams, handler)
 

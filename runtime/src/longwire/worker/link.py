@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final, cast
 
 from longwire.contract import writing
+from longwire.contract.connection import FrameConnection
 from longwire.contract.envelopes import (
     CONTRACT,
     Cancel,
@@ -22,7 +23,7 @@ from longwire.contract.envelopes import (
     SessionEnd,
     Unknown,
 )
-from longwire.contract.frames import FrameDecoder, FrameError
+from longwire.contract.frames import FrameError
 from longwire.contract.reading import from_runtime
 from longwire.worker.service import Calls, Service
 
@@ -34,7 +35,7 @@ _ANSWER_SECONDS: Final = 5.0  # for what became of a notification
 _HELLO_SECONDS: Final = 5.0  # until a connection that says nothing is closed
 
 
-class Link(asyncio.Protocol):
+class Link(FrameConnection):
     """The worker's end of a connection.
 
     Replies are bounded by the number of calls that the worker takes; handlers that send more than the runtime
@@ -42,14 +43,9 @@ class Link(asyncio.Protocol):
     """
 
     def __init__(self, service: Service, on_lost: Callable[[Link], None]) -> None:
+        super().__init__()
         self._service = service
         self._on_lost = on_lost
-        self._loop = asyncio.get_running_loop()
-        self._decoder = FrameDecoder()
-        self._transport: asyncio.Transport | None = None
-        self._unsent: list[bytes] = []
-        self._waiting: list[asyncio.Future[None]] = []
-        self._full = False
         self.greeted = False
         self.cluster: str | None = None  # a name for the nodes that the runtime is one of
         self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # that are not answered yet
@@ -64,21 +60,13 @@ class Link(asyncio.Protocol):
 
     # ---- sending ----------------------------------------------------------------------------
 
-    def send(self, frame: bytes) -> None:
-        """Send a frame at the end of this turn of the event loop."""
-        if self._transport is None:
-            return
-        if not self._unsent:
-            self._loop.call_soon(self._flush)
-        self._unsent.append(frame)
-
     async def notify(self, session_id: str | None, payload: bytes) -> NotifyOutcome | None:
         """Send a notification outside of a call; None: there was no answer, as from older runtimes."""
         name = f"n{next(self._names)}"
         answer: asyncio.Future[NotifyOutcome | None] = self._loop.create_future()
         self._notifies[name] = answer
         try:
-            self.send(writing.notify(session_id, [payload], name))
+            self.write(writing.notify(session_id, [payload], name))
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await self.room()
                 return await answer
@@ -87,31 +75,18 @@ class Link(asyncio.Protocol):
         finally:
             del self._notifies[name]
 
-    async def room(self) -> None:
-        """Wait while too much is unsent."""
-        while self._full:
-            waiter = self._loop.create_future()
-            self._waiting.append(waiter)
-            await waiter
-
-    def _flush(self) -> None:
-        frames, self._unsent = self._unsent, []
-        if self._transport is not None:
-            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
-
     def close(self) -> None:
         """Write what is unsent, and end the connection."""
         if self._transport is not None:
-            if self._unsent:
-                self._flush()
+            self._flush()
             self._transport.close()
             self._transport = None  # nothing more is written
 
     # ---- for the event loop -----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_ROOM)
+        super().connection_made(transport)
+        cast("asyncio.Transport", transport).set_write_buffer_limits(high=_ROOM)
         self._timer = self._loop.call_later(_HELLO_SECONDS, self._not_greeted)
 
     def data_received(self, data: bytes) -> None:
@@ -121,16 +96,6 @@ class Link(asyncio.Protocol):
         except FrameError as error:
             logger.warning("the runtime sent %s: its connection is closed", error)
             self._abort()
-
-    def pause_writing(self) -> None:
-        self._full = True
-
-    def resume_writing(self) -> None:
-        self._full = False
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_result(None)
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
@@ -170,7 +135,7 @@ class Link(asyncio.Protocol):
         cluster = hello.runtime.get("cluster")
         self.cluster = cluster if isinstance(cluster, str) else None
         about = self._service.introduction
-        self.send(writing.worker_hello(about.name, about.version, about.max_in_flight, about.affinity))
+        self.write(writing.worker_hello(about.name, about.version, about.max_in_flight, about.affinity))
 
     def _message(self, envelope: Message) -> None:
         try:
@@ -179,39 +144,27 @@ class Link(asyncio.Protocol):
             logger.exception("call %s could not be begun", envelope.id)
             self.calls.pop(envelope.id, None)
             sentence = "the call could not be begun; the worker's log says more"
-            self.send(writing.failure(envelope.id, sentence, "worker_runtime_error"))
-
-    def _response(self, envelope: Response) -> None:
-        self._service.response(envelope, self.calls)
+            self.write(writing.failure(envelope.id, sentence, "worker_runtime_error"))
 
     def _cancel(self, envelope: Cancel) -> None:
         exchange = self.calls.get(envelope.id)
         if exchange is not None:
             exchange.cancel()
 
-    def _session_end(self, envelope: SessionEnd) -> None:
-        self._service.session_end(envelope.session_id, self.calls)
-
     def _notified(self, envelope: Notified) -> None:
         answer = self._notifies.get(envelope.id)
         if answer is not None and not answer.done():
             answer.set_result(envelope.outcome)
 
-    def _ping(self, envelope: Ping) -> None:
-        self.send(writing.pong(envelope.id))
 
-    def _ignore(self, _: Drain | Unknown) -> None:
-        """Neither asks for anything: who drains a worker closes the connection when all is answered."""
-
-
-_EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
+_EVENTS: Final[Mapping[type, Callable[[Link, Any], object]]] = {
     RuntimeHello: Link._hello,
     Message: Link._message,
-    Response: Link._response,
+    Response: lambda link, told: link._service.response(told, link.calls),
     Cancel: Link._cancel,
-    SessionEnd: Link._session_end,
+    SessionEnd: lambda link, told: link._service.session_end(told.session_id, link.calls),
     Notified: Link._notified,
-    Ping: Link._ping,
-    Drain: Link._ignore,
-    Unknown: Link._ignore,
+    Ping: lambda link, told: link.write(writing.pong(told.id)),
+    Drain: lambda link, told: None,  # who drains a worker closes the connection when all is answered
+    Unknown: lambda link, told: None,
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 from urllib.parse import unquote
 
 import mcp_types as types
@@ -86,23 +86,11 @@ class AppResources:
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        for resource in self._resources:
-            arguments = resource.match(uri)
-            if arguments is not None:
-                return await self._read(resource, uri, arguments)
+        for one in self._resources:
+            if (arguments := one.match(uri)) is not None:
+                made = partial(resource_answer, uri, one.mime_type)
+                return await answered(f"the resource '{one.name}'", partial(one.read, **arguments), made)
         return None
-
-    async def _read(
-        self, resource: AppResource, uri: str, arguments: Mapping[str, str]
-    ) -> types.ReadResourceResult:
-        async def work() -> types.ReadResourceResult:
-            found: Any = resource.read(**arguments)
-            if inspect.isawaitable(found):
-                found = await found
-            return resource_answer(uri, resource.mime_type, found)
-
-        made: types.ReadResourceResult = await answered(f"the resource '{resource.name}'", work)
-        return made
 
 
 def _pattern(uri: str) -> re.Pattern[str]:

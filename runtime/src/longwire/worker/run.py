@@ -65,7 +65,7 @@ class Listening:
     def say(self, frame: bytes) -> None:
         """Send a frame to every connected runtime."""
         for link in self._links:
-            link.send(frame)
+            link.write(frame)
 
     async def finish(self, reason: str, grace: float) -> None:
         """Take no more calls, let those that run end, and close the connections."""

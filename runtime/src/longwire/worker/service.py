@@ -14,6 +14,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from longwire.contract import writing
+from longwire.contract.connection import FrameConnection
 from longwire.contract.envelopes import Affinity, Message, Response
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import NO_CHANNEL, EnvelopeConnection
@@ -25,8 +26,8 @@ from longwire.wire.mcp_headers import ParameterHeaders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.replies import error_payload
 from longwire.wire.serving import Serving
-from longwire.worker.call_exchange import CallExchange, HandshakeCall, SessionCallExchange
-from longwire.worker.worker_sessions import Sink, WorkerSession, WorkerSessions
+from longwire.worker.call_exchange import CallExchange
+from longwire.worker.worker_sessions import WorkerSession, WorkerSessions
 
 logger: Final = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Service:
         self._parameters = ParameterHeaders(serving.server)
         self._principals: dict[tuple[Any, ...], Principal] = {}
 
-    def message(self, envelope: Message, calls: Calls, sink: Sink) -> None:
+    def message(self, envelope: Message, calls: Calls, sink: FrameConnection) -> None:
         """Run a client's message; `calls` are those of the same runtime, and get a new entry."""
         rpc = envelope.jsonrpc
         method, params = rpc["method"], rpc.get("params")
@@ -78,7 +79,7 @@ class Service:
                 logger.warning("the runtime sent a second call %s: it is ignored", envelope.id)
             elif len(calls) >= 2 * self.introduction.max_in_flight:
                 sentence = f"{len(calls)} calls are in flight, which is the most: wait for one"
-                sink.send(writing.failure(envelope.id, sentence, "worker_queue_full"))
+                sink.write(writing.failure(envelope.id, sentence, "worker_queue_full"))
             else:
                 message = PlainRequest(rpc["id"], method, params)
                 self._call(envelope, message, request, session, calls, sink)
@@ -118,15 +119,10 @@ class Service:
         request: Request,
         session: WorkerSession | None,
         calls: Calls,
-        sink: Sink,
+        sink: FrameConnection,
     ) -> None:
-        kind: type[CallExchange] = CallExchange
-        if session is not None:
-            kind = SessionCallExchange
-        elif message.method == _INITIALIZE:
-            kind = HandshakeCall
         ended = partial(_ended, calls, session)
-        exchange = kind(envelope.id, message, request, sink, ended, session)
+        exchange = CallExchange(envelope.id, message, request, sink, ended, session)
         calls[envelope.id] = exchange
         if session is not None:
             session.calls += 1
@@ -145,7 +141,7 @@ class Service:
         params: dict[str, Any] | None,
         request: Request,
         session: WorkerSession | None,
-        sink: Sink,
+        sink: FrameConnection,
     ) -> None:
         task: asyncio.Task[None] | None = None
         if session is not None:
@@ -158,17 +154,17 @@ class Service:
 
         def finish(_: object = None) -> None:
             changes = session.changes() if session is not None else None
-            sink.send(writing.result(envelope.id, None, session=changes))
+            sink.write(writing.result(envelope.id, None, session=changes))
 
         if task is None:
             finish()
         else:
             task.add_done_callback(finish)
 
-    def _refuse(self, envelope: Message, sentence: str, sink: Sink) -> None:
+    def _refuse(self, envelope: Message, sentence: str, sink: FrameConnection) -> None:
         given = envelope.jsonrpc.get("id")
         request_id = given if type(given) in _ID_TYPES else None
-        sink.send(writing.result(envelope.id, error_payload(request_id, INVALID_REQUEST, sentence)))
+        sink.write(writing.result(envelope.id, error_payload(request_id, INVALID_REQUEST, sentence)))
 
     def _request(self, envelope: Message, session: WorkerSession | None) -> Request:
         principal = self._principal(envelope.principal)

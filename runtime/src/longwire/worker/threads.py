@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
@@ -43,16 +42,15 @@ class Threads:
         self._on_stuck = on_stuck
         self._working = 0
         self._left = 0  # of these, those whose call is over
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._changed = asyncio.Event()  # the present numbers are no longer right
 
     async def run(self, what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """What the function returns; raises HandlerFault if there is no thread for it, and never will be."""
+        while self._left < self._most <= self._working:
+            await self._changed.wait()
         if self._left >= self._most:
             raise self._stuck(what)
-        if self._working >= self._most:
-            await self._place(what)
-        else:
-            self._working += 1
+        self._working += 1
         job = _Job()
         token = _JOB.set(job)
         variables = copy_context()
@@ -66,7 +64,9 @@ class Threads:
             if not job.is_left and job.outcome.cancelled():
                 job.is_left = True
                 self._left += 1
-                self._look(what)
+                self._change()
+                if self._left >= self._most:
+                    self._on_stuck(str(self._stuck(what)))
             raise
 
     def _work(self, job: _Job, function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
@@ -82,53 +82,18 @@ class Threads:
             job.loop.call_soon_threadsafe(self._ended, job, found, problem)
 
     def _ended(self, job: _Job, found: Any, problem: BaseException | None) -> None:
-        if job.is_left:
-            self._left -= 1
+        self._left -= job.is_left
         self._working -= 1
-        self._next()
+        self._change()
         if not job.outcome.done():
             if problem is None:
                 job.outcome.set_result(found)
             else:
                 job.outcome.set_exception(problem)
 
-    # ---- places -----------------------------------------------------------------------------
-
-    async def _place(self, what: str) -> None:
-        """Wait until a thread ends; its place then counts as this call's."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if (
-                waiter.done() and not waiter.cancelled() and waiter.exception() is None
-            ):  # it has a place, and doesn't need it
-                self._working -= 1
-                self._next()
-            raise
-        finally:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-        if self._left >= self._most:
-            raise self._stuck(what)
-
-    def _next(self) -> None:
-        while self._waiting and self._working < self._most:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                self._working += 1
-                waiter.set_result(None)
-
-    def _look(self, what: str) -> None:
-        if self._left < self._most:
-            return
-        fault = self._stuck(what)
-        waiting, self._waiting = self._waiting, deque()
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_exception(self._stuck(what))
-        self._on_stuck(str(fault))
+    def _change(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     def _stuck(self, what: str) -> HandlerFault:
         return HandlerFault(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
@@ -12,6 +12,7 @@ from mcp_types import InitializeRequestParams
 from pydantic import ValidationError
 
 from longwire.contract import writing
+from longwire.contract.connection import FrameConnection
 from longwire.contract.envelopes import Message
 from longwire.counters import RuntimeCounters
 from longwire.sessions.client_requests import ClientRequests
@@ -22,18 +23,8 @@ _MOST: Final = 16384  # sessions that are remembered; the runtime sends what the
 _NOBODY: Final = {"name": "unknown", "version": ""}
 
 
-class Sink(Protocol):
-    """Where frames to the runtime go."""
-
-    def send(self, frame: bytes) -> None: ...
-
-    async def room(self) -> None:
-        """Wait while too much is unsent."""
-        ...
-
-
 class WorkerSession:
-    """One session: what handlers see as `request.session`.
+    """One session: what handlers see as `request.session`, and what is sent to its client outside of calls.
 
     The runtime keeps the state and sends it with each message. While calls of the session run here, theirs is
     newer. What they change goes back with the next result.
@@ -42,19 +33,22 @@ class WorkerSession:
     __slots__ = ("_changed", "_state", "calls", "connection", "id", "requests", "sink")
 
     def __init__(
-        self,
-        session_id: str,
-        sink: Sink,
-        requests: ClientRequests,
-        make: Callable[[WorkerSession], Connection],
+        self, session_id: str, message: Message, sink: FrameConnection, requests: ClientRequests
     ) -> None:
+        client = message.client or {}
+        capabilities = client.get("capabilities") or {}
         self.id = session_id
         self.sink = sink  # of the runtime that last sent something
         self.requests = requests
         self.calls = 0  # that run now
         self._state: dict[str, Any] = {}
         self._changed = False
-        self.connection = make(self)
+        self.connection = Connection(
+            self,
+            protocol_version=message.protocol_version,
+            session_id=session_id,
+            client_params=_client(message.protocol_version, client.get("info"), capabilities),
+        )
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -82,21 +76,12 @@ class WorkerSession:
         self._changed = False
         return {"state": self._state}
 
-
-class _SessionOutbound:
-    """What a server sends to a session's client outside of its calls."""
-
-    __slots__ = ("_session",)
-
-    def __init__(self, session: WorkerSession) -> None:
-        self._session = session
-
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        session = self._session
-        session.sink.send(writing.notify(session.id, [notification_payload(method, params)]))
-        await session.sink.room()
+        """Send a notification outside of calls."""
+        self.sink.write(writing.notify(self.id, [notification_payload(method, params)]))
+        await self.sink.room()
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -115,13 +100,7 @@ class WorkerSessions:
         self._on_end = on_end
         self._known: dict[str, WorkerSession] = {}
 
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __iter__(self) -> Iterator[WorkerSession]:
-        return iter(list(self._known.values()))
-
-    def of(self, message: Message, sink: Sink) -> WorkerSession | None:
+    def of(self, message: Message, sink: FrameConnection) -> WorkerSession | None:
         """The session that a message belongs to; None: it belongs to none."""
         session_id, told = message.session_id, message.session
         if session_id is None or told is None:
@@ -141,24 +120,14 @@ class WorkerSessions:
             session.requests.end()
             self._on_end(session.connection)
 
-    def _begin(self, session_id: str, message: Message, sink: Sink) -> WorkerSession:
+    def _begin(self, session_id: str, message: Message, sink: FrameConnection) -> WorkerSession:
         if len(self._known) >= _MOST:
             unused = next((session for session in self._known.values() if not session.calls), None)
             if unused is not None:
                 self.end(unused.id)
-        client = message.client or {}
-        capabilities = client.get("capabilities") or {}
+        capabilities = (message.client or {}).get("capabilities") or {}
         requests = ClientRequests(self._limits, self._counters, capabilities)
-
-        def connection(session: WorkerSession) -> Connection:
-            return Connection(
-                _SessionOutbound(session),
-                protocol_version=message.protocol_version,
-                session_id=session_id,
-                client_params=_client(message.protocol_version, client.get("info"), capabilities),
-            )
-
-        return WorkerSession(session_id, sink, requests, connection)
+        return WorkerSession(session_id, message, sink, requests)
 
 
 def _client(version: str, info: Any, capabilities: Any) -> InitializeRequestParams:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from longwire.contract.envelopes import Result
-
-if TYPE_CHECKING:
-    from longwire.workers.link import Link
-import logging
-from typing import Final, NamedTuple
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
-from longwire.contract.envelopes import ERROR_CLASSES, ErrorClass
+from longwire.contract.envelopes import ERROR_CLASSES, ErrorClass, Result
 from longwire.principals.limits import RETRY_AFTER, UNAVAILABLE
 from longwire.text import shortened
 
-logger: Final = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from longwire.workers.link import Link
 
 _LONGEST: Final = 300  # characters of a worker's sentence
 _LATER: Final[frozenset[str]] = frozenset({"worker_queue_full", "worker_queue_timeout"})
@@ -46,10 +41,8 @@ class WorkerFailure(NamedTuple):
 
 def told_by_worker(error_class: str, sentence: str) -> WorkerFailure:
     """The failure that a worker reports itself; a class that there isn't counts as its code's failure."""
-    known: ErrorClass = "worker_runtime_error"
-    for name in ERROR_CLASSES:
-        if name == error_class:
-            known = name
+    ours = (name for name in ERROR_CLASSES if name == error_class)
+    known: ErrorClass = next(ours, "worker_runtime_error")
     return WorkerFailure(known, sentence or "the worker failed, and said nothing more")
 
 
@@ -93,3 +86,17 @@ class NoticeCall(WorkerCall):
 
     def ended(self, outcome: Outcome) -> None:
         pass
+
+
+class OwnCall(NoticeCall):
+    """A request that the runtime makes itself."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def ended(self, outcome: Outcome) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)

@@ -48,15 +48,8 @@ from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
-from longwire.workers.call import NoticeCall, Outcome, WorkerCall, WorkerFailure
-from longwire.workers.completed_results import (
-    DISCOVER,
-    Discovery,
-    ToolNames,
-    completed,
-    is_unknown,
-    tool_names,
-)
+from longwire.workers.call import NoticeCall, Outcome, OwnCall, WorkerCall, WorkerFailure
+from longwire.workers.completed_results import completed, discovered, is_unknown, tool_names
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
@@ -64,6 +57,7 @@ from longwire.workers.running_call import RunningCall
 _INITIALIZE: Final = "initialize"
 _CALL: Final = "tools/call"
 _LIST: Final = "tools/list"
+_DISCOVER: Final = "server/discover"
 _CANCELLED: Final = "notifications/cancelled"  # workers get `cancel` for it
 _ENDLESS: Final = frozenset({"subscriptions/listen"})
 _LONGEST_NAME: Final = 128  # characters of an unknown tool's name
@@ -100,7 +94,7 @@ class WorkerDispatch:
         self._pool = pool
         self._counters = counters
         self._members = Members()
-        self._discovery = Discovery(self._members, pool.submit)
+        self._discovered: dict[str, Any] | None = None  # what a worker's handshake has said
         self.running: set[RunningCall] = set()  # calls that have not ended
         self._tasks: set[asyncio.Task[None]] = set()
         self.turn = TurnsEnd()
@@ -225,10 +219,10 @@ class WorkerDispatch:
             raise
         finally:
             request.worker = call.link.label if call.link is not None else None
-        if method == DISCOVER and is_unknown(outcome):
-            found = await self._discovery.result()
-            if found is not None:
-                return completed(method, ctx.protocol_version, found)
+        if method == _DISCOVER and is_unknown(outcome):
+            self._discovered = self._discovered or discovered(await self._shaken())
+            if self._discovered is not None:
+                return completed(method, ctx.protocol_version, self._discovered)
         return self._result(call, ctx, outcome)
 
     def _submit(self, call: WorkerCall, ctx: ServerRequestContext[Any, Any], message: dict[str, Any]) -> None:
@@ -319,24 +313,38 @@ class WorkerDispatch:
 
     def _ready(self) -> None:
         """Forget what another worker has said, now that there is a new one."""
-        self._discovery.forget()
+        self._discovered = None
         if self._on_tools is not None:
-            self._learn_tools()
+            self._keep(self._learn_tools(self._on_tools))
 
-    def _learn_tools(self) -> None:
+    async def _learn_tools(self, told: Callable[[Iterable[str]], None]) -> None:
         """Ask a worker for the names of its tools, for metrics and logs."""
         meta = {
             PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
-            CLIENT_INFO_META_KEY: {"name": declared().name, "version": declared().version},
+            CLIENT_INFO_META_KEY: _myself(),
             CLIENT_CAPABILITIES_META_KEY: {},
         }
-        params = {"_meta": meta}
+        outcome = await self._ask(_LIST, LATEST_MODERN_VERSION, {"_meta": meta})
+        reply = outcome.jsonrpc if isinstance(outcome, Result) else None
+        if reply is not None and "result" in reply:
+            told(tool_names(reply["result"]))
+
+    async def _shaken(self) -> Outcome:
+        """What a worker answers to a handshake: it may know nothing else that says what it offers."""
+        params = {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": {},
+            "clientInfo": _myself(),
+        }
+        return await self._ask(_INITIALIZE, LATEST_HANDSHAKE_VERSION, params)
+
+    async def _ask(self, method: str, version: str, params: dict[str, Any]) -> Outcome:
+        call = OwnCall()
         request = Request("POST", "/mcp", principal=Principal("runtime"))
-        assert self._on_tools is not None
-        call = ToolNames(self._on_tools)
-        call.members = self._members.of_single(request, LATEST_MODERN_VERSION, params)
-        call.jsonrpc = json_text({"jsonrpc": "2.0", "id": 0, "method": _LIST, "params": params})
+        call.members = self._members.of_single(request, version, params)
+        call.jsonrpc = json_text({"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
         self._pool.submit(call)
+        return await call.outcome
 
     # ---- messages outside of calls ----------------------------------------------------------
 
@@ -374,6 +382,10 @@ def _offered(params: Mapping[str, Any] | None) -> str:
     """The version that the runtime would agree on: the client's, or else the latest."""
     asked = (params or {}).get("protocolVersion")
     return asked if isinstance(asked, str) and asked in HANDSHAKE else LATEST_HANDSHAKE_VERSION
+
+
+def _myself() -> dict[str, Any]:
+    return {"name": declared().name, "version": declared().version}
 
 
 def _unknown(name: object) -> str:

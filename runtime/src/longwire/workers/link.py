@@ -1,10 +1,5 @@
 """One connection to a worker: many calls at once, writes gathered, hello and pings in time.
 
-    link = Link("w1", owner, counters, call_seconds=900)
-    await loop.create_unix_connection(lambda: link, path)
-    hello = await link.greeted  # None: it was lost before
-    link.send(call)  # whose came() and ended() are called as frames arrive
-
 A worker that breaks the contract loses its connection, and its calls fail. An answer that nobody waits for
 (late, given twice, or for an id that was never sent) is counted and dropped.
 """
@@ -13,97 +8,52 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from longwire.contract import writing
-from longwire.contract.envelopes import (
-    CONTRACT,
-    Bye,
-    CloseStream,
-    Failure,
-    FromWorker,
-    Messages,
-    Notify,
-    NotifyOutcome,
-    Pong,
-    Result,
-    WorkerHello,
-)
-from longwire.contract.frames import FrameDecoder, FrameError
+from longwire.contract import envelopes, writing
+from longwire.contract.connection import FrameConnection
+from longwire.contract.envelopes import CONTRACT, FromWorker, Notify, NotifyOutcome, Pong, WorkerHello
+from longwire.contract.frames import FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
 from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
+from longwire.workers.signs_of_life import DOUBT_SECONDS, PONG_SECONDS, SignsOfLife
 
 if TYPE_CHECKING:
     from longwire.workers.worker import Worker
 
 logger: Final = logging.getLogger(__name__)
 
-HELLO_SECONDS: Final = 5.0
-PING_SECONDS: Final = 15.0  # of silence, after which a worker is asked whether it is alive
-PONG_SECONDS: Final = 10.0  # for its answer, if it has nothing else to do
-SILENT_SECONDS: Final = 60.0  # for its answer while it runs calls: many programs do one thing at a time
-DOUBT_SECONDS: Final = 1.0  # without an answer, after which it gets no more calls
-FRAME_SECONDS: Final = 30.0  # from a frame's first byte to its last
 _MOST_UNSENT: Final = 64 << 20  # bytes that a worker may leave unread
-_LOOK: Final = 1.0  # seconds between two looks at the clock, at most
 # What clients are told. The log says which worker it was, and what it did.
 _ENDED: Final = "the program that ran this call ended before it answered: call again"
 _BROKEN: Final = "the program that ran this call sent what can't be used, and was ended: call again"
 
 
-class Link(asyncio.Protocol):
+class Link(FrameConnection):
     """The runtime's end of a connection to one worker."""
 
-    def __init__(
-        self,
-        label: str,
-        owner: Worker,
-        counters: Counter[str],
-        *,
-        call_seconds: float,
-        hello_seconds: float = HELLO_SECONDS,
-        ping_seconds: float = PING_SECONDS,
-        pong_seconds: float = PONG_SECONDS,
-        frame_seconds: float = FRAME_SECONDS,
-        silent_seconds: float = SILENT_SECONDS,
-        cluster: str | None = None,
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self.label = label
-        self._cluster = cluster
-        self._owner = owner
-        self._counters = counters
-        self._call_seconds = call_seconds
-        self._hello_seconds = hello_seconds
-        self._ping_seconds = ping_seconds
-        self._pong_seconds = pong_seconds
-        self._frame_seconds = frame_seconds
-        self._silent_seconds = silent_seconds
-        self._decoder = FrameDecoder()
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self.label = worker.label
+        self._worker = worker
+        self._home = worker.home
+        self._plan = worker.home.plan
+        self._counters = worker.home.counters
         self._frames: deque[FromWorker] = deque()  # that have come, and wait while the link is held
         self._holds = 0  # by those for whom no more is read
-        self._transport: asyncio.Transport | None = None
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
         self._written = 0  # the number of the last one that was written to the socket
         self._read = 0  # the number of the last call that the worker has surely read
-        self._out: list[bytes] = []
-        self._heard = 0.0  # when the last frame came
-        self._part_since: float | None = None  # when the frame began of which only a part has come
-        self._pinged: float | None = None  # when a ping was sent that nothing came after
-        self._pings = 0  # the number of the last ping, which is its id
-        self._awaited = 0  # the number of a ping that has no pong yet; 0: none
-        self._before = 0  # the number of the last call before that ping
+        self.life = SignsOfLife()
         # Calls that are over for their clients, but for the worker only when it answers them or this ping.
         self._owed: dict[str, int] = {}
         self._overdue = False  # one of them took too long
-        self._doubted = False
         self._timer: asyncio.TimerHandle | None = None
-        self._full = False  # the worker doesn't read what is written
         self._ended = False
         self.hello: WorkerHello | None = None
         self.greeted: asyncio.Future[WorkerHello | None] = self._loop.create_future()
@@ -120,7 +70,7 @@ class Link(asyncio.Protocol):
     def spare(self) -> int:
         """How many more calls the worker could run."""
         hello = self.hello
-        if hello is None or self._full or self._doubted or self._holds:
+        if hello is None or self._full or self.life.doubted or self._holds:
             return 0
         return hello.max_in_flight - len(self._calls) - len(self._owed)
 
@@ -136,13 +86,8 @@ class Link(asyncio.Protocol):
         return self.spare > 0
 
     @property
-    def is_doubted(self) -> bool:
-        """Whether the worker has been asked if it is alive, and doesn't say so: it gets no calls."""
-        return self._doubted
-
-    @property
     def is_open(self) -> bool:
-        return self.hello is not None and not self._ended
+        return self.hello is not None
 
     # ---- sending ----------------------------------------------------------------------------
 
@@ -158,9 +103,9 @@ class Link(asyncio.Protocol):
         call.link, call.began = self, self._loop.time()
         if not self._calls:
             self.idle.clear()
-            self._heard = call.began  # before it had no reason to say anything
+            self.life.heard = call.began  # before it had no reason to say anything
         self._calls[name] = call
-        self._write(frame)
+        self.write(frame)
 
     def withdraw(self, call: WorkerCall, reason: str) -> None:
         """Tell the worker that a call is over for its client. Its outcome will be dropped."""
@@ -170,58 +115,45 @@ class Link(asyncio.Protocol):
 
     def _cancel(self, name: str, reason: str) -> None:
         """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
-        self._write(writing.cancel(name, reason))
-        self._owed[name] = self._pings + 1
-        self._pinged = self._pinged or self._loop.time()
-        if not self._awaited:
+        self.write(writing.cancel(name, reason))
+        self._owed[name] = self.life.pings + 1
+        self.life.asked = self.life.asked or self._loop.time()
+        if not self.life.awaited:
             self._ping()
 
     def _ping(self) -> None:
-        self._pings += 1
-        self._awaited, self._before = self._pings, self._last
-        self._write(writing.ping(f"p{self._pings}"))
+        self.write(writing.ping(self.life.ping(self._last)))
 
     def ask(self) -> None:
         """Have the worker say that it has read its last call, for another one waits.
 
         That is no question whether it is alive: it may be long at work on that call.
         """
-        if not self._awaited and self._read < self._last and self.spare > 0:
+        if not self.life.awaited and self._read < self._last and self.spare > 0:
             self._ping()
 
     def respond(self, call: WorkerCall, jsonrpc: bytes) -> None:
         """Send the client's answer to a request of a call that still runs."""
         if call.link_id in self._calls:
             try:
-                self._write(writing.response(call.link_id, jsonrpc))
+                self.write(writing.response(call.link_id, jsonrpc))
             except FrameError as error:
                 logger.warning("an answer of a client is too long for worker %s: %s", self.label, error)
 
-    def session_end(self, session_id: str, reason: str) -> None:
-        self._write(writing.session_end(session_id, reason))
-
     def drain(self) -> None:
         """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
-        self._write(writing.drain())
+        self.write(writing.drain())
         sentence = "the program that runs this call is being replaced: call again"
         for name, call in list(self._calls.items()):
             if call.endless:
-                self._write(writing.cancel(name, sentence))
+                self.write(writing.cancel(name, sentence))
                 self._end(name, WorkerFailure("worker_lost", sentence))
 
-    def _write(self, frame: bytes) -> None:
-        if not self._out and self._transport is not None:
-            self._loop.call_soon(self._flush)
-        self._out.append(frame)
-
     def _flush(self) -> None:
-        out, self._out = self._out, []
-        transport = self._transport
-        if transport is None or not out:
-            return
         self._written = self._last
-        transport.write(out[0] if len(out) == 1 else b"".join(out))
-        if self._full and transport.get_write_buffer_size() > _MOST_UNSENT:
+        super()._flush()
+        transport = self._transport
+        if self._full and transport is not None and transport.get_write_buffer_size() > _MOST_UNSENT:
             self.fail("worker_protocol", "it does not read what it is sent")
 
     # ---- back pressure ----------------------------------------------------------------------
@@ -241,30 +173,30 @@ class Link(asyncio.Protocol):
         self._take_frames()
         if not self._holds and not self._ended and self._transport is not None:
             self._transport.resume_reading()
-            self._owner.freed()
+            self._home.freed()
 
     # ---- the connection ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._heard = self._loop.time()
-        self._write(writing.runtime_hello(declared().name, declared().version, self.label, self._cluster))
+        super().connection_made(transport)
+        self.life.heard = self._loop.time()
+        self.write(writing.runtime_hello(declared().name, declared().version, self.label, self._home.cluster))
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
-        doubted = self._doubted
+        doubted = self.life.doubted
         try:
             texts = self._decoder.feed(data)
-            self._note_frames(bool(texts))
+            self.life.note(self._loop.time(), bool(texts), self._decoder.partial)
             for text in texts:  # all of them before the first is taken, which is quicker: see TurnsEnd
                 self._frames.append(from_worker(text))
         except FrameError as error:
             self._take_frames()  # those before it
             self.fail("worker_protocol", f"it broke the contract: {error}")
         self._take_frames()
-        if doubted and not self._doubted and not self._ended:
+        if doubted and not self.life.doubted and not self._ended:
             logger.info("worker %s answers again", self.label, extra={"event": "worker_answers"})
-            self._owner.freed()
+            self._home.freed()
 
     def _take_frames(self) -> None:
         while self._frames and not self._holds and not self._ended:
@@ -273,22 +205,9 @@ class Link(asyncio.Protocol):
             except Exception:  # the runtime's own fault: other calls go on
                 logger.exception("a frame of worker %s could not be processed", self.label)
 
-    def _note_frames(self, came: bool) -> None:
-        """Only whole frames are a sign of life: one that never ends would be sent for ever."""
-        now = self._loop.time()
-        if came:
-            self._heard, self._pinged, self._doubted = now, None, False
-        if not self._decoder.partial:
-            self._part_since = None
-        elif came or self._part_since is None:
-            self._part_since = now
-
-    def pause_writing(self) -> None:
-        self._full = True
-
     def resume_writing(self) -> None:
-        self._full = False
-        self._owner.freed()
+        super().resume_writing()
+        self._home.freed()
 
     def connection_lost(self, problem: Exception | None) -> None:
         self._over(WorkerFailure("worker_lost", _ENDED, "it has closed its connection"), is_end=True)
@@ -322,7 +241,7 @@ class Link(asyncio.Protocol):
         calls, self._calls = self._calls, {}
         self._owed.clear()
         self.idle.set()
-        self._owner.lost(failure, is_end)
+        self._worker.lost(failure, is_end)
         told = failure._replace(detail=f"worker {self.label} is lost: {failure.logged}")
         for call in calls.values():
             try:
@@ -333,12 +252,10 @@ class Link(asyncio.Protocol):
     # ---- receiving --------------------------------------------------------------------------
 
     def _take(self, found: Any) -> None:
-        kind = type(found)
-        if self.hello is None and kind is not WorkerHello:
+        take = _EVENTS.get(type(found))
+        if self.hello is None and type(found) is not WorkerHello:
             self.fail("worker_protocol", "it broke the contract: it did not begin with 'hello'")
-            return
-        take = _EVENTS.get(kind)
-        if take is None:
+        elif take is None:
             self._counters["unknown_event"] += 1
         else:
             take(self, found)
@@ -347,33 +264,19 @@ class Link(asyncio.Protocol):
         if self.hello is not None:
             self.fail("worker_protocol", "it broke the contract: it said 'hello' twice")
         elif hello.contract != CONTRACT:
-            self.fail(
-                "worker_protocol", f"it speaks version {hello.contract} of the contract, not {CONTRACT}"
-            )
+            said = hello.contract
+            self.fail("worker_protocol", f"it speaks version {said} of the contract, not {CONTRACT}")
         else:
             self.hello = hello
             self.greeted.set_result(hello)
 
-    def _messages(self, found: Messages) -> None:
-        call = self._calls.get(found.id)
+    def _came(self, name: str, messages: list[dict[str, Any]]) -> None:
+        call = self._calls.get(name)
         if call is None:
-            self._count_stray(found.id)
+            self._count_stray(name)
         else:
-            call.came(found.messages)
-            self._has_read(int(found.id))
-
-    def _close_stream(self, found: CloseStream) -> None:
-        call = self._calls.get(found.id)
-        if call is None:
-            self._count_stray(found.id)
-        else:
-            call.came([{"close": found.stream}])
-
-    def _result(self, found: Result) -> None:
-        self._end(found.id, found)
-
-    def _failure(self, found: Failure) -> None:
-        self._end(found.id, told_by_worker(found.error_class, found.error))
+            call.came(messages)
+            self._has_read(int(name))
 
     def _end(self, name: str, outcome: Outcome) -> None:
         call = self._calls.pop(name, None)
@@ -391,12 +294,12 @@ class Link(asyncio.Protocol):
         """Note that the worker has a call, and with it all before: it reads frames in their order."""
         if number > self._read:
             self._read = number
-            self._owner.freed()
+            self._home.freed()
 
     def _one_less(self) -> None:
         if not self._calls:
             self.idle.set()
-        self._owner.freed()
+        self._home.freed()
 
     def _count_stray(self, name: str) -> None:
         """Count a frame about a call that isn't waited for."""
@@ -404,21 +307,25 @@ class Link(asyncio.Protocol):
         self._counters["late" if was_sent else "unknown_id"] += 1
 
     def _notify(self, found: Notify) -> None:
-        storing = self._owner.notified(found, partial(self._answer_notify, found.id))
+        storing = self._home.on_notify(found, partial(self._answer_notify, found.id))
         if storing is not None:
             self.hold()
             storing.add_done_callback(lambda _: self.release())
 
     def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
         if name is not None and self.is_open:
-            self._write(writing.notified(name, outcome))
+            self.write(writing.notified(name, outcome))
+
+    def _bye(self, found: envelopes.Bye) -> None:
+        self._worker.leaves(found.reason)
 
     def _pong(self, found: Pong) -> None:
-        """Whatever comes is a sign of life; a pong says also that what was cancelled before is over."""
-        if found.id != f"p{self._awaited}":
+        """Note that the worker has read all calls before the ping, and that those it cancelled are over."""
+        life = self.life
+        number = life.awaited
+        if not life.is_awaited(found.id):
             return
-        number, self._awaited = self._awaited, 0
-        self._has_read(self._before)
+        self._has_read(life.calls_before)
         if self._owed:
             self._owed = {name: ping for name, ping in self._owed.items() if ping > number}
             if self._owed:
@@ -428,73 +335,49 @@ class Link(asyncio.Protocol):
     def _settled(self) -> None:
         """A call that nobody waited for is over for the worker, too."""
         self._overdue = self._overdue and bool(self._owed)
-        self._owner.freed()
-
-    def _bye(self, found: Bye) -> None:
-        self._owner.leaves(found.reason)
+        self._home.freed()
 
     # ---- time -------------------------------------------------------------------------------
 
     def _look_later(self) -> None:
-        limits = (
-            self._hello_seconds,
-            self._call_seconds,
-            self._ping_seconds,
-            self._pong_seconds,
-            self._frame_seconds,
-            self._silent_seconds,
-        )
-        self._timer = self._loop.call_later(min(_LOOK, *(limit / 4 for limit in limits)), self._look)
+        plan = self._plan
+        seconds = self.life.look_after(plan.call_seconds, plan.ping_seconds, plan.silent_seconds)
+        self._timer = self._loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
-        now = self._loop.time()
+        now, life = self._loop.time(), self.life
         if self._holds:  # it can't be heard
-            self._note_frames(came=True)
-        if self.hello is None:
-            if now - self._heard > self._hello_seconds:
-                self.fail("worker_protocol", f"it did not say 'hello' within {self._hello_seconds:g} s")
-        elif self._part_since is not None and now - self._part_since > self._frame_seconds:
-            self.fail("worker_protocol", f"it did not end a frame within {self._frame_seconds:g} s")
-        elif self._pinged is not None and now - self._pinged > self._patience:
-            self.fail("worker_lost", f"it did not answer within {self._patience:g} s whether it is alive")
-        else:
+            life.note(now, True, self._decoder.partial)
+        # A worker that runs calls may read the ping only after them.
+        is_busy = bool(self._calls or self._owed) and not self._overdue
+        patience = self._plan.silent_seconds if is_busy else PONG_SECONDS
+        if (problem := life.broken(now, self.hello is not None)) is not None:
+            self.fail("worker_protocol", problem)
+        elif life.asked is not None and now - life.asked > patience:
+            self.fail("worker_lost", f"it did not answer within {patience:g} s whether it is alive")
+        elif self.hello is not None:
             late = self._give_up_late(now)
-            if self._pinged is None and now - self._heard > self._ping_seconds:
-                self._pinged = now
+            if life.asked is None and now - life.heard > self._plan.ping_seconds:
+                life.asked = now
                 self._ping()
-            if self._pinged is not None and (late or now - self._pinged > DOUBT_SECONDS):
-                self._doubt()
+            is_late = late or (life.asked is not None and now - life.asked > DOUBT_SECONDS)
+            if is_late and not life.doubted:
+                life.doubted = True
+                sentence = "worker %s does not say whether it is alive: it gets no calls until it does"
+                fields = {"event": "worker_silent", "worker": self.label}
+                logger.warning(sentence, self.label, extra=fields)
         if not self._ended:
             self._look_later()
-
-    @property
-    def _patience(self) -> float:
-        """Seconds in which a ping has to be followed by something.
-
-        A worker that runs calls may read the ping only after them.
-        """
-        is_busy = bool(self._calls or self._owed) and not self._overdue
-        return self._silent_seconds if is_busy else self._pong_seconds
-
-    def _doubt(self) -> None:
-        if not self._doubted:
-            self._doubted = True
-            logger.warning(
-                "worker %s does not say whether it is alive: it gets no calls until it does",
-                self.label,
-                extra={"event": "worker_silent", "worker": self.label},
-            )
 
     def _give_up_late(self, now: float) -> bool:
         """Fail the calls that take too long; whether there were any."""
         late = []
         for name, call in self._calls.items():
-            if call.endless:
-                continue
-            if now - call.began <= self._call_seconds:
-                break
-            late.append(name)
-        seconds = f"{self._call_seconds:g} s"
+            if not call.endless:
+                if now - call.began <= self._plan.call_seconds:
+                    break
+                late.append(name)
+        seconds = f"{self._plan.call_seconds:g} s"
         for name in late:
             self._counters["worker_timeout"] += 1
             self._cancel(name, f"it was not answered within {seconds}")
@@ -507,11 +390,13 @@ class Link(asyncio.Protocol):
 
 _EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
     WorkerHello: Link._greet,
-    Messages: Link._messages,
-    Result: Link._result,
-    Failure: Link._failure,
-    CloseStream: Link._close_stream,
+    envelopes.Messages: lambda link, found: link._came(found.id, found.messages),
+    envelopes.Result: lambda link, found: link._end(found.id, found),
+    envelopes.Failure: lambda link, found: link._end(
+        found.id, told_by_worker(found.error_class, found.error)
+    ),
+    envelopes.CloseStream: lambda link, found: link._came(found.id, [{"close": found.stream}]),
     Notify: Link._notify,
     Pong: Link._pong,
-    Bye: Link._bye,
+    envelopes.Bye: Link._bye,
 }

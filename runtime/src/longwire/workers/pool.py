@@ -1,6 +1,4 @@
-"""The workers of one server: kept running, chosen for calls, replaced, drained; and the queue before them.
-
-    slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
+"""The workers of one server: chosen for calls, drained, ended; and the queue before them.
 
 A call goes to the worker with the fewest calls (in turn, where several have as few), or to the one that its
 session is bound to. If none has room it waits in a queue, whose length and time are bounded. A worker has no
@@ -12,20 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
+from longwire.contract import writing
 from longwire.contract.envelopes import Notify, NotifyOutcome
 from longwire.settings import WorkerAffinity
+from longwire.wire.tasks import Tasks
 from longwire.workers.call import WorkerCall, WorkerFailure
-from longwire.workers.link import PING_SECONDS, SILENT_SECONDS
 from longwire.workers.private_folder import PrivateFolder
-from longwire.workers.slot import Pauses, Slot
+from longwire.workers.signs_of_life import PING_SECONDS, SILENT_SECONDS
+from longwire.workers.slot import Slot
 from longwire.workers.status import WorkerStatus
-from longwire.workers.worker import Worker
+from longwire.workers.worker import Worker, waited
 
 logger: Final = logging.getLogger(__name__)
 
@@ -33,6 +32,8 @@ _FIRST_START: Final = 20.0  # seconds in which calls wait for the first worker, 
 _STOPPING: Final = "the server is stopping, and has ended this call: call again later"
 _LOOK: Final = 0.5  # seconds between two looks at the queue, at most
 _SESSIONS: Final = 100_000  # that are remembered as bound to a worker
+# Takes messages outside of calls, and tells what became of them; what it returns ends when it has room.
+OnNotify: TypeAlias = Callable[[Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +55,34 @@ class WorkerPlan:
 
 
 class WorkerPool:
-    """Starts workers, gives them calls, and replaces them. The Workers that operators see."""
+    """Gives calls to workers, which it keeps in their places."""
 
     def __init__(
         self,
         plan: WorkerPlan,
         counters: Counter[str],
-        *,
-        on_notify: Callable[
-            [Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None
-        ] = lambda _, answer: None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> None:
-        """`on_notify` is given messages outside of calls; `on_output` what started workers print."""
+        """`on_output` is given what started workers print."""
+        self.plan = plan
         self.counters = counters
-        self.call_seconds = plan.call_seconds
-        self.silent_seconds = plan.silent_seconds
-        self.ping_seconds = plan.ping_seconds
-        self.max_requests = plan.max_requests
-        self.on_notify = on_notify
+        self.on_output = on_output
+        self.on_notify: OnNotify = lambda _, answer: None
         self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
         self.cluster: str | None = None  # a name for the nodes that this server is one of
-        self._plan = plan
-        self._on_output = on_output
+        self.closing = False
+        self.tasks = Tasks()
         self._folder: PrivateFolder | None = None  # of the sockets
-        started = [Slot(f"w{number}", None) for number in range(1, plan.count + 1)]
-        others = [Slot(f"s{number}", path) for number, path in enumerate(plan.sockets, 1)]
-        self._slots = started + others
+        self._loop = asyncio.get_running_loop()
+        started = [Slot(self, f"w{number}") for number in range(1, plan.count + 1)]
+        self._slots = started + [
+            Slot(self, f"s{number}", path) for number, path in enumerate(plan.sockets, 1)
+        ]
         self._queue: deque[WorkerCall] = deque()
         self._bound: dict[str, Worker] = {}  # sessions to workers that keep something of them
-        self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._closing = False
         self._is_forwarding = False  # in this turn of the loop
         self._first_ready = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
         self._turn = 0  # the place that is looked at first
         self._without = self._loop.time()  # since when there is no worker, if there is none
         self._is_missed = False  # the log says that there is none
@@ -100,36 +94,25 @@ class WorkerPool:
 
     @property
     def queued(self) -> int:
+        """Calls that wait for a worker."""
         return len(self._queue)
 
     def drain(self, worker_id: str) -> bool:
         """Let a worker finish what it runs, end it and start another; False: there is none of that id."""
         for slot in self._slots:
-            if slot.label == worker_id and slot.current is not None and slot.current.usable:
+            if slot.label == worker_id and (worker := slot.usable) is not None:
                 logger.info("worker %s is drained", slot.label, extra={"event": "worker_drained"})
-                slot.current.retire()
+                worker.retire()
                 return True
         return False
 
     def restart(self, worker_id: str) -> bool:
         """End a worker at once, with what it runs, and start another; False: there is none of that id."""
-        for slot in self._slots:
-            if slot.label != worker_id:
-                continue
-            worker = slot.current or slot.next
-            if worker is None and slot.wait_until is not None:
-                logger.info("worker %s is started now", slot.label, extra={"event": "worker_restarted"})
-                slot.now.set()
-                return True
-            if worker is not None:
-                logger.info("worker %s is restarted", slot.label, extra={"event": "worker_restarted"})
-                worker.drop()
-                return True
-        return False
+        return any(slot.restart() for slot in self._slots if slot.label == worker_id)
 
     def problem(self) -> str | None:
         """Why no call can be run now, in a sentence; None: there is a worker."""
-        if any(slot.current is not None and slot.current.usable for slot in self._slots):
+        if any(slot.usable for slot in self._slots):
             return None
         return "no worker is running" if self._first_ready.is_set() else "no worker has started yet"
 
@@ -145,9 +128,11 @@ class WorkerPool:
         if not self._queue and (worker := self._choose(call)) is not None:
             worker.send(call)
             return
-        if self._closing:
+        # Calls that the workers could run besides those they have may wait, too.
+        spare = sum(worker.link.spare for worker in self._usable)
+        if self.closing:
             call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
-        elif len(self._queue) >= self._plan.queue + (spare := self._spare):
+        elif len(self._queue) >= self.plan.queue + spare:
             self.counters["worker_queue_full"] += 1
             sentence = "too many calls wait already: try again later"
             call.ended(WorkerFailure("worker_queue_full", sentence))
@@ -155,7 +140,7 @@ class WorkerPool:
             self.counters["queued"] += not spare
             call.began = self._loop.time()
             self._queue.append(call)
-            self._forward_soon()  # another call may wait for one worker alone
+            self.freed()  # another call may wait for one worker alone
             self._look_later()
 
     def withdraw(self, call: WorkerCall, reason: str) -> None:
@@ -170,19 +155,15 @@ class WorkerPool:
         """Tell the workers, any of which may keep something of a session."""
         if (bound := self._bound.pop(session_id, None)) is not None:
             bound.sessions -= 1
-        for slot in self._slots:
-            for worker in slot.workers():
-                if worker.link.is_open:
-                    worker.link.session_end(session_id, reason)
+        for worker in self._workers():
+            if worker.link.is_open:
+                worker.link.write(writing.session_end(session_id, reason))
 
     def freed(self) -> None:
-        if self._queue:
-            self._forward_soon()
-
-    def notified(
-        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
-    ) -> asyncio.Future[None] | None:
-        return self.on_notify(notify, answer)
+        """Look at the queue once in this turn of the loop, for all that came."""
+        if self._queue and not self._is_forwarding:
+            self._is_forwarding = True
+            self._loop.call_soon(self._forward)
 
     def _choose(self, call: WorkerCall) -> Worker | None:
         """The worker that a call goes to now; None: it has to wait."""
@@ -214,8 +195,8 @@ class WorkerPool:
         worker.sessions += 1
 
     def _binds(self, worker: Worker) -> bool:
-        asked = self._plan.affinity
-        return asked == "session" or (asked == "auto" and worker.affinity == "session")
+        asked, hello = self.plan.affinity, worker.link.hello
+        return asked == "session" or (asked == "auto" and hello is not None and hello.affinity == "session")
 
     def _forward(self) -> None:
         """Send the calls of the queue that a worker has room for, the oldest first."""
@@ -232,37 +213,26 @@ class WorkerPool:
                 break
         self._queue.extendleft(reversed(passed))
         if self._queue:
-            for worker in self._current:
+            for worker in self._usable:
                 worker.link.ask()
 
-    def _forward_soon(self) -> None:
-        """Do so once in this turn of the loop, for all that came."""
-        if not self._is_forwarding:
-            self._is_forwarding = True
-            self._loop.call_soon(self._forward)
-
     @property
-    def _current(self) -> Iterator[Worker]:
+    def _usable(self) -> Iterator[Worker]:
         """The workers that are given calls."""
-        return (slot.current for slot in self._slots if slot.current is not None and slot.current.usable)
+        return (worker for slot in self._slots if (worker := slot.usable) is not None)
 
-    @property
-    def _spare(self) -> int:
-        """How many calls the workers could run besides those they have: they may wait, too."""
-        spare = 0
-        for slot in self._slots:  # a loop: this is asked for each call that waits
-            if slot.current is not None and slot.current.usable:
-                spare += slot.current.link.spare
-        return spare
+    def _workers(self) -> list[Worker]:
+        return [worker for slot in self._slots for worker in slot.workers()]
 
     def _look_later(self) -> None:
         if self._timer is None and self._queue:
-            seconds = min(_LOOK, self._plan.queue_seconds / 4)
+            seconds = min(_LOOK, self.plan.queue_seconds / 4)
             self._timer = self._loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
+        """End the calls that have waited too long."""
         self._timer = None
-        now, most = self._loop.time(), self._plan.queue_seconds
+        now, most = self._loop.time(), self.plan.queue_seconds
         while self._queue and not self._begins and now - self._queue[0].began > most:
             call = self._queue.popleft()
             self.counters["worker_queue_timeout"] += 1
@@ -273,7 +243,7 @@ class WorkerPool:
     @property
     def _begins(self) -> bool:
         """Whether the first workers are still being started, and none has failed."""
-        if self._first_ready.is_set() or not self._plan.count:
+        if self._first_ready.is_set() or not self.plan.count:
             return False
         in_time = self._loop.time() - self._without < _FIRST_START
         return in_time and not any(slot.problem for slot in self._slots)
@@ -286,38 +256,30 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start the workers, in the background."""
-        if self._plan.count:
+        if self.plan.count:
             self._folder = PrivateFolder()
         for slot in self._slots:
-            self._spawn(self._keep(slot))
+            self.tasks.spawn(slot.keep())
 
     async def ready(self, seconds: float) -> bool:
         """Wait until the first worker is ready; False: none is, after so long."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._first_ready.wait()
-        except TimeoutError:
-            return False
-        return True
+        return await waited(self._first_ready, seconds)
 
     async def stop(self, grace: float) -> None:
         """Let the workers finish what they run, for so many seconds; no other is started."""
-        self._closing = True
-        workers = [worker for slot in self._slots for worker in slot.workers()]
-        await asyncio.gather(*(worker.finish(grace, _STOPPING) for worker in workers))
+        self.closing = True
+        await asyncio.gather(*(worker.finish(grace, _STOPPING) for worker in self._workers()))
 
     async def close(self) -> None:
         """End all workers now; afterwards there is no process left."""
-        self._closing = True
+        self.closing = True
         if self._timer is not None:
             self._timer.cancel()
-        workers = [worker for slot in self._slots for worker in slot.workers()]
+        workers = self._workers()
         try:
-            tasks = list(self._tasks)
-            for task in tasks:
-                task.cancel()
+            self.tasks.cancel()
             await asyncio.gather(*(worker.end() for worker in workers), return_exceptions=True)
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.tasks.end()
         finally:
             for worker in workers:
                 worker.kill()
@@ -327,82 +289,15 @@ class WorkerPool:
                 call.ended(WorkerFailure("worker_lost", "the server has stopped"))
             self._queue.clear()
 
-    async def _keep(self, slot: Slot) -> None:
-        """Keep a worker in its place until the pool closes."""
-        pauses = Pauses(slot.external is not None)
-        while not self._closing:
-            worker = self._made(slot)
-            slot.next, slot.wait_until = worker, None
-            slot.now.clear()
-            try:
-                is_ready = await worker.connect()
-            except Exception as error:  # such as no descriptors: the place must not stay empty for ever
-                logger.exception("worker %s could not be started", slot.label)
-                worker.problem, is_ready = str(error) or type(error).__name__, False
-            slot.next = None
-            if is_ready and not self._closing:
-                slot.problem = None
-                self._install(slot, worker)
-                await worker.leaving.wait()
-                self._note_absence()
-                if worker.problem is None:  # it goes as it should: another comes at once
-                    if not worker.usable:
-                        self._retire(slot, worker)
-                    pauses.forget()
-                    continue
-            await worker.settled()
-            self._retire(slot, worker)
-            if slot.current is worker:
-                slot.current = None
-            slot.problem = f"worker {slot.label} is not running: {worker.problem}"
-            self.counters["restarts"] += 1
-            wait = pauses.after(worker)
-            if not self._closing:
-                self._tell_failure(slot, worker, pauses.is_hopeless, wait)
-            slot.wait_until = time.time() + wait
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await slot.now.wait()
+    # ---- what places tell -------------------------------------------------------------------
 
-    def _tell_failure(self, slot: Slot, worker: Worker, is_hopeless: bool, wait: float) -> None:
-        logger.log(
-            logging.ERROR if is_hopeless else logging.WARNING,
-            "worker %s %s: %s; the next start is in %.1f s",
-            slot.label,
-            "can't be started" if is_hopeless else "failed",
-            worker.logged_problem,
-            wait,
-            extra={"event": "worker_failed", "worker": slot.label},
-        )
-        if self.problem() is not None and not self._is_missed:
-            self._is_missed = True
-            logger.error(
-                "no worker is left: calls wait for one, and this server is not ready",
-                extra={"event": "workers_missing"},
-            )
-
-    def _note_absence(self) -> None:
-        if self.problem() is not None:
-            self._without = self._loop.time()
-
-    def _made(self, slot: Slot) -> Worker:
-        slot.starts += 1
-        if slot.external is not None:
-            return Worker(self, slot.label, slot.external)
+    def socket(self, name: str) -> str:
+        """The path of a socket for a worker that is started."""
         assert self._folder is not None
-        path = str(self._folder.path / f"{slot.label}-{slot.starts}.sock")
-        plan = self._plan
-        return Worker(self, slot.label, path, plan.command, plan.environment, plan.inherited, self._on_output)
+        return str(self._folder.path / f"{name}.sock")
 
-    def _install(self, slot: Slot, worker: Worker) -> None:
-        before, slot.current = slot.current, worker
-        if before is not None:
-            self._retire(slot, before)
-        logger.info(
-            "worker %s is ready",
-            slot.label,
-            extra={"event": "worker_ready", "worker": slot.label, "pid": worker.pid},
-        )
+    def note_ready(self) -> None:
+        """Note that another worker can be used."""
         if self._is_missed:
             self._is_missed = False
             logger.warning("there is a worker again", extra={"event": "workers_back"})
@@ -411,22 +306,14 @@ class WorkerPool:
         self.on_ready()
         self.freed()
 
-    def _retire(self, slot: Slot, worker: Worker) -> None:
-        """Let a worker finish its calls beside its successor."""
-        if slot.current is worker:
-            slot.current = None
-        if worker not in slot.finishing:
-            worker.retire()
-            slot.finishing.append(worker)
-            self._spawn(self._finish(slot, worker))
+    def note_absence(self) -> None:
+        """Note since when there is no worker, if one has just left."""
+        if self.problem() is not None:
+            self._without = self._loop.time()
 
-    async def _finish(self, slot: Slot, worker: Worker) -> None:
-        try:
-            await worker.finish(self._plan.call_seconds)
-        finally:
-            slot.finishing.remove(worker)
-
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = self._loop.create_task(work)  # type: ignore[arg-type]
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def note_failure(self) -> None:
+        """Say so in the log if the worker that failed was the last."""
+        if self.problem() is not None and not self._is_missed:
+            self._is_missed = True
+            sentence = "no worker is left: calls wait for one, and this server is not ready"
+            logger.error(sentence, extra={"event": "workers_missing"})

@@ -1,14 +1,23 @@
-"""A place for one worker at a time, and how long it stays empty between two."""
+"""A place for one worker at a time: it is filled again and again, and stays empty for a while after failures.
+
+slot w1: starting ─► ready ─► (lost, drained, max_requests, bye) ─► another, after a wait if it failed
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from longwire.workers.status import WorkerState, WorkerStatus
-from longwire.workers.worker import SOUND_SECONDS, Worker
+from longwire.workers.worker import SOUND_SECONDS, Worker, waited
+
+if TYPE_CHECKING:
+    from longwire.workers.pool import WorkerPool
+
+logger: Final = logging.getLogger(__name__)
 
 _FIRST_WAIT: Final = 0.1  # seconds before a worker that failed is started again; doubled each time
 _LONGEST_WAIT: Final = 30.0  # for one that fails at its start, before it was of any use
@@ -20,37 +29,128 @@ _HOPELESS: Final = 3  # failed starts in a row
 class Slot:
     """A place for one worker at a time, and those that still finish their calls there."""
 
-    def __init__(self, label: str, external: str | None) -> None:
+    def __init__(self, home: WorkerPool, label: str, external: str | None = None) -> None:
+        """`external` is the socket of a worker that somebody else runs."""
+        self._home = home
         self.label = label
-        self.external = external  # the socket of a worker that somebody else runs
+        self._external = external
         self.current: Worker | None = None
-        self.next: Worker | None = None  # that is being started
-        self.finishing: list[Worker] = []
-        self.starts = 0
-        self.wait_until: float | None = None  # seconds since 1970, of the next start
+        self._next: Worker | None = None  # that is being started
+        self._finishing: list[Worker] = []
+        self._starts = 0
+        self._wait_until: float | None = None  # seconds since 1970, of the next start
         self.problem: str | None = None
-        self.now = asyncio.Event()  # an operator wants the next start at once
+        self._now = asyncio.Event()  # an operator wants the next start at once
+        self._pauses = Pauses(external is not None)
 
     @property
-    def restarts(self) -> int:
-        return max(0, self.starts - 1)
+    def usable(self) -> Worker | None:
+        """The worker that is given calls, if there is one."""
+        return self.current if self.current is not None and self.current.usable else None
 
-    def workers(self) -> Iterator[Worker]:
+    def workers(self) -> list[Worker]:
         """All of them, whatever their state."""
-        yield from (worker for worker in (self.current, self.next, *self.finishing) if worker is not None)
+        return [one for one in (self.current, self._next, *self._finishing) if one is not None]
 
     def statuses(self) -> Iterator[WorkerStatus]:
-        shown = self.current if self.current is not None else self.next
-        if shown is not None and self.wait_until is None:
-            yield shown.status(self.label, self.restarts)
+        restarts = max(0, self._starts - 1)
+        shown = self.current if self.current is not None else self._next
+        if shown is not None and self._wait_until is None:
+            yield shown.status(self.label, restarts)
         else:
-            state: WorkerState = "ended" if self.wait_until is None else "waiting"
-            where = self.external or ""
-            yield WorkerStatus(
-                self.label, state, where, None, "", 0, 0, self.restarts, time.time(), self.problem
-            )
-        for number, worker in enumerate(self.finishing, 1):
-            yield worker.status(f"{self.label}-old{number}", self.restarts)
+            state: WorkerState = "ended" if self._wait_until is None else "waiting"
+            where, now = self._external or "", time.time()
+            yield WorkerStatus(self.label, state, where, None, "", 0, 0, restarts, now, self.problem)
+        for number, worker in enumerate(self._finishing, 1):
+            yield worker.status(f"{self.label}-old{number}", restarts)
+
+    def restart(self) -> bool:
+        """End its worker at once, or start the next one without a wait; False: there is nothing to do."""
+        worker = self.current or self._next
+        if worker is None and self._wait_until is None:
+            return False
+        logger.info("worker %s is restarted", self.label, extra={"event": "worker_restarted"})
+        if worker is not None:
+            worker.drop()
+        else:
+            self._now.set()
+        return True
+
+    async def keep(self) -> None:
+        """Keep a worker in this place until the pool closes."""
+        home, pauses = self._home, self._pauses
+        while not home.closing:
+            worker = self._next = self._made()
+            self._wait_until = None
+            self._now.clear()
+            try:
+                is_ready = await worker.connect()
+            except Exception as error:  # such as no descriptors: the place must not stay empty for ever
+                logger.exception("worker %s could not be started", self.label)
+                worker.problem, is_ready = str(error) or type(error).__name__, False
+            self._next = None
+            if is_ready and not home.closing:
+                self._install(worker)
+                await worker.leaving.wait()
+                home.note_absence()
+                if worker.problem is None:  # it goes as it should: another comes at once
+                    if not worker.usable:
+                        self._retire(worker)
+                    pauses.forget()
+                    continue
+            await worker.settled()
+            self._retire(worker)
+            self.problem = f"worker {self.label} is not running: {worker.problem}"
+            home.counters["restarts"] += 1
+            wait = pauses.after(worker)
+            if not home.closing:
+                self._tell_failure(worker, wait)
+            self._wait_until = time.time() + wait
+            await waited(self._now, wait)
+
+    def _made(self) -> Worker:
+        self._starts += 1
+        if self._external is not None:
+            return Worker(self._home, self.label, self._external, external=True)
+        path = self._home.socket(f"{self.label}-{self._starts}")
+        return Worker(self._home, self.label, path, external=False)
+
+    def _install(self, worker: Worker) -> None:
+        before, self.current = self.current, worker
+        self.problem = None
+        if before is not None:
+            self._retire(before)
+        fields = {"event": "worker_ready", "worker": self.label, "pid": worker.pid}
+        logger.info("worker %s is ready", self.label, extra=fields)
+        self._home.note_ready()
+
+    def _retire(self, worker: Worker) -> None:
+        """Let a worker finish its calls beside its successor."""
+        if self.current is worker:
+            self.current = None
+        if worker not in self._finishing:
+            worker.retire()
+            self._finishing.append(worker)
+            self._home.tasks.spawn(self._finish(worker))
+
+    async def _finish(self, worker: Worker) -> None:
+        try:
+            await worker.finish(self._home.plan.call_seconds)
+        finally:
+            self._finishing.remove(worker)
+
+    def _tell_failure(self, worker: Worker, wait: float) -> None:
+        is_hopeless = self._pauses.is_hopeless
+        logger.log(
+            logging.ERROR if is_hopeless else logging.WARNING,
+            "worker %s %s: %s; the next start is in %.1f s",
+            self.label,
+            "can't be started" if is_hopeless else "failed",
+            worker.logged_problem,
+            wait,
+            extra={"event": "worker_failed", "worker": self.label},
+        )
+        self._home.note_failure()
 
 
 class Pauses:

@@ -7,10 +7,9 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from longwire.contract.envelopes import Notify, NotifyOutcome, command_with_socket, worker_environment
+from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall, WorkerFailure
@@ -33,21 +32,20 @@ _LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection
 _LEAVING: Final = 1 << 40  # the weight of one that is being replaced: others come first
 
 
+async def waited(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event; False: it did not come in time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
 class Worker:
     """One start of a worker, or one connection to a worker that somebody else runs."""
 
-    def __init__(
-        self,
-        home: WorkerPool,
-        label: str,
-        socket: str,
-        command: Sequence[str] | None = None,
-        environment: Mapping[str, str] | None = None,
-        inherited: Mapping[str, str] | None = None,
-        on_output: Callable[[str, bytes], None] | None = None,
-    ) -> None:
-        """`command` starts it; None: somebody else does. Its variables are as SupervisedProcess has them."""
-        self._home = home
+    def __init__(self, home: WorkerPool, label: str, socket: str, *, external: bool) -> None:
+        """`external`: somebody else runs it; others are started by the pool's command."""
+        self.home = home
         self.label = label
         self.socket = socket
         self.since = time.time()
@@ -59,24 +57,16 @@ class Worker:
         self.leaving = asyncio.Event()  # another should take its place
         self.sessions = 0  # that are bound to it
         self._finishing = False
-        self._on_output = on_output
         self._cut_off = False  # it has closed its connection, and may be about to end
-        self.link = Link(
-            label,
-            self,
-            home.counters,
-            call_seconds=home.call_seconds,
-            silent_seconds=home.silent_seconds,
-            ping_seconds=home.ping_seconds,
-            cluster=home.cluster,
-        )
+        self.link = Link(self)
         self._process: SupervisedProcess | None = None
-        if command is not None:
+        plan, on_output = home.plan, home.on_output
+        if not external and plan.command is not None:
             self._process = SupervisedProcess(
-                command_with_socket(command, socket),
+                command_with_socket(plan.command, socket),
                 self._exited,
-                environment={**(environment or {}), **worker_environment(label, socket)},
-                inherited=inherited,
+                environment={**plan.environment, **worker_environment(label, socket)},
+                inherited=plan.inherited,
                 killed_with_parent=True,
                 on_output=None if on_output is None else lambda data: on_output(label, data),
             )
@@ -95,11 +85,6 @@ class Worker:
     @property
     def has_answered(self) -> bool:
         return self.link.served > 0
-
-    @property
-    def affinity(self) -> str:
-        hello = self.link.hello
-        return "none" if hello is None else hello.affinity
 
     @property
     def ready_seconds(self) -> float:
@@ -123,7 +108,7 @@ class Worker:
             self.link.served,
             restarts,
             self.since,
-            _SILENT if self.problem is None and self.link.is_doubted else self.problem,
+            _SILENT if self.problem is None and self.link.life.doubted else self.problem,
         )
 
     # ---- its life ---------------------------------------------------------------------------
@@ -132,24 +117,17 @@ class Worker:
         """Start it and wait until it has said hello; False: `problem` says why it hasn't."""
         if self._process is not None:
             self._process.start()
-        if await self._reached():
-            hello = await self.link.greeted
-            if hello is not None:
-                self._ready_at = self._loop.time()
-                self.usable = not self.leaving.is_set()
-                return self.usable
-        return False
+        if await self._reached() and await self.link.greeted is not None:
+            self._ready_at = self._loop.time()
+            self.usable = not self.leaving.is_set()
+        return self.usable
 
     def send(self, call: WorkerCall) -> None:
         self.link.send(call)
-        most = self._home.max_requests
+        most = self.home.plan.max_requests
         if most and self.link.served + self.link.in_flight >= most and not self.leaving.is_set():
-            logger.info(
-                "worker %s has taken %d calls and is replaced",
-                self.label,
-                most,
-                extra={"event": "worker_max_requests", "worker": self.label},
-            )
+            fields = {"event": "worker_max_requests", "worker": self.label}
+            logger.info("worker %s has taken %d calls and is replaced", self.label, most, extra=fields)
             self.leaving.set()  # it goes on taking calls until the other is there
 
     def retire(self) -> None:
@@ -159,11 +137,8 @@ class Worker:
 
     async def settled(self) -> None:
         """Wait a moment for the end of a process that has closed its connection: its status says more."""
-        process = self._process
-        if self._cut_off and process is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await process.gone.wait()
+        if self._cut_off and self._process is not None:
+            await waited(self._process.gone, _LAST_WORDS)
 
     @property
     def logged_problem(self) -> str | None:
@@ -176,9 +151,7 @@ class Worker:
         self.retire()
         if self.link.is_open:
             self.link.drain()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self.link.idle.wait()
+            await waited(self.link.idle, seconds)
         self.link.close(why)
         await self.end()
 
@@ -191,10 +164,8 @@ class Worker:
             return
         try:
             process.terminate()
-            async with asyncio.timeout(END_SECONDS):
-                await process.gone.wait()
-        except TimeoutError:
-            logger.warning("worker %s did not end after SIGTERM and is killed", self.label)
+            if not await waited(process.gone, END_SECONDS):
+                logger.warning("worker %s did not end after SIGTERM and is killed", self.label)
         finally:
             process.kill()  # and its children
         await process.gone.wait()
@@ -226,10 +197,7 @@ class Worker:
             if self._loop.time() > deadline:
                 self.problem = f"it did not listen at its socket within {START_SECONDS:g} s"
                 return False
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await process.gone.wait()
-            if process.gone.is_set():
+            if await waited(process.gone, wait):
                 return False
             wait = min(wait * 2, _LONGEST_WAIT)
         return False
@@ -237,33 +205,24 @@ class Worker:
     # ---- what its process and its link tell -------------------------------------------------
 
     def _exited(self) -> None:
-        process = self._process
+        process, on_output = self._process, self.home.on_output
         assert process is not None
         is_cut = process.code is not None and process.tail and not process.tail.endswith("\n")
-        if self._on_output is not None and is_cut:
-            self._on_output(self.label, b"\n")  # or its last words would stay half a line
+        if on_output is not None and is_cut:
+            on_output(self.label, b"\n")  # or its last words would stay half a line
         if not self._finishing and (self.problem is None or self._cut_off):
             said = shortened(one_line(" ".join(process.tail.split())), _SHOWN)
             ended = _ending(process.code)
             self.problem = f"{ended}, saying '{said}'" if said else ended
-            self._brief = None if self._on_output is None else ended  # what it printed is in the log
+            self._brief = None if on_output is None else ended  # what it printed is in the log
         self._cut_off = False
         self.retire()
         self.link.close(detail=self.logged_problem)
 
-    def freed(self) -> None:
-        self._home.freed()
-
-    def notified(
-        self, notify: Notify, answer: Callable[[NotifyOutcome], None]
-    ) -> asyncio.Future[None] | None:
-        return self._home.notified(notify, answer)
-
     def leaves(self, reason: str) -> None:
         """Note that the worker takes no more calls."""
-        logger.info(
-            "worker %s leaves: %s", self.label, shortened(one_line(reason), _SHOWN) or "it gives no reason"
-        )
+        said = shortened(one_line(reason), _SHOWN) or "it gives no reason"
+        logger.info("worker %s leaves: %s", self.label, said)
         if self.ready_seconds < SOUND_SECONDS:
             self.problem = f"it left {self.ready_seconds:.1f} s after its start"  # and waits before the next
         self.retire()

@@ -128,7 +128,7 @@ async def standalone_server(
     `turns`: this is one of several workers behind a runtime, which take turns by that folder. Limits, metrics
     and the sealing of request states are the runtime's. `link`: that runtime is a node of a cluster.
     """
-    link = link if cluster is None else cluster.state.link
+    link = link if cluster is None else cluster.nodes.link
     services = _services(settings, turns, None if link is None else NodeJobs(link))
     async with AsyncExitStack() as stack:
         jobs = await stack.enter_async_context(services.jobs)

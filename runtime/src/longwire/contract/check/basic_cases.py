@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
-from longwire.contract.check.bench import (
-    HANDSHAKE,
-    METHOD_NOT_FOUND,
-    STATELESS,
-    Bench,
-    Case,
-    Skipped,
-    require,
-    texts,
-)
-from longwire.contract.check.probe import Failed
+from longwire.contract.check.bench import Bench, Case, Skipped, require, texts
+from longwire.contract.check.probe import CLIENT, HANDSHAKE, METHOD_NOT_FOUND, STATELESS, Failed
 
 _REFUSALS: Final = frozenset({METHOD_NOT_FOUND, -32600, -32602, -32022, -32004})
 
@@ -39,25 +31,25 @@ async def _initialize(bench: Bench) -> None:
     require(isinstance(result.get("capabilities"), dict), "the result has no object 'capabilities'")
     about = result.get("serverInfo")
     require(isinstance(about, dict) and about.get("name"), "the result has no 'serverInfo' with a 'name'")
-    bench.offer.capabilities = result["capabilities"]
-    if "tools" in result["capabilities"]:
+    bench.capabilities = result["capabilities"]
+    if "tools" in bench.capabilities:
         listed = (await connection.call("tools/list")).result.get("tools")
         if isinstance(listed, list):
-            bench.offer.tools = {str(tool.get("name")) for tool in listed if isinstance(tool, dict)}
+            bench.tools = {str(tool.get("name")) for tool in listed if isinstance(tool, dict)}
 
 
-async def _initialized(bench: Bench) -> None:
-    connection = await bench.connect()
-    session = {"state": {}, "initialized": False}
-    call = connection.begin("notifications/initialized", request_id=None, session=session)
-    answer = await connection.probe.answer(call)
-    require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
+def _silent(method: str, session: dict[str, Any]) -> Callable[[Bench], Awaitable[None]]:
+    async def run(bench: Bench) -> None:
+        connection = await bench.connect()
+        answer = await connection.call(method, request_id=None, session=session)
+        require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
+
+    return run
 
 
 async def _tools(bench: Bench) -> None:
     bench.need_capability("tools")
-    connection = await bench.connect()
-    tools = (await connection.call("tools/list")).result.get("tools")
+    tools = (await (await bench.connect()).call("tools/list")).result.get("tools")
     if not isinstance(tools, list):
         raise Failed("the result has no array 'tools'")
     for tool in tools:
@@ -70,50 +62,34 @@ async def _tools(bench: Bench) -> None:
             require(isinstance(held, dict), f"'inputSchema.{name}' of '{tool['name']}' is no object")
 
 
-async def _resources(bench: Bench) -> None:
-    bench.need_capability("resources")
-    connection = await bench.connect()
-    found = (await connection.call("resources/list")).result.get("resources")
-    require(isinstance(found, list), "the result has no array 'resources'")
-    require(all(isinstance(one.get("uri"), str) for one in found or ()), "a resource has no 'uri'")
+def _lists(kind: str, member: str) -> Callable[[Bench], Awaitable[None]]:
+    async def run(bench: Bench) -> None:
+        bench.need_capability(kind)
+        found = (await (await bench.connect()).call(f"{kind}/list")).result.get(kind)
+        require(isinstance(found, list), f"the result has no array '{kind}'")
+        named = all(isinstance(one.get(member), str) for one in found or ())
+        require(named, f"a {kind.removesuffix('s')} has no '{member}'")
 
-
-async def _prompts(bench: Bench) -> None:
-    bench.need_capability("prompts")
-    connection = await bench.connect()
-    found = (await connection.call("prompts/list")).result.get("prompts")
-    require(isinstance(found, list), "the result has no array 'prompts'")
-    require(all(isinstance(one.get("name"), str) for one in found or ()), "a prompt has no 'name'")
+    return run
 
 
 async def _unknown_method(bench: Bench) -> None:
-    connection = await bench.connect()
-    error = (await connection.call("no/such/method")).reply.get("error")
+    error = (await (await bench.connect()).call("no/such/method")).reply.get("error")
     code = error.get("code") if isinstance(error, dict) else None
     require(code == METHOD_NOT_FOUND, f"the reply has the code {code} instead of {METHOD_NOT_FOUND}")
 
 
 async def _unknown_tool(bench: Bench) -> None:
     bench.need_capability("tools")
-    connection = await bench.connect()
-    reply = (await connection.tool("no-such-tool")).reply
+    reply = (await (await bench.connect()).tool("no-such-tool")).reply
     result = reply.get("result")
     failed = isinstance(result, dict) and result.get("isError") is True
     require("error" in reply or failed, "a call of an unknown tool neither failed nor has 'isError'")
 
 
-async def _unknown_notification(bench: Bench) -> None:
-    connection = await bench.connect()
-    call = connection.begin("notifications/no-such", request_id=None)
-    answer = await connection.probe.answer(call)
-    require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
-
-
 async def _echo(bench: Bench) -> None:
-    bench.need_tool("echo")
-    connection = await bench.connect()
     text = 'ü "quoted" \\ \U0001f600 line\nend'
-    found = texts((await connection.tool("echo", {"text": text})).result)
+    found = texts((await (await bench.connect()).tool("echo", {"text": text})).result)
     # Some answer with the plain text, others with a document as JSON.
     spelled = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     require(any(one in found for one in spelled), f"the answer is {found[:80]!r}")
@@ -123,10 +99,10 @@ async def _stateless(bench: Bench) -> None:
     connection = await bench.connect()
     meta = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientInfo": {"name": "longwire worker-check", "version": "1"},
+        "io.modelcontextprotocol/clientInfo": CLIENT,
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    options = {"session": None, "version": STATELESS}
+    options: dict[str, Any] = {"session": None, "version": STATELESS}
     reply = (await connection.call("tools/list", {"_meta": meta}, **options)).reply
     error = reply.get("error")
     if isinstance(error, dict):
@@ -156,13 +132,21 @@ CASES: Final = (
         f"The handshake ({HANDSHAKE}) is answered with protocolVersion, capabilities and serverInfo.",
         _initialize,
     ),
-    Case("initialized", "notifications/initialized gets a result without a reply.", _initialized),
+    Case(
+        "initialized",
+        "notifications/initialized gets a result without a reply.",
+        _silent("notifications/initialized", {"state": {}, "initialized": False}),
+    ),
     Case("tools-list", "tools/list names each tool, with an inputSchema of the type object.", _tools),
-    Case("resources-list", "resources/list has an array of resources with URIs.", _resources),
-    Case("prompts-list", "prompts/list has an array of prompts with names.", _prompts),
+    Case("resources-list", "resources/list has an array of resources with URIs.", _lists("resources", "uri")),
+    Case("prompts-list", "prompts/list has an array of prompts with names.", _lists("prompts", "name")),
     Case("unknown-method", "A request of an unknown method gets the error -32601.", _unknown_method),
     Case("unknown-tool", "A call of an unknown tool fails, and not silently.", _unknown_tool),
-    Case("unknown-notification", "An unknown notification gets no reply.", _unknown_notification),
+    Case(
+        "unknown-notification",
+        "An unknown notification gets no reply.",
+        _silent("notifications/no-such", {"state": {}, "initialized": True}),
+    ),
     Case("echo", "Text of any script comes back from the tool 'echo' as it was sent.", _echo, "echo"),
     Case("stateless", f"Requests of {STATELESS} are served without a session.", _stateless),
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from longwire.contract import writing
 from longwire.contract.check.bench import Bench, Case, require, texts
-from longwire.contract.check.probe import Answer, Failed
+from longwire.contract.check.probe import LAST, Answer, Failed
 
 _MANY: Final = 48
 _ENDLESS: Final = {"to": 1000, "pause": 1}
@@ -26,9 +26,8 @@ async def _ids(bench: Bench) -> None:
 
 async def _interleaved(bench: Bench) -> None:
     connection = await bench.connect()
-    hello = connection.probe.hello or {}
-    most = min(_MANY, int(hello.get("max_in_flight", _MANY)))
-    has_echo = "echo" in bench.offer.tools
+    most = min(_MANY, int(connection.hello.get("max_in_flight", _MANY)))
+    has_echo = "echo" in bench.tools
     calls = {}
     for number in range(most):
         if has_echo:
@@ -37,18 +36,17 @@ async def _interleaved(bench: Bench) -> None:
             call = connection.begin("ping", request_id=number)
         calls[call] = number
     for call, number in calls.items():
-        answer = await connection.probe.answer(call)
+        answer = await connection.answer(call)
         require(answer.reply.get("id") == number, f"call {call} was answered with another call's reply")
         if has_echo:
             require(f"text {number}" in texts(answer.result), f"call {call} has another call's text")
-    require(not any(connection.probe.left(call) for call in calls), "a call was answered twice")
+    require(not any(connection.left(call) for call in calls), "a call was answered twice")
 
 
 async def _progress(bench: Bench) -> None:
-    bench.need_tool("count")
     connection = await bench.connect()
     call = connection.begin_tool("count", {"to": 5, "pause": 0}, meta={"progressToken": "token-1"})
-    answer = await connection.probe.answer(call)
+    answer = await connection.answer(call)
     notes = [note for note in answer.messages if note.get("method") == _PROGRESS]
     require(len(notes) == 5, f"{len(notes)} progress notifications came before the reply instead of 5")
     params: list[dict[str, Any]] = [note.get("params", {}) for note in notes]
@@ -57,20 +55,18 @@ async def _progress(bench: Bench) -> None:
     steps = [one.get("progress") for one in params]
     require(steps == [1, 2, 3, 4, 5], f"the progress is {steps} instead of 1 to 5")
     await connection.ping()
-    require(not connection.probe.left(call), "frames of a call came after its last one")
+    require(not connection.left(call), "frames of a call came after its last one")
 
 
 async def _flows(bench: Bench) -> None:
-    bench.need_tool("count")
     connection = await bench.connect()
     call = connection.begin_tool("count", {"to": 1000, "pause": 0.05}, meta={"progressToken": 1})
-    await connection.probe.wait_for("messages", call=call)  # and its last frame is a minute away
-    connection.probe.send(writing.cancel(call, "that is enough"))
+    await connection.wait_for("messages", call=call)  # and its last frame is a minute away
+    connection.send(writing.cancel(call, "that is enough"))
     await connection.ping()
 
 
 async def _no_token(bench: Bench) -> None:
-    bench.need_tool("count")
     connection = await bench.connect()
     answer = await connection.tool("count", {"to": 2, "pause": 0})
     sent = [note for note in answer.messages if note.get("method") == _PROGRESS]
@@ -78,38 +74,35 @@ async def _no_token(bench: Bench) -> None:
 
 
 async def _cancel(bench: Bench) -> None:
-    bench.need_tool("count")
     connection = await bench.connect()
     call = connection.begin_tool("count", _ENDLESS)
     await connection.ping()
-    require(not connection.probe.left(call), "the tool 'count' doesn't wait between its numbers")
-    connection.probe.send(writing.cancel(call, "the client has gone"))
+    require(not connection.left(call), "the tool 'count' doesn't wait between its numbers")
+    connection.send(writing.cancel(call, "the client has gone"))
     await connection.ping()
     await connection.call("ping")
-    late = [found for found in connection.probe.left(call) if found["event"] in ("result", "error")]
+    late = [found for found in connection.left(call) if found["event"] in LAST]
     require(len(late) <= 1, "a cancelled call was answered more than once")
 
 
 async def _cancel_unknown(bench: Bench) -> None:
     connection = await bench.connect()
-    connection.probe.send(writing.cancel("no-such-call", ""))
-    reply = b'{"jsonrpc":"2.0","id":"x","result":{}}'
-    connection.probe.send(writing.response("no-such-call", reply), writing.notified("never-sent", "unknown"))
+    connection.send(writing.cancel("no-such-call", ""))
+    connection.respond("no-such-call", {"id": "x", "result": {}})
+    connection.send(writing.notified("never-sent", "unknown"))
     await connection.ping()
 
 
 async def _ask(bench: Bench) -> None:
-    bench.need_tool("ask")
     connection = await bench.connect()
     call = connection.begin_tool("ask", {})
     asked = 0
     while True:
-        found = await connection.probe.wait_for("messages", "result", "error", call=call)
+        found = await connection.wait_for("messages", *LAST, call=call)
         for request in (entry["data"] for entry in found.get("messages", ()) if "id" in entry["data"]):
             asked += 1
             require(isinstance(request["id"], str), "the worker's own request has an id that is no string")
-            reply = {"jsonrpc": "2.0", "id": request["id"], "result": _client_s_answer(request)}
-            connection.probe.send(writing.response(call, writing.json_text(reply)))
+            connection.respond(call, {"id": request["id"], "result": _client_s_answer(request)})
         if found["event"] != "messages":
             break
     require(asked, "the tool 'ask' sent no request to the client")
@@ -127,22 +120,18 @@ def _client_s_answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _ask_refused(bench: Bench) -> None:
-    bench.need_tool("ask")
     connection = await bench.connect()
     call = connection.begin_tool("ask", {})
-    sent = await connection.probe.wait_for("messages", call=call)
-    asked = [entry["data"] for entry in sent["messages"] if "id" in entry["data"]]
-    require(asked, "the tool 'ask' sent no request to the client")
+    asked = await connection.asked(call)
+    require("id" in asked, "the tool 'ask' sent no request to the client")
     error = {"code": -32000, "message": "nobody is there"}
-    reply = {"jsonrpc": "2.0", "id": asked[0]["id"], "error": error}
-    connection.probe.send(writing.response(call, writing.json_text(reply)))
-    found = (await connection.probe.answer(call)).reply
+    connection.respond(call, {"id": asked["id"], "error": error})
+    found = (await connection.answer(call)).reply
     failed = isinstance(found.get("result"), dict) and found["result"].get("isError") is True
     require("error" in found or failed, "the call succeeded although its client refused")
 
 
 async def _state(bench: Bench) -> None:
-    bench.need_tool("visits")
     connection = await bench.connect()
     session = {"state": {"kept": 1}, "initialized": True}
     first = await connection.tool("visits", session=session)
@@ -159,10 +148,9 @@ async def _state(bench: Bench) -> None:
 
 
 async def _announce(bench: Bench) -> None:
-    bench.need_tool("announce")
     connection = await bench.connect()
     await connection.tool("announce", {"text": "to everybody"})
-    sent = await connection.probe.wait_for("notify")
+    sent = await connection.wait_for("notify")
     require(sent.get("session_id") is None, "the notification of 'announce' is for one session only")
     require("to everybody" in str(sent["messages"]), "the notification of 'announce' lacks its text")
 
@@ -170,23 +158,21 @@ async def _announce(bench: Bench) -> None:
 async def _session_end(bench: Bench) -> None:
     connection = await bench.connect()
     await connection.call("ping", session_id="ending")
-    connection.probe.send(
-        writing.session_end("ending", "deleted"), writing.session_end("never-seen", "expired")
-    )
+    connection.send(writing.session_end("ending", "deleted"), writing.session_end("never-seen", "expired"))
     await connection.ping()
     await connection.call("ping", session_id="another")
 
 
 async def _drain(bench: Bench) -> None:
     connection = await bench.connect()
-    if "count" in bench.offer.tools:
+    if "count" in bench.tools:
         call = connection.begin_tool("count", {"to": 3, "pause": 0})
     else:
         call = connection.begin("ping")
-    connection.probe.send(writing.drain())
-    answer = await connection.probe.answer(call)
+    connection.send(writing.drain())
+    answer = await connection.answer(call)
     require(answer.last["event"] == "result", "a call that ran when `drain` came was not finished")
-    connection.probe.close()
+    connection.close()
     await bench.prove_alive()
 
 
@@ -194,15 +180,15 @@ async def _left(bench: Bench) -> None:
     connection = await bench.connect()
     for _ in range(3):
         connection.begin_tool("count", _ENDLESS)  # where there is none, the call fails at once
-    connection.probe.close()
+    connection.close()
     await bench.prove_alive()
 
 
 async def _two(bench: Bench) -> None:
     first, second = await bench.connect(), await bench.connect()
     one, two = first.begin("ping", request_id="first"), second.begin("ping", request_id="second")
-    require((await second.probe.answer(two)).reply.get("id") == "second", "the second got another's reply")
-    require((await first.probe.answer(one)).reply.get("id") == "first", "the first got another's reply")
+    require((await second.answer(two)).reply.get("id") == "second", "the second got another's reply")
+    require((await first.answer(one)).reply.get("id") == "first", "the first got another's reply")
 
 
 CASES: Final = (

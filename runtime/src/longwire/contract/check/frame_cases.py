@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from longwire.contract import writing
 from longwire.contract.check.bench import Bench, Case, require, texts
-from longwire.contract.check.probe import Probe
 from longwire.contract.frames import LONGEST, encode, frame
 
-_CLOSES: Final = 2.0  # seconds in which a worker may close a connection that it can't use
+_CLOSES: Final = 0.5  # seconds in which a worker may close a connection that it can't use
 _LARGE: Final = 1 << 20
 
 
@@ -29,13 +29,12 @@ async def _pieces(bench: Bench) -> None:
 
 async def _together(bench: Bench) -> None:
     connection = await bench.connect()
-    connection.probe.send(*(writing.ping(f"t{number}") for number in range(50)))
+    connection.send(*(writing.ping(f"t{number}") for number in range(50)))
     for number in range(50):
-        await connection.probe.wait_for("pong", call=f"t{number}")
+        await connection.wait_for("pong", call=f"t{number}")
 
 
 async def _large(bench: Bench) -> None:
-    bench.need_tool("echo")
     connection = await bench.connect()
     text = "0123456789abcdef" * (_LARGE // 16)
     found = texts((await connection.tool("echo", {"text": text})).result)
@@ -46,51 +45,33 @@ async def _fields(bench: Bench) -> None:
     connection = await bench.connect()
     extra = {"later": {"a": [1, None]}, "jsonrpc_raw": "x"}
     require("result" in (await connection.call("ping", extra=extra)).reply, "the call failed")
-    connection.probe.send_document({"mode": "mcp", "event": "ping", "id": "x", "later": True})
-    await connection.probe.wait_for("pong", call="x")
+    connection.send_document({"mode": "mcp", "event": "ping", "id": "x", "later": True})
+    await connection.wait_for("pong", call="x")
 
 
 async def _events(bench: Bench) -> None:
     connection = await bench.connect()
-    connection.probe.send_document({"mode": "mcp", "event": "no_such_event", "id": "1"})
+    connection.send_document({"mode": "mcp", "event": "no_such_event", "id": "1"})
     await connection.ping()
 
 
-async def _survives(bench: Bench, probe: Probe, data: bytes) -> None:
-    """The worker may close this connection or ignore the bytes, but has to serve others."""
-    probe.send(data)
-    await probe.ended(_CLOSES if len(data) < 4 else _CLOSES / 4)
-    await bench.prove_alive()
+_HARMLESS: Final = "may close its connection, and harms no other."
 
 
-async def _no_json(bench: Bench) -> None:
-    await _survives(bench, (await bench.connect()).probe, frame(b"{not json"))
+def _survives(data: bytes, *, greeted: bool = True) -> Callable[[Bench], Awaitable[None]]:
+    """The worker may close a connection with these bytes or ignore them, but has to serve others."""
 
+    async def run(bench: Bench) -> None:
+        probe = await (bench.connect() if greeted else bench.open())
+        probe.send(data)
+        await probe.ended(_CLOSES)
+        await bench.prove_alive()
 
-async def _no_utf8(bench: Bench) -> None:
-    await _survives(bench, (await bench.connect()).probe, frame(b'{"mode":"mcp","event":"\xff\xfe"}'))
-
-
-async def _no_object(bench: Bench) -> None:
-    await _survives(bench, (await bench.connect()).probe, frame(b"[1,2,3]"))
-
-
-async def _no_fields(bench: Bench) -> None:
-    probe = (await bench.connect()).probe
-    await _survives(bench, probe, encode({"mode": "mcp", "event": "message"}))
-
-
-async def _empty(bench: Bench) -> None:
-    await _survives(bench, (await bench.connect()).probe, struct.pack(">I", 0))
-
-
-async def _oversized(bench: Bench) -> None:
-    probe = (await bench.connect()).probe
-    await _survives(bench, probe, struct.pack(">I", LONGEST + 1) + b"x" * 1024)
+    return run
 
 
 async def _cut(bench: Bench) -> None:
-    probe = (await bench.connect()).probe
+    probe = await bench.connect()
     probe.send(writing.ping("never")[:-5])
     probe.close()
     await bench.prove_alive()
@@ -101,30 +82,40 @@ async def _silent(bench: Bench) -> None:
     await bench.prove_alive()
 
 
-async def _no_hello(bench: Bench) -> None:
-    await _survives(bench, await bench.open(), encode({"mode": "mcp", "event": "drain"}))
-
-
-async def _not_a_runtime(bench: Bench) -> None:
-    await _survives(bench, await bench.open(), b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-
-
 CASES: Final = (
     Case("pieces", "Frames may arrive in pieces of any size.", _pieces),
     Case("together", "Several frames may arrive at once.", _together),
     Case("large", "A text of 1 MiB goes both ways.", _large, "echo"),
     Case("unknown-fields", "Unknown fields are ignored.", _fields),
     Case("unknown-event", "Unknown events are ignored.", _events),
-    Case("no-json", "A frame that isn't JSON may close its connection, and harms no other.", _no_json),
-    Case("no-utf8", "A frame that isn't UTF-8 may close its connection, and harms no other.", _no_utf8),
-    Case("no-object", "A frame with an array may close its connection, and harms no other.", _no_object),
+    Case("no-json", f"A frame that isn't JSON {_HARMLESS}", _survives(frame(b"{not json"))),
     Case(
-        "no-fields", "A message without its fields may close its connection, and harms no other.", _no_fields
+        "no-utf8",
+        f"A frame that isn't UTF-8 {_HARMLESS}",
+        _survives(frame(b'{"mode":"mcp","event":"\xff\xfe"}')),
     ),
-    Case("empty", "A frame of length 0 may close its connection, and harms no other.", _empty),
-    Case("oversized", "A length over 16 MiB may close its connection, and harms no other.", _oversized),
+    Case("no-object", f"A frame with an array {_HARMLESS}", _survives(frame(b"[1,2,3]"))),
+    Case(
+        "no-fields",
+        f"A message without its fields {_HARMLESS}",
+        _survives(encode({"mode": "mcp", "event": "message"})),
+    ),
+    Case("empty", f"A frame of length 0 {_HARMLESS}", _survives(struct.pack(">I", 0))),
+    Case(
+        "oversized",
+        f"A length over 16 MiB {_HARMLESS}",
+        _survives(struct.pack(">I", LONGEST + 1) + b"x" * 1024),
+    ),
     Case("cut", "A connection that ends in the middle of a frame harms no other.", _cut),
     Case("silent", "A connection that says nothing harms no other.", _silent),
-    Case("no-hello", "A connection that doesn't begin with hello harms no other.", _no_hello),
-    Case("not-a-runtime", "Bytes of another protocol harm no other connection.", _not_a_runtime),
+    Case(
+        "no-hello",
+        "A connection that doesn't begin with hello harms no other.",
+        _survives(writing.drain(), greeted=False),
+    ),
+    Case(
+        "not-a-runtime",
+        "Bytes of another protocol harm no other connection.",
+        _survives(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", greeted=False),
+    ),
 )

@@ -1,10 +1,11 @@
-"""A connection to a worker as the runtime has one; each frame of the worker is held to its schema."""
+"""A connection to a worker as the runtime has one, with its calls; each frame is held to its schema."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, cast
 
@@ -14,9 +15,20 @@ from longwire.contract import writing
 from longwire.contract.frames import FrameDecoder, FrameError, decode, frame
 from longwire.contract.schemas import SCHEMAS
 
-HELLO_SECONDS: Final = 5.0  # that the contract gives a worker for its hello
+HANDSHAKE: Final = "2025-11-25"
+STATELESS: Final = "2026-07-28"
+METHOD_NOT_FOUND: Final = -32601
+SESSION: Final[dict[str, Any]] = {"state": {}, "initialized": True}
+CLIENT: Final[dict[str, Any]] = {"name": "longwire worker-check", "version": "1"}
+_ABLE: Final[dict[str, Any]] = {"elicitation": {}, "sampling": {}, "roots": {}}
+_HEADERS: Final = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+    "host": "localhost",
+}
+_HELLO_SECONDS: Final = 5.0  # that the contract gives a worker for its hello
 _CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
-_LAST: Final = ("result", "error")
+LAST: Final = ("result", "error")  # the events that end a call
 
 
 class Failed(Exception):
@@ -35,7 +47,7 @@ class Answer(NamedTuple):
         if self.last["event"] == "error":
             raise Failed(f"the call ended with the error '{self.last.get('error')}' instead of a reply")
         if not self.last.get("handled", True):
-            return {"error": {"code": -32601, "message": "not handled"}}
+            return {"error": {"code": METHOD_NOT_FOUND, "message": "not handled"}}
         reply = self.last.get("jsonrpc")
         if not isinstance(reply, dict):
             raise Failed("the last frame of a request has no reply in 'jsonrpc'")
@@ -53,15 +65,18 @@ class Answer(NamedTuple):
 class Probe(asyncio.Protocol):
     """The runtime's end of a connection, for one case."""
 
+    principal: Mapping[str, Any] = {"key": "token:check", "scopes": [], "tools": None}
+
     def __init__(self) -> None:
         self.problems: list[str] = []  # of frames, in a sentence each
         self.seconds = 10.0  # that the worker has for an answer
-        self.hello: dict[str, Any] | None = None
+        self.hello: dict[str, Any] = {}
+        self.closed = False
         self._decoder = FrameDecoder()
         self._transport: asyncio.Transport | None = None
         self._frames: list[dict[str, Any]] = []
         self._changed = asyncio.Event()
-        self.closed = False
+        self._numbers = itertools.count(1)
 
     @classmethod
     async def connect(cls, path: Path, seconds: float) -> Self:
@@ -81,15 +96,85 @@ class Probe(asyncio.Protocol):
         """Send any document as a frame."""
         self.send(frame(writing.json_text(document)))
 
-    async def greet(self) -> dict[str, Any]:
-        """Exchange hellos; the worker's."""
+    def respond(self, call: str, reply: Mapping[str, Any]) -> None:
+        """Send the client's reply to a request of a call."""
+        self.send(writing.response(call, writing.json_text({"jsonrpc": "2.0", **reply})))
+
+    async def greet(self) -> None:
+        """Exchange hellos."""
         self.send(writing.runtime_hello("longwire worker-check", "1", "check"))
-        self.hello = await self.wait_for("hello", seconds=HELLO_SECONDS)
-        return self.hello
+        self.hello = await self.wait_for("hello", seconds=_HELLO_SECONDS)
+
+    async def ping(self) -> None:
+        """Exchange a ping and its pong."""
+        name = f"p{next(self._numbers)}"
+        self.send(writing.ping(name))
+        await self.wait_for("pong", call=name)
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
+
+    def begin(
+        self,
+        method: str,
+        params: Any = None,
+        *,
+        request_id: Any = 1,
+        session: Mapping[str, Any] | None = SESSION,
+        session_id: str = "check-session",
+        version: str = HANDSHAKE,
+        headers: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, Any] = _ABLE,
+        extra: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Send a message; the id of its call. Without a `request_id` it is a notification."""
+        call = str(next(self._numbers))
+        jsonrpc: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if request_id is not None:
+            jsonrpc["id"] = request_id
+        if params is not None:
+            jsonrpc["params"] = params
+        document: dict[str, Any] = {
+            "mode": "mcp",
+            "event": "message",
+            "id": call,
+            "session_id": None if session is None else session_id,
+            "transport": "streamable_http",
+            "http_method": "POST",
+            "path": "/mcp",
+            "protocol_version": version,
+            "headers": {**_HEADERS, "mcp-protocol-version": version, **(headers or {})},
+            "principal": self.principal,
+            "client": {"info": CLIENT, "capabilities": capabilities},
+            "session": session,
+            "jsonrpc": jsonrpc,
+            **(extra or {}),
+        }
+        self.send_document(document)
+        return call
+
+    def begin_tool(
+        self, name: str, arguments: Any = None, *, meta: Any = None, params: Any = None, **options: Any
+    ) -> str:
+        """Send a call of a tool; `params` are further ones."""
+        named = {"name": name, "arguments": arguments or {}, **(params or {})}
+        if meta is not None:
+            named["_meta"] = meta
+        return self.begin("tools/call", named, **options)
+
+    async def call(self, method: str, params: Any = None, **options: Any) -> Answer:
+        """A request and all that comes of it."""
+        return await self.answer(self.begin(method, params, **options))
+
+    async def tool(self, name: str, arguments: Any = None, **options: Any) -> Answer:
+        """A call of a tool and all that comes of it."""
+        return await self.answer(self.begin_tool(name, arguments, **options))
+
+    async def initialize(self) -> Answer:
+        """The handshake of a client."""
+        params = {"protocolVersion": HANDSHAKE, "capabilities": _ABLE, "clientInfo": CLIENT}
+        return await self.call("initialize", params, session=None)
 
     # ---- receiving --------------------------------------------------------------------------
 
@@ -107,8 +192,7 @@ class Probe(asyncio.Protocol):
                             return self._frames.pop(place)
                     if self.closed:
                         raise Failed(f"the worker closed the connection instead of sending {wanted}")
-                    self._changed.clear()
-                    await self._changed.wait()
+                    await self._change()
         except TimeoutError:
             raise Failed(f"the worker sent no {wanted} within {limit:g} s") from None
 
@@ -116,23 +200,32 @@ class Probe(asyncio.Protocol):
         """Everything that comes of a call, up to its last frame."""
         messages: list[dict[str, Any]] = []
         while True:
-            found = await self.wait_for("messages", *_LAST, call=call)
+            found = await self.wait_for("messages", *LAST, call=call)
             messages += [entry["data"] for entry in found.get("messages") or ()]
-            if found["event"] in _LAST:
+            if found["event"] in LAST:
                 return Answer(messages, found)
+
+    async def asked(self, call: str) -> dict[str, Any]:
+        """The next request or notification of a call that runs."""
+        sent = await self.wait_for("messages", call=call)
+        found: dict[str, Any] = sent["messages"][0]["data"]
+        return found
 
     async def ended(self, seconds: float) -> bool:
         """Whether the worker closes the connection within that time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.closed:
-                    self._changed.clear()
-                    await self._changed.wait()
+                    await self._change()
         return self.closed
 
-    def left(self, call: str) -> Iterable[dict[str, Any]]:
+    def left(self, call: str) -> list[dict[str, Any]]:
         """Frames of a call that nobody has taken."""
         return [found for found in self._frames if found.get("id") == call]
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     # ---- for the event loop -----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from longwire.contract.check import basic_cases, call_cases, frame_cases
 from longwire.contract.check.bench import Bench, Case, Skipped
@@ -71,6 +71,8 @@ async def _tried(bench: Bench, case: Case) -> CaseReport:
     outcome: Outcome = "passed"
     reason = ""
     try:
+        if case.needs and case.needs not in bench.tools:
+            raise Skipped(f"the worker has no tool '{case.needs}'")
         async with asyncio.timeout(_CASE_SECONDS * bench.seconds):
             await case.run(bench)
     except Failed as failed:
@@ -128,8 +130,5 @@ async def _listens(process: SupervisedProcess, path: Path) -> None:
 
 def document(reports: Sequence[CaseReport]) -> dict[str, Any]:
     """The reports as one document of JSON."""
-    counts: dict[str, int] = {outcome: sum(r.outcome == outcome for r in reports) for outcome in _OUTCOMES}
+    counts = {outcome: sum(r.outcome == outcome for r in reports) for outcome in get_args(Outcome)}
     return {"schema": DOCUMENT, **counts, "cases": [report.document() for report in reports]}
-
-
-_OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "skipped")
