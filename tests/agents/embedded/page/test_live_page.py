@@ -153,7 +153,8 @@ async def test_buttons_steer(chromium: Chromium) -> None:
             await page.until("document.querySelector('dialog').open")
             # Asked again before the browser has told that the question before is closed.
             await page.value(
-                "(() => { document.querySelector('dialog').close(); document.querySelector('#stop').click(); })()"
+                "(() => { document.querySelector('dialog').close();"
+                " document.querySelector('#stop').click(); })()"
             )
             await page.drawn()
             assert not ground.measurement.finished
