@@ -19,9 +19,9 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from acuity.access.paths import AllowedPaths
 from acuity.agents.score_answers import score_answer
-from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import scoring
+from acuity.agents.tools.services import Services
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from fake_jobs import serve

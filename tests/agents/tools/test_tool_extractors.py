@@ -12,7 +12,7 @@ import pytest
 import acuity
 from acuity.agents.tools import extractors
 from acuity.features import EXTRACTORS, Option
-from info_server import Asked
+from scoring_room import Asked
 
 
 def listed(**arguments: Any) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from acuity.agents.tools import models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from info_server import Asked
+from scoring_room import Asked
 from small_model import small_document
 
 

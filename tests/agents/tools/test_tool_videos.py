@@ -12,9 +12,9 @@ import pytest
 
 from acuity.agents.tools import videos
 from image_files import images
-from info_server import Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
+from scoring_room import Asked
 from video_clips import encode, encode_two_streams
 
 
