@@ -10,7 +10,7 @@ import pytest
 from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
 from longwire.config.effective import effective
-from scoring_room import Asked, InlineJobs
+from scoring_room import Asked
 from vmaf_binary import make_binary
 
 SMALL = (
@@ -30,13 +30,6 @@ def small_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_takes_no_arguments() -> None:
     asked = Asked(benchmark.tools)
     assert "no argument 'size'" in asked.ask("run_benchmark", size=3)["error"]
-
-
-def test_it_can_be_submitted_and_has_time_of_its_own() -> None:
-    jobs = InlineJobs()
-    Asked(benchmark.tools, jobs).ask("run_benchmark")
-    (spec,) = jobs.specs
-    assert (spec.task, spec.tool, spec.time_limit) == ("benchmark", "run_benchmark", 1800.0)
 
 
 @pytest.mark.usefixtures("without_cuda")

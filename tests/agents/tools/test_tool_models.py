@@ -96,11 +96,6 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
     assert "not found" in Asked(models.tools).ask("describe_model", name="outside")["error"]
 
 
-def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.models.files.model_folders", lambda: iter(()))
-    assert names(Asked(models.tools).ask("list_models")) == ["acuity_fr_v1", "acuity_nr_v1"]
-
-
 async def test_the_list_is_made_once_and_again_when_something_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,13 +91,6 @@ def test_images_and_several_streams(folder: Path) -> None:
     assert found["two.mkv"]["problem"].endswith("copy the one that is meant to a file of its own")
 
 
-def test_it_is_brief() -> None:
-    (tool,) = Asked(videos.tools).listed()
-    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 950
-    assert tool.annotations is not None
-    assert tool.annotations.read_only_hint is True
-
-
 async def test_filters_and_pages(folder: Path) -> None:
     asked = Asked(videos.tools, roots=[folder])
     async with asked.playing() as ask:
