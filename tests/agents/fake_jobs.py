@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
+from acuity.access.paths import AllowedPaths
 from acuity.agents.prompts.completions import completer
 from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
+from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import publish_changes
 from acuity.agents.tools import frames
 from acuity.agents.tools.jobs import tools
-from acuity.agents.tools.kept_pictures import KeptPictures
-from acuity.agents.tools.models import ModelList
+from acuity.agents.tools.services import Services
 from acuity.jobs.job import Job, JobSpec, Progress, Status
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
@@ -26,6 +26,9 @@ from longwire.product.catalog import Answer, Call, Catalog, Tool
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 
 REPORT: dict[str, Any] = {
+    "score": 69.311728,
+    "model": "vmaf_v0.6.1",
+    "models": [{"name": "vmaf", "label": "vmaf_v0.6.1", "mean": 69.311728}],
     "version": "1",
     "fps": 100.0,
     "frames": [
@@ -143,16 +146,15 @@ LONG_TOOLS = (long_tool("vmaf_score", "ref"), long_tool("run_benchmark", "size")
 
 def serve(jobs: Any, long_tools: Sequence[Tool] = LONG_TOOLS) -> Server[Any]:
     """A server with the job tools, resources, prompts and completions over these jobs."""
-    services: Any = SimpleNamespace(jobs=jobs)
+    services = Services(AcuitySettings(data=Path("no data")), AllowedPaths([]), jobs)
     bus = InMemorySubscriptionBus()
-    models = ModelList()
-    families = resources(services, models, KeptPictures(Path("no data")))
+    families = resources(services)
     publish_changes(jobs, bus)
     catalog = Catalog(
         tools=[*tools(services, long_tools), *frames.tools(services)],
         prompts=PROMPTS,
         resources=families,
-        complete=completer(services, models, PROMPTS, families),
+        complete=completer(services, PROMPTS, families),
         listen=ListenHandler(bus),
     )
     return build_server(catalog, name="acuity", version="1")

@@ -1,10 +1,11 @@
-"""A server with the scoring tools over a folder of clips, and jobs that run in a thread of the test."""
+"""A server with some tools, by default those that score, over jobs that run in a thread of the test."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
+import mcp_types as types
 from mcp import Client
 from mcp.server.lowlevel import Server
 
 from acuity.access.paths import AllowedPaths
-from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools.scoring import tools
+from acuity.agents.tools.services import Services
+from acuity.errors import AcuityError, JobFailed
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
@@ -51,6 +54,25 @@ class ThreadJobs:
 
         task = partial(load_task(spec.task, TASKS), json.loads(json.dumps(spec.payload)), report)
         return JobOutcome(f"job-{len(self.specs)}", await anyio.to_thread.run_sync(task))
+
+
+class InlineJobs(ThreadJobs):
+    """Jobs that fail as in the service, or as they are told to; or end with this document."""
+
+    def __init__(self, failure: AcuityError | None = None, document: dict[str, Any] | None = None) -> None:
+        super().__init__()
+        self._failure = failure
+        self._document = document
+
+    async def run(self, spec: JobSpec, **more: Any) -> JobOutcome:
+        if self._failure is not None:
+            raise self._failure
+        if self._document is not None:
+            return JobOutcome("job", self._document)
+        try:
+            return await super().run(spec, **more)
+        except AcuityError as error:
+            raise JobFailed(str(error)) from error
 
 
 def services_for(folder: Path, jobs: Any, binary: Path | None = None) -> Services:
@@ -86,7 +108,8 @@ def encoded_arguments(folder: Path, **more: Any) -> dict[str, Any]:
 
 async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
     """The answer of a tool, which has to be what its schema says; errors are answers too."""
-    result = await client.call_tool(name, arguments)
+    watch = arguments.pop("_progress", None)
+    result = await client.call_tool(name, arguments, progress_callback=watch)
     tool = next(tool for tool in (await client.list_tools()).tools if tool.name == name)
     return conforming(result, tool)
 
@@ -123,3 +146,42 @@ def ask_once(
             return await ask(name, **arguments)
 
     return anyio.run(main)
+
+
+@dataclass
+class Asked:
+    """A server with one family of tools, over folders that exist."""
+
+    family: Family
+    jobs: Any = field(default_factory=InlineJobs)
+    roots: Sequence[Path] = ()
+    binary: str | None = None
+    bench_output: str | None = None
+
+    def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """One question."""
+
+        async def main() -> dict[str, Any]:
+            async with self.playing() as ask:
+                return await ask(name, **arguments)
+
+        return anyio.run(main)
+
+    def listed(self) -> list[types.Tool]:
+        found: list[types.Tool] = []
+
+        async def main() -> None:
+            async with Client(self._server()) as client:
+                found.extend((await client.list_tools()).tools)
+
+        anyio.run(main)
+        return found
+
+    def _server(self) -> Any:
+        settings = AcuitySettings(binary=self.binary, bench_output=self.bench_output)
+        return serve(Services(settings, AllowedPaths(self.roots), self.jobs), self.family)
+
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[Ask]:
+        async with Client(self._server()) as client:
+            yield partial(ask_with, client)

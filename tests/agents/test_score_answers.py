@@ -102,16 +102,3 @@ def test_who_asks_gets_them_or_not_and_the_later_word_counts() -> None:
     assert score_answer({**whole, "include_frames": True}, False)["frames"] == []
     assert "include_frames" not in score_answer({**whole, "include_frames": True})
     assert len(whole["frames"]) == 300  # the document itself stays as it is
-
-
-def test_a_report_of_an_earlier_version_is_summed_up() -> None:
-    rows = [{"frameNum": n, "metrics": {"vmaf": score}} for n, score in enumerate((90.0, 70.0, 80.0))]
-    pooled = {"vmaf": {"min": 70.0, "max": 90.0, "mean": 80.0, "harmonic_mean": 79.1}}
-    found = score_answer({"frames": rows, "pooled_metrics": pooled, "acuity": {"model": "vmaf_v0.6.1"}})
-    assert (found["score"], found["model"], found["notes"]) == (80.0, "vmaf_v0.6.1", [])
-    assert [frame["frame"] for frame in found["worst"]] == [1, 2, 0]
-    assert found["models"][0]["percentiles"]["p50"] == 80.0
-
-
-def test_a_document_that_is_no_report_stays_as_it_is() -> None:
-    assert score_answer({"rows": []}, False) == {"rows": []}

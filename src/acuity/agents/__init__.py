@@ -11,6 +11,8 @@ from acuity.errors import MissingExtra
 # Packages of the extra `mcp` by the names they are imported by; what these need comes with them.
 _PACKAGES: Final = ("longwire", "mcp")
 
+CARRIERS: Final = {"submit_job": "tool"}  # tools that run others, and the argument that names those
+
 
 def check_installed() -> None:
     """Raise MissingExtra where the extra `mcp` is not installed; loads none of it."""

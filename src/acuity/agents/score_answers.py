@@ -72,7 +72,7 @@ def score_answer(document: Mapping[str, Any], include_frames: bool | None = None
 
 def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
     """A report with the score first and the frames last; notes with warnings come before the score."""
-    known = _summarized(document)
+    known = dict(document)
     notes = known.setdefault("notes", known.get("acuity", {}).get("notes", []))
     placed = {*_FIRST, *_LAST, *_INSIDE}
     warned = ["notes"] if any(note["level"] == "warning" for note in notes) else []
@@ -89,16 +89,6 @@ def score_columns(report: Mapping[str, Any]) -> list[str]:
     """The columns with models' scores, or all columns if there are no scores."""
     named = [model["name"] for model in report.get("models", [{"name": "vmaf"}])]
     return [name for name in named if name in report["pooled_metrics"]] or list(report["pooled_metrics"])
-
-
-def _summarized(document: Mapping[str, Any]) -> dict[str, Any]:
-    if "score" in document:
-        return dict(document)
-    from acuity.jobs.tasks.external import summarize
-    from acuity.models.spec import DEFAULT_NAME
-
-    label = document.get("acuity", {}).get("model")
-    return {**document, **summarize(document, {DEFAULT_NAME: label})}
 
 
 def _brief(document: dict[str, Any]) -> dict[str, Any]:

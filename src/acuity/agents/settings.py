@@ -6,14 +6,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.jobs.config import default_memory
 from longwire.config import kinds
 from longwire.config.key import Key
-from longwire.config.keys import ACCESS, LIMITS, LISTEN, WORK
+from longwire.config.keys import ACCESS, LIMITS, WORK
 from longwire.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,104 +58,57 @@ _COUNT: Final = kinds.whole(most=1 << 24)
 _MANY_BYTES: Final = kinds.whole(1 << 20, 1 << 60, "BYTES")
 _SECONDS: Final = kinds.seconds()
 
-_limits: Final = partial(Key, section="limits", group=LIMITS)
-_listen: Final = partial(Key, section="server", group=LISTEN)
-_work: Final = partial(Key, section="server", group=WORK)
+
+def _key(name: str, kind: kinds.Kind, text: str, setting: str = "", group: str = WORK, **more: Any) -> Key:
+    section = "limits" if group == LIMITS else "server"
+    return Key(name, kind, text, section=section, group=group, setting=setting or name, **more)
+
+
+def _limit(name: str, kind: kinds.Kind, text: str, setting: str, default: str = "") -> Key:
+    return _key(name, kind, text, setting, LIMITS, default_text=default)
+
+
+_WAITING: Final = "jobs of one client that may wait"
+_RUNNING: Final = "jobs of one client that may run at once, beside a short one"
+_ALL_BUT_ONE: Final = "all workers but one, at least 1; over stdio alone all"
+_HELD: Final = "bytes that each folder of allow_write may hold, what is there already included"
+_READ: Final = "a folder with videos to read, beside those of VMAF_MCP_ALLOW"
+_WRITTEN: Final = "a folder that clients may also write new videos to"
+_BINARY: Final = "an external vmaf that scores instead of Acuity's engine"
+_SEEING: Final = "seconds that it may take for the pictures of one call"
+_FOLDER: Final[dict[str, Any]] = {"group": ACCESS, "adds": True}
 
 KEYS: Final[tuple[Key, ...]] = (
-    _limits(
-        "max_waiting_jobs_per_client",
-        _COUNT,
-        "jobs of one client that may wait",
-        setting="queue_each",
-        default_text="three quarters of `queue`",
-    ),
-    _limits(
-        "max_running_jobs_per_client",
-        _COUNT,
-        "jobs of one client that may run at once, beside a short one",
-        setting="running_each",
-        default_text="all workers but one, at least 1; over stdio alone all",
-    ),
-    _limits(
-        "max_output_bytes",
-        _MANY_BYTES,
-        "bytes that each folder of allow_write may hold, what is there already included",
-        setting="output_bytes",
-    ),
-    _listen(
-        "allow",
-        kinds.FOLDERS,
-        "a folder with videos to read, beside those of VMAF_MCP_ALLOW",
-        setting="allow",
-        group=ACCESS,
-        variable=ALLOW_VARIABLE,
-        adds=True,
-    ),
-    _listen(
-        "allow_write",
-        kinds.FOLDERS,
-        "a folder that clients may also write new videos to",
-        setting="allow_write",
-        group=ACCESS,
-        variable=ALLOW_WRITE_VARIABLE,
-        adds=True,
-    ),
-    _work(
-        "workers",
-        _COUNT,
-        "scores at once, beside a short one",
-        setting="workers",
+    _limit("max_waiting_jobs_per_client", _COUNT, _WAITING, "queue_each", "three quarters of `queue`"),
+    _limit("max_running_jobs_per_client", _COUNT, _RUNNING, "running_each", _ALL_BUT_ONE),
+    _limit("max_output_bytes", _MANY_BYTES, _HELD, "output_bytes"),
+    _key("allow", kinds.FOLDERS, _READ, variable=ALLOW_VARIABLE, **_FOLDER),
+    _key("allow_write", kinds.FOLDERS, _WRITTEN, variable=ALLOW_WRITE_VARIABLE, **_FOLDER),
+    _key(
+        *("workers", _COUNT, "scores at once, beside a short one"),
         variable="VMAF_MCP_MAX_CONCURRENT",
         default_text="a quarter of the cores, 2 to 8",
     ),
-    _work("queue", _COUNT, "jobs that may wait", setting="queue"),
-    _work("kept_jobs", _COUNT, "finished jobs that are remembered", setting="kept"),
-    _work(
-        "time_limit",
-        _SECONDS,
-        "seconds that a call may take",
-        setting="time_limit",
-        variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S",
-    ),
-    _work("job_time_limit", _SECONDS, "seconds that a submitted job may run", setting="submitted_limit"),
-    _work(
-        "memory",
-        _MANY_BYTES,
-        "bytes of memory for all workers together",
-        setting="memory",
+    _key("queue", _COUNT, "jobs that may wait"),
+    _key("kept_jobs", _COUNT, "finished jobs that are remembered", "kept"),
+    _key("time_limit", _SECONDS, "seconds that a call may take", variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S"),
+    _key("job_time_limit", _SECONDS, "seconds that a submitted job may run", "submitted_limit"),
+    _key(
+        *("memory", _MANY_BYTES, "bytes of memory for all workers together"),
         default_text="three quarters of the machine's",
     ),
-    _work(
-        "vmaf_binary",
-        kinds.PROGRAM,
-        "an external vmaf that scores instead of Acuity's engine",
-        setting="binary",
-        variable="VMAF_BIN",
-    ),
-    _work(
-        "bench_output",
-        kinds.PATH,
-        "a folder for the rows of run_benchmark",
-        setting="bench_output",
+    _key("vmaf_binary", kinds.PROGRAM, _BINARY, "binary", variable="VMAF_BIN"),
+    _key(
+        *("bench_output", kinds.PATH, "a folder for the rows of run_benchmark"),
         variable="VMAF_BENCH_OUTDIR",
         metavar="DIR",
     ),
-    _work(
-        "vlm_model",
-        kinds.PATH,
-        "the folder of a model that describes pictures",
-        setting="vlm_model",
+    _key(
+        *("vlm_model", kinds.PATH, "the folder of a model that describes pictures"),
         variable="VMAF_MCP_VLM_MODEL",
         metavar="DIR",
     ),
-    _work(
-        "vlm_timeout_seconds",
-        _SECONDS,
-        "seconds that it may take for the pictures of one call",
-        setting="vlm_seconds",
-        variable="VMAF_MCP_VLM_TIMEOUT_S",
-    ),
+    _key("vlm_timeout_seconds", _SECONDS, _SEEING, "vlm_seconds", variable="VMAF_MCP_VLM_TIMEOUT_S"),
 )
 
 

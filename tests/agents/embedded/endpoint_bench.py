@@ -1,4 +1,4 @@
-"""The bench of the embedded endpoints: a server with quick answers, a client, and messages of every kind."""
+"""The bench of the embedded endpoints: a server with quick answers, clients, and messages of every kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import anyio
 
 from acuity.agents.embedded.assembly import Endpoints, local_access
-from longwire.endpoints import Open
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import WireLimits
@@ -20,12 +19,8 @@ from longwire.wire.serving import Serving, shared_lifespan
 from transport_bench import Bench
 
 STATUS = {
-    "model": "vmaf_v0.6.1",
-    "features": ["adm", "motion", "vif"],
-    "frames": {"read": 100, "scored": 98, "pending": 2},
     "fps": 33.25,
     "last": {"frame": 97, "score": 93.12345678901234},
-    "queue": {"depth": 64, "used": 0},
     "paused": False,
     "reference": 'grüße \u2028 "quoted".yuv',
     "nothing": None,
@@ -39,14 +34,12 @@ META = {
 }
 WAYS = ["handshake", "envelope", "bare"]
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def hello(number: Any = "hello", version: str = "2025-11-25") -> dict[str, Any]:
     params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
-
-
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def request(number: Any, method: str, way: str = "bare", **params: Any) -> dict[str, Any]:
@@ -64,10 +57,8 @@ class Measured(Bench):
 
     def __init__(self) -> None:
         super().__init__()
-        self.document: dict[str, Any] = dict(STATUS)
         self.quick = 0  # answers without the SDK
         self.slow = 0
-        self.connected: set[object] = set()
 
     def catalog(self) -> Catalog:
         status = Tool("vmaf.status", "Status", "Where it stands.", NOTHING, self._status)
@@ -75,36 +66,19 @@ class Measured(Bench):
 
     def quick_status(self) -> dict[str, Any]:
         self.quick += 1
-        return self.document
+        return STATUS
 
     async def _status(self, _: Call) -> Answer:
         self.slow += 1
-        return self.document
-
-    def came(self, connection: object) -> None:
-        self.connected.add(connection)
-
-    heard = came
-
-    def spoke(self, connection: object, client: str) -> None:
-        pass
-
-    def left(self, connection: object) -> None:
-        self.connected.discard(connection)
+        return STATUS
 
 
 @asynccontextmanager
-async def opening(
-    bench: Measured, limits: WireLimits | None = None, *, fast: bool = True
-) -> AsyncIterator[Endpoints]:
+async def opening(bench: Measured, *, fast: bool = True) -> AsyncIterator[Endpoints]:
     server = build_server(bench.catalog(), name="bench", version="1")
     quick = QuickAnswers(server, {"vmaf.status": bench.quick_status} if fast else {})
     async with shared_lifespan(server) as state:
-        yield Endpoints(
-            Serving(
-                server, limits or WireLimits(), state, local_access(), bare=True, quick=quick, presence=bench
-            )
-        )
+        yield Endpoints(Serving(server, WireLimits(), state, local_access(), bare=True, quick=quick))
 
 
 class Lines:
@@ -115,7 +89,7 @@ class Lines:
         self._buffer = b""
 
     async def send(self, *messages: Any) -> None:
-        await self.socket.send(b"".join(_line(message) for message in messages))
+        await self.socket.send(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
     async def line(self) -> bytes:
         while b"\n" not in self._buffer:
@@ -131,28 +105,6 @@ class Lines:
         await self.send(message)
         return await self.receive()
 
-    async def error(self) -> tuple[int, Any, str]:
-        answer = await self.receive()
-        return answer["error"]["code"], answer["id"], answer["error"]["message"]
-
-    async def closed(self) -> bool:
-        """Wait for the end; whether nothing came before it."""
-        rest = self._buffer
-        try:
-            while True:
-                rest += await self.socket.receive()
-        except (anyio.EndOfStream, anyio.BrokenResourceError):
-            return not rest
-
-
-def _line(message: Any) -> bytes:
-    return (message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n"
-
-
-def address_of(opened: list[Open], transport: str) -> str:
-    """Where a transport of a port is served."""
-    return next(one.where for one in opened if one.transport == transport)
-
 
 @asynccontextmanager
 async def lines_to(path: Path) -> AsyncIterator[Lines]:
@@ -161,16 +113,10 @@ async def lines_to(path: Path) -> AsyncIterator[Lines]:
 
 
 @asynccontextmanager
-async def at_socket(
-    folder: Path, limits: WireLimits | None = None, *, fast: bool = True
-) -> AsyncIterator[tuple[Measured, Lines]]:
+async def at_socket(folder: Path, *, fast: bool = True) -> AsyncIterator[tuple[Measured, Lines]]:
     """A server at a Unix socket, and one client."""
-    bench = Measured()
-    async with (
-        opening(bench, limits, fast=fast) as endpoints,
-        endpoints.uds(folder / "s"),
-        lines_to(folder / "s") as client,
-    ):
+    bench, path = Measured(), folder / "s"
+    async with opening(bench, fast=fast) as endpoints, endpoints.uds(path), lines_to(path) as client:
         yield bench, client
 
 

@@ -24,7 +24,7 @@ from acuity.agents.embedded.live.state import MAX_AGE, LiveState
 from acuity.agents.embedded.presence import EndSignals
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.agents.embedded.steering.commands import Handoff, Leases, ModelLoader
-from acuity.agents.embedded.tools.computing import Compute
+from acuity.agents.embedded.tools.computing import embedded_services
 from acuity.measure import Measurement
 from longwire.product.app import build_server
 from moving_pictures import pair
@@ -76,10 +76,10 @@ class Ground:
         )
         self.live = LiveState(measurement, self.native, self.side, max_age=max_age)
         self.scores = Scores(self.live)
-        self.compute = Compute(paths)
+        self.services, self.compute = embedded_services(paths)
         self.bus = CountedBus()
         leases = Leases(measurement.gate, lambda _: True)
-        shared = self.live, self.scores, self.steer, leases, self.bus, self.compute
+        shared = self.live, self.scores, self.steer, leases, self.bus, self.services
         self.catalog = embedded_catalog(*shared, EndSignals(), EmbeddedConfig())
         self.server = build_server(self.catalog, name="test", version="1")
         self._schemas = {tool.name: tool.output_schema for tool in self.catalog.tools}

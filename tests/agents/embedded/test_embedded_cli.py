@@ -59,14 +59,6 @@ def paused(command: Command) -> Any:
 # ---- options ----------------------------------------------------------------------------------
 
 
-def test_options_of_vmaf() -> None:
-    settings = parse(["-r", "a", "-d", "b"])
-    assert not settings.embedded
-    line = ["-r", "a", "-d", "b", "--enable-mcp-sse=0", "--enable_mcp_uds", "/run/s", "--enable-mcp-stdio"]
-    assert parse(line).embedded == Wanted(0, "/run/s", True)
-    assert parse(["-r", "a", "-d", "b", "--enable-mcp-sse", "8723"]).embedded
-
-
 def asked(program: str, *options: str) -> Wanted:
     """What both commands make of the same options."""
     if program == "vmaf":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import re
 import shlex
 import shutil
@@ -21,12 +20,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import pytest
 
+from devtools import BROWSER, Chromium
 from embedded_client import PATIENCE
 from prepared_programs import starter
 from scoring_clips import container, y4m
@@ -37,8 +36,6 @@ PORT = "8723"
 Said: TypeAlias = int | IO[str]  # where a process writes
 FRAMES = 60
 LONGEST = 3 * PATIENCE
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-STARTING = 3 * PATIENCE  # a browser takes its time
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _INDENTED = re.compile(r"(?:^    .*\n)+", re.M)
 
@@ -244,62 +241,15 @@ def test_snippets(block: Block, ground: Ground) -> None:
         assert not message.get("result", {}).get("isError")
 
 
-@contextmanager
-def page(text: str) -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
-    """Serve a page, and collect what it says."""
-    told: queue.Queue[dict[str, Any]] = queue.Queue()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._answer(text.encode() if self.path == "/" else b"")
-
-        def do_POST(self) -> None:
-            told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self._answer(b"")
-
-        def _answer(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/", told
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@contextmanager
-def browsing(url: str, profile: Path) -> Iterator[None]:
-    assert BROWSER is not None
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-    quiet = ["--disable-background-networking", f"--user-data-dir={profile}", "--remote-debugging-port=0"]
-    with (profile / "log").open("wb") as log:
-        process = subprocess.Popen([BROWSER, *options, *quiet, url], stdout=log, stderr=log)
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)
-
-
 @pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == "js"], ids=lambda block: block.text[:60])
-def test_scripts_of_pages(block: Block, ground: Ground) -> None:
-    profile = ground.folder / "profile"
-    profile.mkdir()
-    log = 'console.log = (...said) => fetch("/seen", {method: "POST", body: JSON.stringify({said})});'
-    text = f"<!doctype html><script>{log}\n{block.text.replace(PORT, ground.port)}</script>"
-    with ground.serving(server_for(block)), page(text) as (url, told), browsing(url, profile):
-        for _ in range(block.text.count("console.log")):
-            assert told.get(timeout=STARTING)["said"]
+async def test_scripts_of_pages(block: Block, ground: Ground, chromium: Chromium) -> None:
+    with ground.serving(server_for(block)):
+        async with chromium.page() as page:
+            await page.go(f"http://127.0.0.1:{ground.port}/no-page")  # of this machine, as the page says
+            await page.value("window.said = []; console.log = (...words) => said.push(words); undefined")
+            await page.value(f"{block.text.replace(PORT, ground.port)}; undefined")
+            await page.until(f"said.length === {block.text.count('console.log')}")
 
 
 def test_the_page_has_snippets_of_each_kind() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from acuity import EmbeddedError, EmbeddedServer
+from acuity import EmbeddedServer
 from bridge_room import measuring
-from embedded_client import PATIENCE, LineClient, connected, descriptors, feeding, hosted, start
+from embedded_client import PATIENCE, connected, descriptors, feeding, hosted, start
 from moving_pictures import pair
 from tool_results import wire_sentence
 
@@ -92,33 +91,6 @@ def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) 
         assert not measurement.paused
 
 
-def test_who_has_not_read_its_answers_is_disconnected_when_the_server_stops(tmp_path: Path) -> None:
-    """More answers than the socket holds are unread: what is left of them must not keep it open."""
-    place = tmp_path / "s"
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(place)
-        with connected(place) as client:
-            for _ in range(100):
-                client.send("tools/list")
-            assert client.receive() is not None  # so the others are on their way
-            server.stop()
-            # receive() fails where nothing more comes and no end either. The end is a reset where the
-            # server left requests unread.
-            with contextlib.suppress(ConnectionResetError):
-                while client.receive() is not None:
-                    pass
-
-
-def test_one_server_at_a_time_steers_a_measurement(tmp_path: Path) -> None:
-    with measuring() as measurement:
-        with EmbeddedServer(measurement) as first, EmbeddedServer(measurement) as second:
-            first.start_uds(tmp_path / "s")
-            with pytest.raises(EmbeddedError, match="another server steers this measurement already"):
-                second.start_uds(tmp_path / "t")
-        with EmbeddedServer(measurement) as third:
-            third.start_uds(tmp_path / "t")
-
-
 def test_nothing_is_left_open(tmp_path: Path) -> None:
     def once() -> None:
         with measuring() as measurement, EmbeddedServer(measurement) as server:
@@ -146,20 +118,6 @@ def test_a_server_that_never_started_costs_nothing() -> None:
         assert threading.active_count() == threads
         measurement.add(*pair(0))
         server.close()
-
-
-def test_stdio_speaks_with_whoever_has_the_other_ends(tmp_path: Path) -> None:
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_stdio(ours_in, ours_out)
-        os.close(ours_in)  # copies are served
-        os.close(ours_out)
-        client = LineClient(theirs_in, theirs_out)
-        assert client.call("vmaf.status")["state"] == "waiting"
-        os.close(theirs_out)
-        measurement.add(*pair(0))
-    os.close(theirs_in)
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this way of scheduling")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from embedded_client import PATIENCE, connected, host_at, hosted
-from longwire.wire.listeners import listening
 
 
 def test_a_dead_processs_file_is_replaced(tmp_path: Path) -> None:
@@ -88,23 +87,6 @@ def test_a_child_does_not_keep_clients_waiting(tmp_path: Path) -> None:
         assert client.receive() is None  # though the child lives
         assert host.communicate("", timeout=PATIENCE)[0] == "stopped\n"
         assert host.returncode == 0
-
-
-def test_a_child_that_leaves_the_block_leaves_the_file(tmp_path: Path) -> None:
-    with listening(tmp_path / "s") as listener:
-        block = listening(tmp_path / "t")
-        block.__enter__()
-        child = os.fork()
-        if not child:
-            try:
-                block.__exit__(None, None, None)
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        assert (tmp_path / "t").exists()
-        block.__exit__(None, None, None)
-        assert not (tmp_path / "t").exists()
-        assert listener.fileno() >= 0
 
 
 @pytest.mark.parametrize(

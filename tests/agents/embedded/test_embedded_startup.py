@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity import EmbeddedServer
-from bridge_room import measuring
-from embedded_client import PATIENCE, connected, hosted, start, started
+from embedded_client import PATIENCE, connected, hosted, started
 from moving_pictures import pair
 from scoring_clips import y4m
 
@@ -70,14 +68,3 @@ def test_who_comes_before_the_first_frame_and_asks_late_is_served(tmp_path: Path
             assert len(client.call("vmaf.report")["frames"]) == 1
         closing.join(PATIENCE)
         assert not closing.is_alive()
-
-
-def test_a_transport_can_be_started_after_the_first_client(tmp_path: Path) -> None:
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_uds(tmp_path / "first")
-        with connected(tmp_path / "first") as client:
-            assert client.call("vmaf.status")["state"] == "waiting"
-            start(server, "http", tmp_path)
-            start(server, "sse", tmp_path)
-            assert client.call("vmaf.status")["state"] == "waiting"
-        assert sorted(server.started) == ["http", "sse", "uds"]

@@ -143,22 +143,6 @@ def test_follow_swap_and_read_the_final_report(transport: str, era: str, tmp_pat
         run(lambda: main(host))
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_one_who_disconnects_finds_everything_again(transport: str, tmp_path: Path) -> None:
-    async def main(host: Host) -> None:
-        async with host.client(transport, "legacy") as client:
-            await client.subscribe_resource(SCORES)
-            host.feed(5)
-        async with host.client(transport, "legacy") as client:
-            while (found := await ask(client, "vmaf.status"))["frames_scored"] < 5:
-                assert found["state"] in ("waiting", "measuring", "waiting_for_input")
-            score = await ask(client, "vmaf.score", index=2)
-        assert score["score"] == host.measurement.score_at(2)
-
-    with hosting(tmp_path) as host:
-        run(lambda: main(host))
-
-
 def test_a_lone_request_cannot_subscribe_over_http(tmp_path: Path) -> None:
     """Nothing could be told to one who posts a request and leaves."""
     import httpx2

@@ -17,7 +17,7 @@ from mcp import Client, MCPError
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 
-from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE, parse
+from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE
 from acuity.agents.embedded.subscriptions import NotificationMeta, Subscriber, UpdatePublisher
 from live_ground import ERAS, MODEL, SECONDS, playing
 
@@ -252,11 +252,3 @@ async def test_resources_can_be_read(tmp_path: Path) -> None:
         ):
             with pytest.raises(MCPError):
                 await read(client, bad)
-
-
-def test_other_addresses_are_not_ours() -> None:
-    assert parse("acuity://reports/1") is None
-    assert parse(STATUS + "/") is None
-    address = parse(f"{REPORT}?frames=0-4")
-    assert address is not None
-    assert (address.frames, address.rate) == (range(5), 1.0)

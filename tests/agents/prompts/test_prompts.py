@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError
+from mcp.server.subscriptions import InMemorySubscriptionBus
 
-from acuity.agents.tools import compare as compare_tools
-from acuity.agents.tools import frames as frame_tools
-from acuity.agents.tools import jobs as job_tools
-from acuity.agents.tools import models as model_tools
-from acuity.agents.tools import scoring as scoring_tools
-from acuity.agents.tools import tuning as tuning_tools
-from acuity.agents.tools import worst_frames as worst_tools
-from acuity.agents.tools.kept_pictures import KeptPictures
+from acuity.access.paths import AllowedPaths
+from acuity.agents.settings import AcuitySettings
+from acuity.agents.standalone.main import product_catalog
+from acuity.agents.tools.services import Services
 from fake_jobs import FakeJobs, serve
 from longwire.product.calls import check
 from longwire.product.catalog import Tool
@@ -55,16 +51,10 @@ def refused(name: str, arguments: dict[str, str]) -> str:
 
 
 def real_tools() -> dict[str, Tool]:
-    services: Any = SimpleNamespace(
-        paths=None, jobs=None, settings=SimpleNamespace(binary=None, vlm_model=None, data=Path("data"))
-    )
-    worst = worst_tools.tools(services, KeptPictures(Path("data")))
-    compare = compare_tools.tools(services)
-    scoring = [*scoring_tools.tools(services), *tuning_tools.tools(services), *compare, *worst]
-    families = (model_tools, frame_tools)
-    listed = [tool for family in families for tool in family.tools(services)]
-    listed += [*scoring, *job_tools.tools(services, scoring)]
-    return {tool.name: tool for tool in listed}
+    nobody: Any = None
+    services = Services(AcuitySettings(data=Path("data")), AllowedPaths([]), nobody)
+    catalog = product_catalog(services, InMemorySubscriptionBus())
+    return {tool.name: tool for tool in catalog.tools}
 
 
 def calls(text: str) -> list[dict[str, Any]]:
@@ -107,26 +97,6 @@ def test_only_tools_that_exist_are_named(name: str, arguments: dict[str, str]) -
     assert {"submit_job", "get_job", "list_jobs", "get_frames"} <= named
     assert named <= set(tools)
     assert {"first", "last", "features"} <= set(tools["get_frames"].input_schema["properties"])
-
-
-@pytest.mark.parametrize("name", list(GIVEN))
-def test_each_teaches_how_to_read_the_figures(name: str) -> None:
-    text = render(name, GIVEN[name])
-    for word in (
-        "mismatched_model_warning",
-        "`notes`",
-        "`worst`",
-        "`percentiles.p5`",
-        "harmonic mean",
-        "5th percentile",
-        "just noticeable difference",
-        "vmaf_v0.6.1neg",
-        "vmaf_4k_v0.6.1",
-        "VMAF_MCP_ALLOW",
-    ):
-        assert word in text
-    for path in GIVEN[name].values():
-        assert path in text
 
 
 def test_files_are_scored_by_the_tool_for_them() -> None:

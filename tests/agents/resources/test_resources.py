@@ -78,8 +78,6 @@ async def test_some_frames_of_a_report() -> None:
         assert single == part
         large = f"acuity://reports/job-1.csv?frames=1-{'9' * 30}"
         assert await read(client, large, "text/csv") == table
-        elsewhere = await refused(client, "acuity://reports/job-1/report.csv")
-        assert elsewhere == "a table is at acuity://reports/job-1.csv: read that"
         backwards = await refused(client, "acuity://reports/job-1?frames=9-0")
         assert backwards == "'?frames=9-0' has no frames: write the lower number first, ?frames=0-9"
         for query in ("frames=", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):
@@ -100,14 +98,6 @@ async def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, m
         assert part.startswith("frames=5-")
         text = await read(client, f"{uri}?{part}", mime_type)
         assert 500_000 < len(json.dumps(text)) < 900_000
-
-
-async def test_a_report_as_csv() -> None:
-    async with playing() as (jobs, client):
-        await jobs.completed()
-        assert await read(client, "acuity://reports/job-1.csv", "text/csv") == (
-            "Frame,integer_motion,vmaf,\n0,0.000000,91.123456,\n1,0.0000001234567891,47.500000,\n"
-        )
 
 
 async def test_a_report_as_a_page() -> None:
@@ -319,22 +309,6 @@ def test_csv_of_a_stored_report_is_that_of_the_csv_writer(
     digits = parse_precision(precision)
     stored = json.loads("".join(write_json(source, digits, "1", {})))
     assert report_csv(stored) == "".join(write_csv(source, digits, "1", {}))
-
-
-def test_columns_keep_their_order_when_the_first_frame_lacks_one() -> None:
-    source = Source({"motion2": [float("nan"), 1.0], "vmaf": [90.0, 80.0]})
-    stored = json.loads("".join(write_json(source, parse_precision("legacy"), "1", {})))
-    assert report_csv(stored) == "Frame,motion2,vmaf,\n0,,90.000000,\n1,1.000000,80.000000,\n"
-
-
-def test_csv_keeps_every_digit_of_a_precise_report() -> None:
-    document: dict[str, Any] = {"frames": [{"frameNum": 4, "metrics": {"vmaf": 76.66783109215}}]}
-    frame, figure, end = report_csv(document).splitlines()[1].split(",")
-    assert (frame, float(figure), end) == ("4", 76.66783109215, "")
-
-
-def test_csv_of_a_report_without_frames() -> None:
-    assert report_csv({"frames": []}) == "Frame,\n"
 
 
 async def test_listeners_hear_of_new_reports_only() -> None:

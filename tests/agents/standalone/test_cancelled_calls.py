@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -22,10 +21,10 @@ from acuity.jobs.job import JobSpec
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.worker.worker_process import WorkerProcess
-from longwire.endpoints import Http, Uds
+from longwire.endpoints import Http
 from longwire.product.catalog import Call, Catalog
 from longwire.wire.http.request import Request
-from raw_http import RawSession, call, modern, raw_session
+from raw_http import RawSession, call, raw_session
 from transport_bench import LOCAL, Bench, Running, serving
 
 WATCHED = (Entry, Forwarder, WorkerProcess, Call, ServerRequestContext, JSONRPCRequest, Request)
@@ -139,52 +138,3 @@ async def test_a_call_cancelled_in_a_session_leaves_nothing() -> None:
             await cancelled_posts(session, jobs, 100 * (number + 1))
         await until_only(KEPT)
         assert jobs.stats().cancelled == (ROUNDS + 1) * (WAITING + 1)
-
-
-async def test_a_stateless_call_whose_client_leaves_leaves_nothing() -> None:
-    async with long_calls(Http(LOCAL)) as (server, jobs):
-
-        async def ask(number: int) -> None:
-            message, headers = modern(call(number, "hold"))
-            message["params"]["_meta"] = {**message["params"]["_meta"], "padding": PADDING}
-            await http.post(server.where, json=message, headers=headers)
-
-        async with raw_session(server.where) as session:
-            http = session.http
-            for _ in range(3):
-                async with anyio.create_task_group() as tasks:
-                    for queued in range(1 + WAITING):
-                        tasks.start_soon(ask, queued)
-                        await until_busy(jobs, queued)
-                    tasks.cancel_scope.cancel()
-                await until_only(KEPT)
-
-
-async def test_a_call_cancelled_over_a_stream_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    async with long_calls(Uds(path)) as (_, jobs), await anyio.connect_unix(str(path)) as stream:
-
-        async def say(message: dict[str, Any]) -> None:
-            await stream.send(json.dumps(message).encode() + b"\n")
-
-        await say(
-            {
-                "jsonrpc": "2.0",
-                "id": 0,
-                "method": "initialize",
-                "params": {
-                    "protocolVersion": "2025-11-25",
-                    "capabilities": {},
-                    "clientInfo": {"name": "t", "version": "1"},
-                },
-            }
-        )
-        await stream.receive()
-        await say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        for first in (10, 20, 30):
-            for number in range(1 + WAITING):
-                await say(request(first + number))
-                await until_busy(jobs, number)
-            for number in reversed(range(1 + WAITING)):
-                await say(cancellation(first + number))
-            await until_only(KEPT)

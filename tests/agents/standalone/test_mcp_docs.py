@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,10 +186,6 @@ def test_a_variable_of_other_servers_changes_nothing(tmp_path: Path) -> None:
     assert effective(environ={**known, "VMAF_MCP_ASYNC": "trio"}) == effective(environ=known)
 
 
-def test_security_names_hard_links() -> None:
-    assert "hard link is followed" in section("Security")
-
-
 def test_the_remedy_for_a_mismatched_model_does_not_warn_itself() -> None:
     row = next(row for row in rows(section("Troubleshooting")) if "mismatched_model_warning" in row[0])
     for name, edges in (("vmaf_4k_v0.6.1", [(3840, 2160)]), ("vmaf_v0.6.1", [(1280, 720), (1920, 1080)])):
@@ -231,27 +226,6 @@ def test_every_metric_and_outcome_is_there(offered: Offered) -> None:
     assert set(named(text)) == offered.metrics
     outcomes = text[text.index("Outcomes are") : text.index("Tools that don't exist")]
     assert re.findall(r"`(\w+)`", outcomes) == list(OUTCOMES)
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.mark.parametrize("text", blocks("json"))
-def test_client_configurations_are_what_clients_read(text: str) -> None:
-    document = json.loads(text)
-    servers = document.get("mcpServers") or document["servers"]
-    for server in servers.values():
-        if "url" in server:
-            assert server["url"].endswith("/mcp")
-            continue
-        arguments = [argument for argument in server["args"] if argument.startswith("--")]
-        assert server["command"] in ("vmaf-mcp", "docker")
-        if server["command"] == "vmaf-mcp":
-            assert set(arguments) <= {name for group in option_groups().values() for name in group}
-        assert set(server.get("env", {})) <= set(named(section("Environment variables")))
-    if "servers" in document:  # VS Code's own shape
-        assert all(server["type"] in ("stdio", "http") for server in servers.values())
 
 
 def test_links_lead_somewhere() -> None:

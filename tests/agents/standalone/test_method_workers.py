@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import psutil
 import pytest
 from mcp import Client
@@ -36,18 +35,6 @@ def found(folder: Path, **changed: Any) -> Effective:
     return effective({name: value for name, value in values.items() if value is not None}, {})
 
 
-def test_workers_of_every_kind_are_settings(tmp_path: Path) -> None:
-    for asked in (
-        {"workers__method_workers": 2},
-        {"workers__command": f"{sys.executable} worker.py {{socket}}"},
-        {"workers__sockets": ("/run/one.sock",)},
-    ):
-        values = found(tmp_path, **asked)
-        check_start(values)
-        assert values.settings().has_workers
-    assert not found(tmp_path).settings().has_workers
-
-
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
@@ -62,11 +49,6 @@ def test_workers_of_every_kind_are_settings(tmp_path: Path) -> None:
 def test_what_workers_can_not_do_is_refused(tmp_path: Path, changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(sentence)):
         check_start(found(tmp_path, workers__method_workers=2, **changed))
-
-
-def test_a_command_that_can_not_be_read_is_refused() -> None:
-    with pytest.raises(SettingsError, match="can't be read"):
-        effective({}, {"ACUITY_WORKERS_COMMAND": "php 'worker.php"})
 
 
 def test_workers_get_the_settings_that_matter_to_them(tmp_path: Path) -> None:
@@ -110,19 +92,6 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[Program, str]]:
         place = re.search(r"http://\S+/mcp", said)
         assert place is not None
         yield process, place.group()
-
-
-def test_ports_are_open_though_no_worker_starts(tmp_path: Path) -> None:
-    words = (r"http://\S+/mcp", r"http://\S+/metrics", "no worker is left")
-    with saying(tmp_path, words, "--worker-command", "false", "--metrics", "0") as (process, said):
-        place = re.search(words[1], said)
-        assert place is not None
-        answer = httpx2.get(place.group().replace("/metrics", "/readyz"))
-        assert (answer.status_code, answer.text) == (503, "not ready: no worker has started yet\n")
-        assert "methods run in 1 worker process (false)" in said
-        assert "worker w1 failed: it ended with status 1; the next start is in 0.1 s" in said
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) == 0
 
 
 def test_the_products_tools_run_in_worker_processes(tmp_path: Path) -> None:

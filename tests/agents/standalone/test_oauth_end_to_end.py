@@ -100,21 +100,6 @@ async def test_the_whole_way(tmp_path: Path) -> None:
     assert not any(part in written for one in used for part in one.split(".")[1:])
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        (("--oauth-issuer", ISSUER), "--oauth-issuer: OAuth takes"),
-        (("--oauth-jwks", "https://auth.example/k"), "--oauth-jwks: OAuth takes"),
-        (("--oauth-jwks", "http://auth.example/k"), "--oauth-jwks: the address of the key set"),
-    ],
-)
-def test_what_is_missing_is_said_before_the_start(
-    given: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert program(["--http", "0", "--check", *given]) == 1
-    assert sentence in capsys.readouterr().err
-
-
 def test_check_shows_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "keys.json").write_bytes(OLD)
     config = tmp_path / "acuity.toml"
@@ -126,10 +111,3 @@ def test_check_shows_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     assert f'oauth_jwks = "{tmp_path}/keys.json"' in shown
     assert 'oauth_audience = ["a", "b"]' in shown
-
-
-def test_oauth_without_http_is_an_oversight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "keys.json").write_bytes(OLD)
-    given = options(str(tmp_path / "keys.json"))[2:]
-    assert program([*given, "--stdio", "--check"]) == 0
-    assert "--oauth-issuer: OAuth is for HTTP only: set http or sse too" in capsys.readouterr().out

@@ -123,3 +123,17 @@ async def test_a_short_score_ends_while_another_clients_long_jobs_run(tmp_path: 
             assert "score" in await document(alice, "vmaf_score", **short)
         jobs = (await document(bob, "list_jobs"))["jobs"]
         assert sorted(job["status"] for job in jobs) == ["queued", "queued", "running"]
+
+
+async def test_one_client_cannot_fill_the_queue(tmp_path: Path) -> None:
+    long = {"tool": "vmaf_score", "arguments": raw_pair(tmp_path, LONG)}
+    async with (
+        product_on_http(tmp_path, TOKENS) as url,
+        client(url, MODERN, ALICE) as alice,
+        client(url, MODERN, BOB) as bob,
+    ):
+        answers = [await document(alice, "submit_job", **long) for _ in range(60)]
+        # One runs, 48 are three quarters of the queue.
+        assert len([answer for answer in answers if "job_id" in answer]) == 49
+        assert "your share of the queue is full (48 waiting)" in answers[-1]["error"]
+        assert (await document(bob, "submit_job", **long))["status"] == "queued"

@@ -20,32 +20,6 @@ from tool_results import conforming
 ERAS = ["legacy", "2026-07-28"]
 EVERYWHERE = pytest.mark.parametrize("transport", TRANSPORTS)
 BOTH_ERAS = pytest.mark.parametrize("era", ERAS)
-TOOLS = [
-    "vmaf_score",
-    "vmaf_score_encoded",
-    "list_videos",
-    "list_models",
-    "describe_model",
-    "list_backends",
-    "probe_backend",
-    "vmaf_version",
-    "list_extractors",
-    "run_benchmark",
-    "run_search",
-    "run_compare",
-    "run_ladder",
-    "run_tune_per_shot",
-    "compare_encodes",
-    "describe_worst_frames",
-    "eval_model_on_split",
-    "compare_models",
-    "submit_job",
-    "get_job",
-    "list_jobs",
-    "cancel_job",
-    "get_frames",
-]
-
 Question = Callable[[Client], Awaitable[Any]]
 
 
@@ -78,7 +52,6 @@ def ask(folder: Path, server: ProductServer, transport: str, era: str) -> Callab
 def test_tools_answer_as_their_schemas_say(ask: Callable[[Question], Any]) -> None:
     async def question(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == TOOLS
         calls: dict[str, dict[str, Any]] = {
             "list_videos": {},
             "list_models": {},

@@ -19,9 +19,9 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from acuity.access.paths import AllowedPaths
 from acuity.agents.score_answers import score_answer
-from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import scoring
+from acuity.agents.tools.services import Services
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from fake_jobs import serve
@@ -115,32 +115,6 @@ async def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, p
             assert rows == [[number, score] for number, score in enumerate(scores)]
 
 
-async def test_a_job_that_was_submitted_without_frames_answers_without_them(
-    clips: Path, tmp_path: Path
-) -> None:
-    async with bench(clips, tmp_path / "data") as at:
-        with anyio.fail_after(60):
-            arguments = score_of(clips, include_frames=False)
-            job = await at.ask("submit_job", tool="vmaf_score", arguments=arguments)
-            await at.jobs.wait(job["job_id"])
-            result = (await at.ask("get_job", job_id=job["job_id"]))["result"]
-            assert (result["frames"], result["frames_omitted"]["count"]) == ([], FRAMES)
-            again = await at.ask("get_job", job_id=job["job_id"], include_frames=True)
-            assert len(again["result"]["frames"]) == FRAMES
-
-
-async def test_reports_are_there_after_a_restart(clips: Path, tmp_path: Path) -> None:
-    with anyio.fail_after(60):
-        async with bench(clips, tmp_path) as at:
-            job = await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips))
-            await at.jobs.wait(job["job_id"])
-            report = await at.read(f"acuity://reports/{job['job_id']}")
-        async with bench(clips, tmp_path) as at:
-            uris = [resource.uri for resource in (await at.client.list_resources()).resources]
-            assert f"acuity://reports/{job['job_id']}" in uris
-            assert await at.read(f"acuity://reports/{job['job_id']}") == report
-
-
 async def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
     with anyio.fail_after(60):
         async with bench(clips, tmp_path) as at:
@@ -158,15 +132,3 @@ async def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
             assert failed["status"] == "failed"
             assert "ref.yuv" in failed["error"]
             assert (failed["result"], failed["report"]) == (None, None)
-
-
-async def test_a_waiting_job_can_be_cancelled(clips: Path, tmp_path: Path) -> None:
-    with anyio.fail_after(60):
-        async with bench(clips, tmp_path) as at:
-            jobs = [
-                await at.ask("submit_job", tool="vmaf_score", arguments=score_of(clips)) for _ in range(3)
-            ]
-            last = await at.ask("cancel_job", job_id=jobs[-1]["job_id"])
-            assert (last["status"], last["message"]) == ("cancelled", "cancelled")
-            first = await at.jobs.wait(jobs[0]["job_id"])
-            assert first.status == "completed"

@@ -12,7 +12,6 @@ import pytest
 from mcp import Client
 
 from acuity.agents.tools import compare, worst_frames
-from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.jobs.job import new_id
 from asking_client import Person
 from longwire.product.app import build_server
@@ -104,7 +103,7 @@ async def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) 
     services = services_for(folder, jobs)
     offered = [
         *compare.tools(services),
-        *worst_frames.tools(services, KeptPictures(services.settings.data)),
+        *worst_frames.tools(services),
     ]
     ref, dis = (str(folder / f"{name}_{SIZE}.yuv") for name in ("ref", "dis"))
     many = {"reference": ref, "encodes": [{"path": dis}]}

@@ -11,9 +11,8 @@ import pytest
 import acuity
 from acuity.agents.tools import models
 from acuity.models import find_model, load_model
-from info_server import Asked
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import ThreadJobs, ask_once
+from scoring_room import Asked, ThreadJobs, ask_once
 from small_model import small_document
 
 MADE = "vmaf_4k_v0.6.1neg"

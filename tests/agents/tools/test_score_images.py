@@ -95,10 +95,3 @@ def test_a_message_with_pictures_leaves_frames_out_that_have_no_room() -> None:
     assert answer["frames"] == []
     assert answer["frames_omitted"]["count"] == 9000
     assert len(found) == 1
-
-
-def test_a_report_without_figures_has_no_plot() -> None:
-    document = {"score": None, "models": [], "pooled_metrics": {}, "frames": []}
-    answer, found = with_images(document, dict(document), [PLOT])
-    assert found == []
-    assert answer["images_missing"] == "plot: there are no figures to draw"

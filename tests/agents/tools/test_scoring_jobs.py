@@ -14,11 +14,10 @@ import pytest
 from mcp import Client
 
 from acuity.access.paths import AllowedPaths
-from acuity.agents.score_answers import score_answer
 from acuity.agents.tools import external
 from acuity.jobs.service import Jobs, JobsConfig
-from scoring_clips import FRAMES, HELP, container, fake_vmaf, raw
-from scoring_room import ERAS, ask_with, raw_arguments, serve, services_for, settings_for
+from scoring_clips import HELP, fake_vmaf, raw
+from scoring_room import ask_with, raw_arguments, serve, services_for, settings_for
 
 
 @asynccontextmanager
@@ -40,39 +39,6 @@ def folder(tmp_path: Path) -> Path:
     raw(clips / "ref.yuv")
     raw(clips / "dis.yuv", worse=True)
     return clips
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_scores_come_from_a_worker(folder: Path, era: str) -> None:
-    container(folder / "ref.mkv")
-    container(folder / "dis.mp4", worse=True, codec="libx264")
-    told: list[float] = []
-
-    async def listen(done: float, _: float | None, __: str | None) -> None:
-        told.append(done)
-
-    async with playing(folder, era=era) as (client, jobs):
-        asked = {**raw_arguments(folder), "include_frames": True}
-        result = await client.call_tool("vmaf_score", asked, progress_callback=listen)
-        document = result.structured_content
-        assert isinstance(document, dict)
-        assert not result.is_error, document
-        assert len(document["frames"]) == FRAMES
-        kept = await jobs.result(document["job_id"])
-        assert kept is not None
-        links = {name: document[name] for name in ("job_id", "report")}
-        assert score_answer({**kept, **links}) == document
-        encoded = await ask_with(
-            client,
-            "vmaf_score_encoded",
-            reference_encoded=str(folder / "ref.mkv"),
-            distorted_encoded=str(folder / "dis.mp4"),
-        )
-        assert encoded["acuity"]["input"]["pairs"] == FRAMES
-        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder, height=51))
-        assert "not a whole number of frames" in refused["error"]
-    assert told[-1] == FRAMES
-    assert told == sorted(set(told))
 
 
 async def test_workers_check_what_they_open(folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from acuity.devices import BACKENDS, usable_instruction_sets
 from acuity.devices.cuda.hardware import cards, probe
 from acuity.errors import AcuityError, JobFailed, JobTimeout, QueueFull, WorkerLost
 from fake_cuda import FakeCuda
-from info_server import Asked, InlineJobs
+from scoring_room import Asked, InlineJobs
 from vmaf_binary import make_binary
 
 pytestmark = pytest.mark.usefixtures("without_cuda")

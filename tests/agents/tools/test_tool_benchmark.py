@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools import benchmark
 from acuity.devices import BACKENDS
-from info_server import Asked, InlineJobs
 from longwire.config.effective import effective
+from scoring_room import Asked
 from vmaf_binary import make_binary
 
 SMALL = (
@@ -33,15 +30,6 @@ def small_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_takes_no_arguments() -> None:
     asked = Asked(benchmark.tools)
     assert "no argument 'size'" in asked.ask("run_benchmark", size=3)["error"]
-
-
-def test_it_can_be_submitted_and_has_time_of_its_own() -> None:
-    jobs = InlineJobs()
-    services: Any = SimpleNamespace(jobs=jobs, settings=AcuitySettings())
-    assert benchmark.tools(services)[0].plan is not None
-    Asked(benchmark.tools, jobs).ask("run_benchmark")
-    (spec,) = jobs.specs
-    assert (spec.task, spec.tool, spec.time_limit) == ("benchmark", "run_benchmark", 1800.0)
 
 
 @pytest.mark.usefixtures("without_cuda")

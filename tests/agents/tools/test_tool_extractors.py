@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import acuity
 from acuity.agents.tools import extractors
-from acuity.features import EXTRACTORS, Option
-from info_server import Asked
+from acuity.features import EXTRACTORS
+from scoring_room import Asked
 
 
 def listed(**arguments: Any) -> dict[str, dict[str, Any]]:
@@ -54,24 +51,6 @@ def test_every_extractor_with_its_source_options_and_features() -> None:
         "only_with": None,
     }
     assert {entry["only_with"] for entry in vif["provides"]} == {None, "debug"}
-
-
-def test_texts_and_numbers_without_a_limit_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = (
-        Option("how", "h", "text", "near", choices=("near", "far"), help="which way"),
-        Option("where", "", "text", "", named=False, help="anything"),
-        Option("much", "", "float", 0.0, 0.0, math.inf, named=False, help="as much as you like"),
-    )
-    monkeypatch.setattr(EXTRACTORS["vif"], "options", options)
-    how, where, much = listed(name="vif")["vif"]["options"]
-    assert (how["type"], how["default"], how["choices"], how["min"]) == (
-        "text",
-        "near",
-        ["near", "far"],
-        None,
-    )
-    assert (where["default"], where["choices"]) == ("", None)
-    assert (much["min"], much["max"]) == (0.0, None)
 
 
 def test_an_extractor_that_is_not_there_is_refused_with_those_that_are() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import jsonschema
 import mcp_types as types
 
-from acuity.report.precision import parse_precision
 from product_server import product_client
 from tool_results import sentence_of
 
@@ -54,28 +53,6 @@ async def test_every_schema_is_one_and_every_argument_is_explained(tmp_path: Pat
             assert argument.get("type") != "array" or argument.get("maxItems", 99) <= 64, (tool.name, name)
 
 
-async def test_tiny_models_are_explained_in_the_first_tool(tmp_path: Path) -> None:
-    tools = {tool.name: tool.input_schema["properties"] for tool in (await listed(tmp_path)).tools}
-    raw, encoded = tools["vmaf_score"], tools["vmaf_score_encoded"]
-    assert "width" not in encoded
-    for properties in (raw, encoded):
-        assert not {"dnn_ep", "gpumask"} & set(properties)
-        assert properties["model"]["default"] == "version=vmaf_v0.6.1"
-        assert properties["precision"]["default"] == "legacy"
-        assert all(parse_precision(text) for text in properties["precision"]["enum"])
-    names = {name for name in raw if name.startswith("tiny_")} | {"no_reference"}
-    assert len(names) == 10
-    for name in names:
-        assert not raw[name]["description"].startswith("As in"), name
-        assert encoded[name] == {**raw[name], "description": "As in vmaf_score."}
-    assert [raw[name]["maxLength"] for name in ("tiny_model", "tiny_codec", "tiny_preset")] == [4096, 64, 64]
-    assert raw["tiny_fp16"]["description"] == (
-        "Its inputs are half precision; refused if the model takes float32."
-    )
-    for name in ("eval_model_on_split", "compare_models"):
-        assert "10 %" in tools[name]["split"]["description"]
-
-
 async def test_no_error_has_structured_content(tmp_path: Path) -> None:
     """Clients check structured content against the tool's output schema, errors or not."""
     async with product_client(tmp_path) as client:
@@ -83,13 +60,3 @@ async def test_no_error_has_structured_content(tmp_path: Path) -> None:
             name = tool.name
             sentence = sentence_of(await client.call_tool(name, {"no_such_argument": 1}))
             assert sentence.startswith((f"tool '{name}' has no argument", f"tool '{name}' missing required"))
-
-
-async def test_an_unknown_tool_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
-    async with product_client(tmp_path) as client:
-        names = ("vmaf_scor", "run_laddr", "x" * 100_000)
-        near, far, long = [sentence_of(await client.call_tool(name, {})) for name in names]
-    assert near.startswith("unknown tool: vmaf_scor; there are vmaf_score, vmaf_score_encoded, ")
-    assert far.startswith("unknown tool: run_laddr; there are ")
-    assert "get_frames" in far
-    assert len(long) < 1000

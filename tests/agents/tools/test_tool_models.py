@@ -13,7 +13,7 @@ from acuity.agents.tools import models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from info_server import Asked
+from scoring_room import Asked
 from small_model import small_document
 
 
@@ -94,11 +94,6 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
     assert "inside" in listed
     assert "outside" not in listed
     assert "not found" in Asked(models.tools).ask("describe_model", name="outside")["error"]
-
-
-def test_without_model_folders_acuitys_own_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.models.files.model_folders", lambda: iter(()))
-    assert names(Asked(models.tools).ask("list_models")) == ["acuity_fr_v1", "acuity_nr_v1"]
 
 
 async def test_the_list_is_made_once_and_again_when_something_changed(

@@ -14,7 +14,6 @@ from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
 from scoring_clips import HELP, fake_vmaf, runs_of
 from scoring_room import ThreadJobs, playing
-from vmaf_binary import make_binary
 
 FRAMES = 2
 # Large enough for every extractor of the presets.
@@ -89,19 +88,6 @@ async def test_clipping_is_switched_off_in_all_models(folder: Path) -> None:
     assert all("disable_clip" in model for model in payload["request"]["models"])
 
 
-async def test_the_depth_of_the_later_presets(folder: Path) -> None:
-    jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
-        await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v6.0", frame_cnt=1))
-        await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v6.0", frame_cnt=1, convert="never"))
-        await ask("vmaf_score_encoded", **encoded_pair(folder, aom_ctc="v5.0", frame_cnt=1))
-    assert [spec.payload["request"].get("convert", "auto") for spec in jobs.specs] == [
-        "depth",
-        "never",
-        "auto",
-    ]
-
-
 async def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP + " --aom_ctc: conditions\n")
     async with playing(folder, binary=binary) as ask:
@@ -116,14 +102,3 @@ async def test_another_binary_is_passed_the_preset(folder: Path, tmp_path: Path)
     assert first[first.index("--aom_ctc") + 1] == "v3.0"
     assert "-m" not in first
     assert second[second.index("-m") + 1] == "version=vmaf_4k_v0.6.1:name=four"
-
-
-async def test_the_binarys_figures_are_those_of_the_command(folder: Path, tmp_path: Path) -> None:
-    from acuity.cli.vmaf.options import help_page
-
-    binary = Path(make_binary(tmp_path, help=help_page()))
-    expected = report_of_the_command(folder, tmp_path / "report.json", "--aom_ctc", "v7.0")
-    async with playing(folder, binary=binary) as ask:
-        for tool, pair in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
-            found = await ask(tool, **pair(folder, aom_ctc="v7.0"))
-            assert found["frames"] == expected["frames"]

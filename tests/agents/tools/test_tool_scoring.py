@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import acuity
-from acuity.agents.tools.scoring import tools
 from acuity.report.precision import parse_precision
 from misaligned_clips import encode_luma, frames_of
-from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
-from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments, services_for
+from scoring_clips import FRAMES, GEOMETRY, container, raw
+from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments
 
 
 async def test_pictures_are_cut_and_fill_a_display(clips: Path) -> None:
@@ -103,36 +102,6 @@ async def test_options_become_the_engines(clips: Path) -> None:
     assert jobs.specs[0].payload["request"]["models"] == [model]
     assert jobs.specs[0].title == "dis.yuv against ref.yuv"
     assert (jobs.specs[0].task, jobs.specs[0].tool) == ("score", "vmaf_score")
-
-
-async def test_files_of_other_sizes_and_kinds(clips: Path, tmp_path: Path) -> None:
-    named = raw(tmp_path / "ref_70x52_420p8.yuv")
-    y4m(tmp_path / "dis.y4m", worse=True)
-    half = container(tmp_path / "half.mkv", FRAMES - 1, half=True)
-    whole = container(tmp_path / "whole.mkv")
-    async with playing(tmp_path) as ask:
-        mixed = await ask(
-            "vmaf_score_encoded", reference_encoded=str(named), distorted_encoded=str(tmp_path / "dis.y4m")
-        )
-        assert len(mixed["frames"]) == FRAMES
-        scaled = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(half))
-        assert "scaled from 34x26 to 70x52" in scaled["acuity"]["input"]["conversions"][0]
-        assert "frame-count" in {note["code"] for note in scaled["notes"]}
-        refused = await ask(
-            "vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(half), scale="never"
-        )
-        assert refused["error"].endswith("so pass scale=force to scale the distorted video to the reference")
-
-
-async def test_a_video_that_ends_early_is_scored_and_described_so(tmp_path: Path) -> None:
-    whole, short = container(tmp_path / "whole.mkv"), container(tmp_path / "short.mkv", FRAMES - 2)
-    async with playing(tmp_path) as ask:
-        found = await ask("vmaf_score_encoded", reference_encoded=str(whole), distorted_encoded=str(short))
-        assert len(found["frames"]) == FRAMES - 2
-        assert "frame-count" in {note["code"] for note in found["notes"]}
-    described = tools(services_for(tmp_path, ThreadJobs()))[1].description
-    assert "missing frames) is refused" not in described
-    assert "where one video ends early, the frames that both have are scored" in described
 
 
 async def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from mcp import Client
 
 import acuity
 from acuity.agents.tools import models
-from info_server import Asked
 from product_server import environment, stdio
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
+from scoring_room import Asked, ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 

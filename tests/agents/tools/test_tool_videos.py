@@ -12,9 +12,9 @@ import pytest
 
 from acuity.agents.tools import videos
 from image_files import images
-from info_server import Asked
 from path_ground import make_ground
 from scoring_clips import FRAMES, container, raw, y4m
+from scoring_room import Asked
 from video_clips import encode, encode_two_streams
 
 
@@ -89,13 +89,6 @@ def test_images_and_several_streams(folder: Path) -> None:
     assert sorted(found) == ["a.mp4", "b.y4m", "c_70x52_420p8.yuv", "d.yuv", "two.mkv"]
     assert "has 2 video streams (0: 96x64 ffv1" in found["two.mkv"]["problem"]
     assert found["two.mkv"]["problem"].endswith("copy the one that is meant to a file of its own")
-
-
-def test_it_is_brief() -> None:
-    (tool,) = Asked(videos.tools).listed()
-    assert len(tool.model_dump_json(by_alias=True, exclude_none=True)) <= 950
-    assert tool.annotations is not None
-    assert tool.annotations.read_only_hint is True
 
 
 async def test_filters_and_pages(folder: Path) -> None:

@@ -25,7 +25,6 @@ from mcp.shared.exceptions import MCPError
 import acuity
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import standalone_server
-from misaligned_clips import encode_luma, frames_of
 from small_vlm import write_small_vlm
 from spoiled_clip import HEIGHT, WIDTH, WORST, luma, write_pair
 from task_client import MODERN, TaskClient, ask, begin
@@ -343,17 +342,3 @@ def test_display_viewing_and_crop_are_those_of_a_score(room: Path, pair: dict[st
         model = {} if "viewing" in option else {"model": "vmaf_v0.6.1"}
         expected = acuity.score(pair["ref"], pair["dis"], **raw, **model, **option)
         assert document_of(result)["score"] == pytest.approx(expected.score, abs=1e-6)
-
-
-def test_frames_that_are_not_the_same_are_aligned_if_asked(tmp_path: Path) -> None:
-    frames = frames_of("grain")[:40]
-    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
-    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
-
-    async def scenario(client: Client) -> list[Any]:
-        call = {"ref": str(ref), "dis": str(dis), "images": [], "n": 1}
-        return [await client.call_tool(TOOL, {**call, **align}) for align in ({}, {"align": "auto"})]
-
-    loose, aligned = map(document_of, with_server(tmp_path, scenario))
-    assert aligned["score"] == pytest.approx(acuity.score(ref, dis, align="auto").score, abs=1e-6)
-    assert loose["score"] < aligned["score"]

@@ -28,7 +28,7 @@ from acuity.agents.embedded.resources import MeasurementResources
 from acuity.agents.embedded.steering.commands import CONNECTED, Leases, client_name, lasting_connection
 from acuity.agents.embedded.subscriptions import Subscriptions
 from acuity.agents.embedded.tools import computing, steering, watching
-from acuity.agents.embedded.tools.computing import Compute
+from acuity.agents.embedded.tools.computing import embedded_services
 from longwire.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from acuity.agents.embedded.live.state import LiveState
     from acuity.agents.embedded.steering.bridge import CommandSender
+    from acuity.agents.tools.services import Services
 
 
 Opening: TypeAlias = AbstractAsyncContextManager[list[Open]]
@@ -198,12 +199,12 @@ async def assembled(
     watchers: Watchers,
 ) -> AsyncIterator[Endpoints]:
     """The endpoints that can be opened, for as long as the block lasts."""
-    compute = Compute(paths)
+    services, jobs = embedded_services(paths)
     scores = Scores(live)
     leases = Leases(live.measurement.gate, presence.has)
     presence.on_client = leases.update
     bus = InMemorySubscriptionBus()
-    catalog = embedded_catalog(live, scores, sender, leases, bus, compute, end, config)
+    catalog = embedded_catalog(live, scores, sender, leases, bus, services, end, config)
     limits = CallLimits(config.settings())
     end.answering = lambda: limits.answering
     steers = frozenset(tool.name for tool in catalog.tools if not tool.read_only)
@@ -228,7 +229,7 @@ async def assembled(
             )
             yield Endpoints(served, lambda: _in_short(live), partial(live.budget.when_admitted, PAGES))
     finally:
-        await compute.close()
+        await jobs.close()
 
 
 def embedded_catalog(
@@ -237,7 +238,7 @@ def embedded_catalog(
     sender: CommandSender,
     leases: Leases,
     bus: SubscriptionBus,
-    compute: Compute,
+    services: Services,
     end: EndSignals,
     config: EmbeddedConfig,
 ) -> Catalog:
@@ -249,7 +250,7 @@ def embedded_catalog(
     tools = [
         *watching.tools(live, scores, pictures),
         *steering.tools(sender, leases, config.max_lease),
-        *computing.tools(compute),
+        *computing.tools(services),
     ]
     steers = any(map(config.offers, STEERING_TOOLS))
     return Catalog(

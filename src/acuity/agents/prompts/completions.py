@@ -18,7 +18,7 @@ from acuity.models import ModelSpec
 from acuity.models.choose import model_class, size_class
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
     from longwire.product.catalog import Completer, Prompt, Resources
 
 # Returns all completions, best first, from the typed text and the other arguments.
@@ -28,12 +28,10 @@ _MOST_REPORTS: Final = 500
 _VERSION: Final = "version="
 
 
-def completer(
-    services: Services, models: ModelList, prompts: Sequence[Prompt], resources: Sequence[Resources]
-) -> Completer:
+def completer(services: Services, prompts: Sequence[Prompt], resources: Sequence[Resources]) -> Completer:
     """A function that completes the arguments of these prompts and the variables of these resources."""
     worst = next((family for family in resources if isinstance(family, WorstResources)), None)
-    sources = _Sources(models, ReportResources(services.jobs), worst)
+    sources = _Sources(services.models, ReportResources(services.jobs), worst)
     arguments = {prompt.name: {argument.name for argument in prompt.arguments} for prompt in prompts}
     templates = {template.uri_template for family in resources for template in family.templates()}
 

@@ -9,18 +9,16 @@ from acuity.agents.resources.reports import ReportResources
 from acuity.agents.resources.worst import WorstResources
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
-    from acuity.agents.tools.kept_pictures import KeptPictures
-    from acuity.agents.tools.models import ModelList
+    from acuity.agents.tools.services import Services
     from longwire.product.catalog import Resources
 
 
-def resources(services: Services, models: ModelList, pictures: KeptPictures) -> list[Resources]:
+def resources(services: Services) -> list[Resources]:
     """All families of resources."""
     return [
         ReportResources(services.jobs),
-        WorstResources(services.jobs, pictures),
-        ModelResources(models),
+        WorstResources(services.jobs, services.pictures),
+        ModelResources(services.models),
         ExtractorResources(),
     ]
 

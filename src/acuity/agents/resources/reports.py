@@ -7,9 +7,9 @@ Reports of scores and of comparisons are read here. All but the first take ?fram
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 import mcp_types as types
@@ -103,28 +103,21 @@ def report_csv(document: Mapping[str, Any]) -> str:
 
 TABLE: Final = ".csv"
 PAGE: Final = "/report.html"
-ENDINGS: Final = (TABLE, PAGE)
+_TYPES: Final[Mapping[str, str]] = {TABLE: CSV, PAGE: HTML, "": JSON}
 
 Document = dict[str, Any]
 
 
-class Form(NamedTuple):
-    """One form of a report."""
-
-    mime_type: str
-    write: Callable[[Document], str]
-    by_frames: bool = True  # whether a part of the frames can be asked for
-
-
-def form_of(document: Mapping[str, Any], ending: str) -> Form:
-    return (_OF_COMPARISONS if is_comparison(document) else _OF_SCORES)[ending]
-
-
-def readable(document: Document, ending: str) -> Document:
-    """The document in the order in which it is read; for a page, with where its pictures are."""
+def report_text(document: Document, ending: str) -> str:
+    """A stored report in the form of this ending; clients read its JSON in the order of an answer."""
     if is_comparison(document):
-        return document
-    return in_order(document) | (kept_entries(document) if ending == PAGE else {})
+        if ending:
+            return str(document[TABLE_TEXT if ending == TABLE else PAGE_TEXT])
+        return to_ordered_text(finite(stored_comparison(document)))
+    ordered = in_order(document)
+    if ending == PAGE:
+        return report_page(ordered | kept_entries(document))
+    return report_csv(ordered) if ending == TABLE else to_ordered_text(finite(ordered))
 
 
 def with_frames(document: Document, wanted: range) -> Document:
@@ -151,31 +144,10 @@ def _cut(pair: Document, wanted: range) -> Document:
     return {**pair, "per_frame": {name: [values[row] for row in rows] for name, values in columns.items()}}
 
 
-def _score_json(document: Document) -> str:
-    return to_ordered_text(finite(document))
-
-
-def _comparison_json(document: Document) -> str:
-    return to_ordered_text(finite(stored_comparison(document)))
-
-
-_OF_SCORES: Final[Mapping[str, Form]] = {
-    "": Form(JSON, _score_json),
-    TABLE: Form(CSV, report_csv),
-    PAGE: Form(HTML, report_page),
-}
-_OF_COMPARISONS: Final[Mapping[str, Form]] = {
-    "": Form(JSON, _comparison_json),
-    TABLE: Form(CSV, lambda document: str(document[TABLE_TEXT]), by_frames=False),
-    PAGE: Form(HTML, lambda document: str(document[PAGE_TEXT]), by_frames=False),
-}
-
-
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
 _SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
 _FRAMES: Final = re.compile(r"frames=(\d{1,400})(?:-(\d{1,400}))?", re.ASCII)
 _BEYOND: Final = 2**53  # no frame has a greater number
-_NO_TABLE: Final = "/report.csv"  # what the page's address suggests
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
@@ -230,21 +202,25 @@ class ReportResources:
         name = name_in(REPORTS, path)
         if name is None:
             return None
-        if name.endswith(_NO_TABLE):
-            raise missing(uri, f"a table is at {REPORTS}/{name.removesuffix(_NO_TABLE)}{TABLE}: read that")
-        ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
+        ending = next(ending for ending in _TYPES if name.endswith(ending))
         wanted = _range(uri, query)
-        document = await self._document(uri, name.removesuffix(ending), ending)
-        form = form_of(document, ending)
+        document = await self._document(uri, name.removesuffix(ending))
+        by_frames = not (ending and is_comparison(document))
         if wanted is not None:
-            if not form.by_frames:
+            if not by_frames:
                 raise missing(uri, f"'?{query}' chooses frames, and {path} has none: leave it out")
             document = with_frames(document, wanted)
+
+        def written() -> tuple[str, str | None]:
+            """The text, and what is wrong with it if it is too long."""
+            text = report_text(document, ending)
+            return text, beyond(text, frame_numbers(document)) if by_frames else None
+
         # Writing a hundred thousand frames would block the event loop.
-        text, problem = await anyio.to_thread.run_sync(_written, form, document)
+        text, problem = await anyio.to_thread.run_sync(written)
         if problem is not None:
             raise missing(uri, problem)
-        return text_content(uri, text, form.mime_type)
+        return text_content(uri, text, _TYPES[ending])
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
@@ -257,10 +233,10 @@ class ReportResources:
         found, more = await self.newest(_SEARCHED)
         return {"reports": [_entry(job) for job in found], "count": len(found), "truncated": more}
 
-    async def _document(self, uri: str, job_id: str, ending: str) -> dict[str, Any]:
+    async def _document(self, uri: str, job_id: str) -> Document:
         with in_words():
             try:
-                return readable(await stored_report(self._jobs, job_id), ending)
+                return await stored_report(self._jobs, job_id)
             except NoReport as error:
                 raise missing(uri, str(error)) from error
 
@@ -277,12 +253,6 @@ def _range(uri: str, query: str) -> range | None:
     if last < first:
         raise missing(uri, f"'?{query}' has no frames: write the lower number first, ?frames={last}-{first}")
     return range(min(first, _BEYOND), min(last, _BEYOND) + 1)
-
-
-def _written(form: Form, document: dict[str, Any]) -> tuple[str, str | None]:
-    """The text of a report, and what is wrong with it if it is too long."""
-    text = form.write(document)
-    return text, beyond(text, frame_numbers(document)) if form.by_frames else None
 
 
 def _resource(job: Job) -> types.Resource:

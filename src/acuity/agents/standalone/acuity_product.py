@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity import __version__
-from acuity.agents.services import CARRIERS
+from acuity.agents import CARRIERS
 from acuity.errors import AcuityError, SettingsError
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems

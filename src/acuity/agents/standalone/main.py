@@ -25,7 +25,6 @@ from acuity.agents.job_documents import REPORTS, JobTasks, has_report, report_ur
 from acuity.agents.prompts.completions import completer
 from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
-from acuity.agents.services import Services
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.agents.tools import (
@@ -43,8 +42,7 @@ from acuity.agents.tools import (
     worst_frames,
 )
 from acuity.agents.tools.argument_names import accepting
-from acuity.agents.tools.kept_pictures import KeptPictures
-from acuity.agents.tools.models import ModelList
+from acuity.agents.tools.services import Services
 from acuity.jobs.elsewhere import SharedJobs
 from acuity.jobs.service import Job, Jobs, JobsConfig
 from longwire.cluster.cluster_node import ClusterNode
@@ -83,31 +81,32 @@ Files are read from allowed folders only: list_videos shows those, and what is i
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 
-def product_catalog(services: Services, bus: SubscriptionBus, pictures: KeptPictures) -> Catalog:
+# A family of tools is a file with a function `tools`.
+_FAMILIES: Final = (
+    scoring,
+    videos,
+    models,
+    backends,
+    extractors,
+    benchmark,
+    tuning,
+    compare,
+    worst_frames,
+    evaluation,
+)
+
+
+def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
     """Everything the server offers."""
-    known = ModelList()
-    tools = [
-        *scoring.tools(services, known, pictures),
-        *videos.tools(services),
-        *models.tools(services, known),
-        *backends.tools(services),
-        *extractors.tools(services),
-        *benchmark.tools(services),
-        *tuning.tools(services, known),
-        *compare.tools(services, known),
-        *worst_frames.tools(services, pictures, known),
-        *evaluation.tools(services, known),
-    ]
-    tools = accepting(tools)
-    tools += [*jobs.tools(services, tools), *frames.tools(services)]
-    tools = with_apps(tools)
-    families = resources(services, known, pictures)
+    tools = accepting(tool for family in _FAMILIES for tool in family.tools(services))
+    tools = with_apps([*tools, *jobs.tools(services, tools), *frames.tools(services)])
+    families = resources(services)
     tasks = JobTasks(services.jobs)
     return Catalog(
         tools=tools,
         prompts=PROMPTS,
         resources=[*families, AppResources()],
-        complete=completer(services, known, PROMPTS, families),
+        complete=completer(services, PROMPTS, families),
         extensions=[Tasks(tools, tasks)],
         listen=Listen(bus, tasks),
         cache={"tools/list": _FIXED, "prompts/list": _FIXED, "resources/templates/list": _FIXED},
@@ -140,8 +139,7 @@ async def standalone_server(
             stack.push_async_callback(shared.close)
         else:
             bus = InMemorySubscriptionBus()
-        pictures = KeptPictures(settings.data)
-        catalog = product_catalog(services, bus, pictures)
+        catalog = product_catalog(services, bus)
         metrics = Metrics([tool.name for tool in catalog.tools])
         observer = Observer(metrics)
         carriers = {tool.name: tool.runs for tool in catalog.tools if tool.runs is not None}
@@ -158,7 +156,7 @@ async def standalone_server(
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
         trace_requests(server)
         undo = stack.enter_context(ExitStack())
-        for stop in (*_watchers(jobs, bus, metrics), pictures.watch(jobs)):
+        for stop in (*_watchers(jobs, bus, metrics), services.pictures.watch(jobs)):
             undo.callback(stop)
         undo.callback(observer.flush)
         yield Served(server, jobs, limits, metrics, counters, [tool.name for tool in catalog.tools])
@@ -168,7 +166,7 @@ def tool_names(settings: AcuitySettings) -> list[str]:
     """The tools of a server with these settings. Nothing is started."""
     # Folders are checked at the start, and name no tools.
     services = _services(replace(settings, allow=(), allow_write=()))
-    catalog = product_catalog(services, InMemorySubscriptionBus(), KeptPictures(settings.data))
+    catalog = product_catalog(services, InMemorySubscriptionBus())
     return [tool.name for tool in catalog.tools]
 
 

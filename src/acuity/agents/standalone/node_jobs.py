@@ -21,11 +21,13 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter
 
 from acuity.errors import JobError
 from acuity.foreign_json import parse_json
-from acuity.jobs.job import Job, Progress, Status
+from acuity.jobs.job import Job, Status
 from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import Argument, RedisLink
 
@@ -263,33 +265,16 @@ class NodeJobs:
         return json.dumps({**asdict(job), "process": self._process}).encode()
 
 
+_JOB: Final = TypeAdapter(Job)
+
+
 def _parse(text: bytes) -> tuple[Job, str] | None:
-    """A job and its process; None: it is none, or of a version that has other fields."""
+    """A job and its process; None: it is none."""
     try:
         fields: dict[str, Any] = parse_json(text)
-        process = str(fields.pop("process"))
-        if fields["progress"] is not None:
-            fields["progress"] = Progress(**fields["progress"])
-        job = Job(**fields)
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return _JOB.validate_python(fields, strict=False), str(fields["process"])
+    except (ValueError, TypeError, KeyError):
         return None
-    is_whole = all(isinstance(getattr(job, name), kind) for name, kind in _FIELDS.items())
-    return (job, process) if is_whole and job.status in _STATUSES else None
-
-
-_STATUSES: Final = frozenset(get_args(Status))
-_FIELDS: Final[dict[str, Any]] = {
-    "id": str,
-    "tool": str,
-    "title": str,
-    "client": str,
-    "status": str,
-    "created": int | float,
-    "started": int | float | None,
-    "finished": int | float | None,
-    "error": str | None,
-    "queue_position": int | None,
-}
 
 
 def _interrupted(job: Job) -> Job:

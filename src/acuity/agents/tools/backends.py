@@ -19,7 +19,7 @@ from acuity.jobs.job import JobSpec
 from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 _LIST: Final = """\
 The backends that the scoring engine was built with: true means compiled in, not that it works here: call \

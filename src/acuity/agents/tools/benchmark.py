@@ -15,7 +15,7 @@ from acuity.jobs.job import JobSpec
 from longwire.product.catalog import Tool
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 NAME: Final = "run_benchmark"
 _SECONDS: Final = 1800.0

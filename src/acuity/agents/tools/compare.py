@@ -8,27 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import array, choices, flag, named, outline, record, text
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
+from acuity.agents.tools.services import Services, checked_model
 from acuity.comparison.encoder_names import AUTO as BY_ITSELF
 from acuity.comparison.encoder_names import SOURCES
 from acuity.comparison.request import ComparePair
 from acuity.errors import GEOMETRY
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.compare import TOOL, compare_payload
-from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import MAX_TEXT, Request
 from longwire.product.catalog import Arguments, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.services import Services
 
 MOST: Final = 24  # encodes of a call: an answer has room for their figures
 _WORD: Final = 120  # characters of a name
@@ -88,21 +84,13 @@ OUTPUT: Final = outline(
 )
 
 
-def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """compare_encodes; other tools may share the list of models."""
-    known = models or ModelList()
+def tools(services: Services) -> list[Tool]:
+    """compare_encodes."""
 
     async def plan(given: Arguments) -> JobSpec:
         fields = _FRONT.fields(given)
-        asked = asked_models(
-            [given["model"]],
-            "model" if "model" in given.given else None,
-            fields.get("viewing"),
-            fields.get("metrics", ()),
-        )
-        finder = await known.finder(external=False)
         fields["models"] = [
-            model if model == AUTO else services.paths.check_model(model, finder) for model in asked
+            await checked_model(services, model, external=False) for model in asked_models(given)
         ]
         reference = str(services.paths.check(given["reference"]))
         pairs = [_pair(services, reference, entry) for entry in given["encodes"]]

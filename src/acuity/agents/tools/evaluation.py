@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
-from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
 from acuity.errors import AcuityError
 from acuity.jobs.job import JobSpec
@@ -17,7 +16,7 @@ from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, SPLITS, no_
 from longwire.product.catalog import Arguments, Tool
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 EVALUATE: Final = "eval_model_on_split"
 COMPARE: Final = "compare_models"
@@ -44,22 +43,21 @@ _MODELS: Final = array(
 _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
-def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """eval_model_on_split and compare_models; other tools may share the list of models."""
-    known = models or ModelList()
+def tools(services: Services) -> list[Tool]:
+    """eval_model_on_split and compare_models."""
     # A submitted one has no more time than a call: a table of any honest size takes seconds.
     limit = services.settings.time_limit
 
     async def plan_one(given: Arguments) -> JobSpec:
         require_extra(EVALUATE)
-        model = await _model(services, known, given["model"])
+        model = await _model(services, given["model"])
         payload = evaluate_payload(model, _table(services, given))
         return JobSpec("evaluate", payload, EVALUATE, f"evaluation of {os.path.basename(model)}", limit)
 
     async def plan_several(given: Arguments) -> JobSpec:
         require_extra(COMPARE)
         table = _table(services, given)
-        found = [await _model_or_error(services, known, name) for name in given["models"]]
+        found = [await _model_or_error(services, name) for name in given["models"]]
         payload = compare_payload(found, given["models"], table)
         return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
 
@@ -90,18 +88,18 @@ def _table(services: Services, given: Arguments) -> dict[str, Any]:
     return {"features": features, **{name: given[name] for name in _OPTIONAL}}
 
 
-async def _model(services: Services, models: ModelList, given: str) -> str:
+async def _model(services: Services, given: str) -> str:
     """The resolved path of a model's file; raises ModelError or PathError."""
     if os.sep in given:
         services.paths.check(given)  # first of all: what kind of file it is says nothing about one outside
-    elif (file := await models.find_tiny(given)) is not None:
+    elif (file := await services.models.find_tiny(given)) is not None:
         return str(services.paths.check_tiny(str(file.path)))
     return str(services.paths.check_tiny(given))
 
 
-async def _model_or_error(services: Services, models: ModelList, given: str) -> str | AcuityError:
+async def _model_or_error(services: Services, given: str) -> str | AcuityError:
     try:
-        return await _model(services, models, given)
+        return await _model(services, given)
     except AcuityError as error:
         return error
 

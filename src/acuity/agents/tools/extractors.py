@@ -1,4 +1,4 @@
-"""The tool list_extractors."""
+"""The tool list_extractors, and the same as list_features of a running measurement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 _LIST: Final = """\
 The feature extractors and what each measures; with a `name` that one's options (types, ranges, defaults) \
@@ -21,18 +21,30 @@ or NAME=OPTION=VALUE:OPTION=VALUE, as in "vif=debug=true:vif_enhn_gain_limit=1.0
 features they need."""
 
 _BRIEF: Final = ("name", "backend", "source", "summary")
+_INPUT: Final = record(
+    {
+        "name": named("Only this one, with everything about it.", 128),
+        "detail": flag("Everything about all of them: 40,000 characters.", default=False),
+    }
+)
 
 
 def tools(_: Services) -> list[Tool]:
     """list_extractors."""
+    return [listing("list_extractors", _LIST)]
+
+
+def listing(tool: str, text: str, *, names: bool = False) -> Tool:
+    """A tool that lists the extractors; `names`: with a list of their names, and how many there are."""
     known = {name: _describe(extractor) for name, extractor in EXTRACTORS.items()}
+    counted = {"features": list(known), "count": len(known)} if names else {}
 
     @cache  # these answers never change, and the longest takes 10 ms to write
     def answered(name: str | None, detail: bool) -> Answer:
-        if name is not None:
-            return ordered_answer({"extractors": [known[name]]})
-        shown = list(known.values()) if detail else [_brief(document) for document in known.values()]
-        return ordered_answer({"extractors": shown})
+        shown = [known[name]] if name is not None else list(known.values())
+        if name is None and not detail:
+            shown = [{key: document[key] for key in _BRIEF} for document in shown]
+        return ordered_answer({**counted, "extractors": shown})
 
     def run(call: Call) -> Answer:
         name = call.arguments.get("name")
@@ -40,19 +52,12 @@ def tools(_: Services) -> list[Tool]:
             get_extractor(name)  # raises for an unknown name, with the known ones
         return answered(name, call.arguments["detail"])
 
-    properties = {
-        "name": named("Only this one, with everything about it.", 128),
-        "detail": flag("Everything about all of them: 40,000 characters.", default=False),
-    }
-    output = outline({"extractors": "array"})
-    return [Tool("list_extractors", "List feature extractors", _LIST, record(properties), run, output)]
+    more = {"features": "array", "count": "integer"} if names else {}
+    output = outline({**more, "extractors": "array"})
+    return Tool(tool, "List feature extractors", text, _INPUT, run, output)
 
 
 def _describe(extractor: type[Extractor]) -> dict[str, Any]:
     described = describe_extractor(extractor)
     source = f"{extractor.__module__.replace('.', '/')}.py"
     return {"name": described.pop("name"), "backend": "cpu", "source": source, **described}
-
-
-def _brief(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: document[name] for name in _BRIEF}

@@ -18,7 +18,7 @@ from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
     from acuity.jobs.service import Jobs
 
 _TEXT: Final = """\

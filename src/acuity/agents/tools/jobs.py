@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from acuity.agents import CARRIERS
 from acuity.agents.job_documents import (
     JOB_ID,
     STATUSES,
@@ -16,7 +17,6 @@ from acuity.agents.job_documents import (
 )
 from acuity.agents.schemas import array, choices, flag, outline, record, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.services import CARRIERS
 from acuity.agents.tool_answers import as_before, shown_document, with_pictures
 from acuity.errors import JobError
 from longwire.principals.limits import may_see, owner
@@ -25,7 +25,7 @@ from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
     from acuity.jobs.service import Job, Jobs
 
 _SUBMIT: Final = """\

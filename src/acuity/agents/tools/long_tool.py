@@ -20,7 +20,7 @@ from acuity.jobs.job import JobSpec, Progress
 from longwire.product.catalog import Answer, Arguments, Call, Planner, Tool
 
 if TYPE_CHECKING:
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
@@ -92,13 +92,16 @@ def long_tool(
     input_schema: dict[str, Any],
     output_schema: dict[str, Any] | None,
     plan: Planner,
+    *,
+    shaped: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     **more: Any,
 ) -> Tool:
     """A tool that runs the job that `plan` makes of its arguments.
 
     The plan is kept in the tool, so the same work can be submitted as a job or run as a task. The caller's
     `include_frames` is stored with the job, so that all three ways obey it. An answer with a report
-    or pictures also says where they can be read again. `more` are further fields of the tool.
+    or pictures also says where they can be read again. `shaped` makes the tool's document of the job's;
+    `more` are further fields of the tool.
     """
 
     async def plan_with_choice(arguments: Arguments) -> JobSpec:
@@ -113,7 +116,7 @@ def long_tool(
         notifications = ProgressNotifications(call.progress)
         outcome = await services.jobs.run(spec, client=call.client, progress=notifications.send)
         await notifications.finish()
-        document = linked(name, outcome.id, outcome.document)
+        document = linked(name, outcome.id, shaped(outcome.document))
         if has_pictures(document) or len(document.get("frames", ())) > _MANY:
             return await anyio.to_thread.run_sync(tool_answer, document)
         return tool_answer(document)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 
@@ -30,6 +30,7 @@ from longwire.product.results import answer, ordered_answer
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
+    from acuity.agents.tools.services import Services
 
 
 # Parsing one huge list would block the event loop, even from another thread.
@@ -201,16 +202,9 @@ _NAME: Final = (
 )
 
 
-class HasPaths(Protocol):
-    """The services that these tools need."""
-
-    @property
-    def paths(self) -> AllowedPaths: ...
-
-
-def tools(services: HasPaths, models: ModelList | None = None) -> list[Tool]:
-    """list_models and describe_model; other tools and resources may share the list."""
-    models = models or ModelList()
+def tools(services: Services) -> list[Tool]:
+    """list_models and describe_model."""
+    models = services.models
 
     async def list_models(_: Call) -> types.CallToolResult:
         return await models.listing()

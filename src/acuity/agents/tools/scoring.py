@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.score_answers import IMAGES_ASKED
 from acuity.agents.tool_answers import WORST
 from acuity.agents.tools.external import External, examine, option_list
 from acuity.agents.tools.geometry_question import settle_geometry
-from acuity.agents.tools.kept_pictures import KeptPictures
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import (
     ENCODED_INPUT,
     ENCODED_OUTPUT,
@@ -23,6 +21,7 @@ from acuity.agents.tools.scoring_schema import (
     RAW_OUTPUT,
     asked_models,
 )
+from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import BackendError, InputError, ModelError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
@@ -34,9 +33,6 @@ from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request, tiny_fault
 from acuity.tiny.files import shipped_models
 from longwire.product.catalog import Arguments, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.services import Services
 
 RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"
@@ -57,11 +53,9 @@ reference, from 93 on nearly so. `models` has minimum and percentiles, `worst` t
 frames, worst_segments the lowest stretches. For long videos use submit_job."""
 
 
-def tools(
-    services: Services, models: ModelList | None = None, pictures: KeptPictures | None = None
-) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded; other tools and resources may share models and pictures."""
-    family = _Scoring(services, models or ModelList(), pictures or KeptPictures(services.settings.data))
+def tools(services: Services) -> list[Tool]:
+    """vmaf_score and vmaf_score_encoded."""
+    family = _Scoring(services)
     settle = partial(settle_geometry, services.paths)
     return [
         long_tool(
@@ -89,117 +83,112 @@ def tools(
 class _Scoring:
     """Makes jobs from arguments, and checks every path and the backend before anything is queued."""
 
-    def __init__(self, services: Services, models: ModelList, pictures: KeptPictures) -> None:
-        self._jobs = services.jobs
-        self._pictures = pictures
-        self._paths = services.paths
-        self._binary = services.settings.binary
-        self._models = models
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     async def plan_raw(self, given: Arguments) -> JobSpec:
-        _need_reference(RAW, given, "ref")
-        return await self._plan(RAW, given, (given.get("ref"), given["dis"]), echo=given.asked)
+        return await self._plan(RAW, given, ("ref", "dis"), given.asked)
 
     async def plan_encoded(self, given: Arguments) -> JobSpec:
-        _need_reference(ENCODED, given, "reference_encoded")
         names = ("reference_encoded", "distorted_encoded")
-        echo = {name: given[name] for name in names if name in given}
-        return await self._plan(ENCODED, given, (given.get(names[0]), given[names[1]]), echo)
+        return await self._plan(ENCODED, given, names, {name: given[name] for name in names if name in given})
 
     async def _plan(
-        self, tool: str, arguments: Arguments, pair: tuple[str | None, str], echo: dict[str, Any]
+        self, tool: str, given: Arguments, names: tuple[str, str], echo: dict[str, Any]
     ) -> JobSpec:
         """The job for the scoring engine: the binary that VMAF_BIN names, or Acuity's own."""
-        fields = FRONTS[tool].fields(arguments)
-        images = [*dict.fromkeys(arguments.get("images", ()))]
+        services = self._services
+        paths, binary = services.paths, services.settings.binary
+        if names[0] not in given and not given.get("no_reference"):
+            raise InputError(
+                f"tool '{tool}' missing required argument: '{names[0]}' (or pass no_reference=true)"
+            )
+        fields = FRONTS[tool].fields(given)
+        images = [*dict.fromkeys(given.get("images", ()))]
         echo = {**echo, IMAGES_ASKED: images} if images else echo
-        alone = fields.get("no_reference", False)
-        if alone and "model" not in arguments.given:
+        alone, named = fields.get("no_reference", False), "model" in given.given
+        if alone and not named:
             fields["models"] = []
         if (fault := tiny_fault(fields, FRONTS[tool].name)) is not None:
             raise ModelError(fault)
-        checked_pair = [None if path is None else str(self._paths.check(path)) for path in pair]
-        reference, distorted = None if alone else checked_pair[0], str(checked_pair[1])
+        pair = [str(paths.check(given[name])) if name in given else None for name in names]
+        reference, distorted = None if alone else pair[0], str(pair[1])
         if "tiny_model" in fields:
+            if binary is not None:
+                raise BackendError(
+                    "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, "
+                    "or unset VMAF_BIN"
+                )
             fields["tiny_model"] = await self._tiny(fields["tiny_model"])
-        request = Request(reference, distorted, **fields, guess=tool == ENCODED)
-        presets = {family: arguments[family] for family in PRESETS if arguments.get(family) is not None}
+        external = await examine(binary) if binary is not None else None
+        presets = {family: given[family] for family in PRESETS if given.get(family) is not None}
         chosen = [PRESETS[family][version] for family, version in presets.items()]
+        models = [] if alone and not named else asked_models(given, presets)
+        default_model = not named and bool(models)
+        features = [paths.check_feature(text) for text in fields.pop("features", ())]
+        if external is None:  # another binary has the models and features of presets itself
+            models += [model for preset in chosen for model in preset.models]
+            features += [feature for preset in chosen for feature in preset.features]
+        if given["disable_clip"] or given["enable_transform"]:
+            _refuse_options(given, models)
+        fields["models"] = [
+            await self._model(model, given, external=external is not None) for model in models
+        ]
+        request = Request(reference, distorted, **fields, features=features, guess=tool == ENCODED)
         if request.convert == "auto" and any(preset.common_bitdepth for preset in chosen):
             request = replace(request, convert="depth")
-        request = replace(request, features=[self._paths.check_feature(text) for text in request.features])
-        if request.no_reference and (arguments["disable_clip"] or arguments["enable_transform"]):
-            raise _no_model_to_change("no_reference, which scores with no classic model,")
-        if self._binary is not None and request.tiny_model is not None:
-            raise BackendError(
-                "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, or "
-                "unset VMAF_BIN"
-            )
-        external = await examine(self._binary) if self._binary is not None else None
+        request = replace(request, default_model=default_model)
         short = is_short(request.frames, reference, distorted)
-        models = asked_models(
-            [*map(str, request.models)],
-            "model" if "model" in arguments.given else None,
-            request.viewing,
-            request.metrics,
-            presets,
-        )
-        request = replace(request, default_model="model" not in arguments.given and bool(models))
-        if external is None:
-            models += [model for preset in chosen for model in preset.models]
-        checked = [await self._checked(model, arguments, external=external is not None) for model in models]
-        request = replace(request, models=checked)
-        if external is None:
-            own = [feature for preset in chosen for feature in preset.features]
-            request = replace(request, features=[*request.features, *own])
-            refuse_missing_device(request)
-            id = self._jobs.new_id() if WORST in images else None
-            folder = None if id is None else str(self._pictures.folder(id))
-            payload = score_payload(request, precision=arguments["precision"], pictures=folder, **echo)
-            return JobSpec("score", payload, tool, _title(reference, pair[1]), id=id, short=short)
-        if not models and (arguments["disable_clip"] or arguments["enable_transform"]):
-            raise _no_model_to_change("a preset whose models are the vmaf binary's own")
-        payload = _external(external, request, arguments, presets, echo).to_document()
-        return JobSpec("external", payload, tool, _title(reference, pair[1]), short=short)
+        title = os.path.basename(str(given[names[1]]))
+        title += " without a reference" if reference is None else f" against {os.path.basename(reference)}"
+        if external is not None:
+            payload = _external(external, request, given, presets, echo).to_document()
+            return JobSpec("external", payload, tool, title, short=short)
+        refuse_missing_device(request)
+        id = services.jobs.new_id() if WORST in images else None
+        folder = None if id is None else str(services.pictures.folder(id))
+        payload = score_payload(request, precision=given["precision"], pictures=folder, **echo)
+        return JobSpec("score", payload, tool, title, id=id, short=short)
 
     async def _tiny(self, text: str) -> str:
         """The tiny model for the engine: a registered name, or its file with the path resolved."""
+        paths = self._services.paths
         if os.sep not in text:
             if text in await asyncio.to_thread(_registered):
                 return text
-            if (file := await self._models.find_tiny(text)) is not None:
-                return str(self._paths.check_tiny(str(file.path)))
-        return str(self._paths.check_tiny(text))
+            if (file := await self._services.models.find_tiny(text)) is not None:
+                return str(paths.check_tiny(str(file.path)))
+        return str(paths.check_tiny(text))
 
-    async def _checked(self, text: str, arguments: Mapping[str, Any], *, external: bool) -> str:
+    async def _model(self, text: str, given: Arguments, *, external: bool) -> str:
         """The model argument for the engine: its file if it has one, the path resolved, options added."""
-        clip, transform = not arguments["disable_clip"], arguments["enable_transform"]
-        if text == AUTO:
-            if transform or not clip:
-                viewing = arguments.get("viewing")
-                raise _no_model_to_change(f"viewing='{viewing}'" if viewing else f"model '{AUTO}'")
-            return text
-        finder = await self._models.finder(external=external)
-        spec = parse_spec(self._paths.check_model(text, finder))
+        checked = await checked_model(self._services, text, external=external)
+        if checked == AUTO:
+            return checked
+        spec = parse_spec(checked)
         return replace(
             spec,
-            disable_clip=spec.disable_clip or not clip,
-            enable_transform=spec.enable_transform or transform,
+            disable_clip=spec.disable_clip or given["disable_clip"],
+            enable_transform=spec.enable_transform or given["enable_transform"],
         ).to_text()
 
 
-def _need_reference(tool: str, given: Arguments, name: str) -> None:
-    if name not in given and not given.get("no_reference"):
-        raise InputError(f"tool '{tool}' missing required argument: '{name}' (or pass no_reference=true)")
+def _refuse_options(given: Arguments, models: Sequence[str]) -> None:
+    """Refuse disable_clip and enable_transform where there is no model that takes them."""
+    if given.get("no_reference"):
+        what = "no_reference, which scores with no classic model,"
+    elif not models:
+        what = "a preset whose models are the vmaf binary's own"
+    elif AUTO in models:
+        what = f"viewing='{given['viewing']}'" if "viewing" in given else f"model '{AUTO}'"
+    else:
+        return
+    raise ModelError(f"{what} takes no disable_clip and no enable_transform: name a model")
 
 
 def _registered() -> list[str]:
     """The names of tiny models that the engine finds by itself."""
     return [file.name for file in shipped_models()]
-
-
-def _no_model_to_change(what: str) -> ModelError:
-    return ModelError(f"{what} takes no disable_clip and no enable_transform: name a model")
 
 
 def _external(
@@ -256,12 +245,3 @@ def _refuse_missing(wanted: str, there: tuple[str, ...], why: str, remedy: str) 
             f"backend '{wanted}' requested but {why} (available: {list(there)});"
             f" refusing to fall back silently. {remedy}"
         )
-
-
-def _title(reference: str | None, distorted: str) -> str:
-    name = os.path.basename(distorted)
-    return (
-        f"{name} without a reference"
-        if reference is None
-        else f"{name} against {os.path.basename(reference)}"
-    )

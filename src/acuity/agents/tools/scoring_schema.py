@@ -8,12 +8,13 @@ from typing import Any, Final
 from acuity.agents.schemas import choices, flag, outline, record, text
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.tool_answers import IMAGES_SCHEMA
-from acuity.errors import GEOMETRY, ModelError
+from acuity.errors import GEOMETRY, InputError, ModelError
 from acuity.measure.measurement import MAX_THREADS
 from acuity.models.choose import AUTO
 from acuity.scoring.fronts import RAW
 from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import MAX_TEXT, SETTINGS, TINY
+from longwire.product.catalog import Arguments
 
 DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 PRECISIONS: Final = ("legacy", "max", "full", *map(str, range(1, 18)))
@@ -30,24 +31,26 @@ def model_argument(description: str) -> dict[str, Any]:
 
 
 def asked_models(
-    models: list[str],
-    named_by: str | None,
-    viewing: str | None,
-    metrics: Sequence[str],
-    presets: Collection[str] = (),
+    given: Arguments, presets: Collection[str] = (), *, names: Sequence[str] = ("model",)
 ) -> list[str]:
     """The models asked for besides those of presets; presets, viewing and metrics replace the default.
 
-    `named_by` is the argument with which the client named the model; None: it is the default.
+    `names` are the arguments that name a model, of which a client gives one at most.
     """
-    if viewing is not None:
-        if named_by is not None and models != [AUTO]:
+    named_by = [name for name in names if name in given.given]
+    if len(named_by) > 1:
+        values = " and ".join(f"'{name}' is '{given[name]}'" for name in named_by)
+        raise InputError(f"{values}: give one of them")
+    model = str(given[(*named_by, *names)[0]])
+    if (viewing := given.get("viewing")) is not None:
+        if named_by and model != AUTO:
             raise ModelError(
-                f"viewing='{viewing}' chooses the model, and '{named_by}' names one: leave one of them out"
+                f"viewing='{viewing}' chooses the model, and '{named_by[0]}' names one: leave one of them out"
             )
         return [AUTO]
+    metrics = given.get("metrics", ())
     replaced = presets or (metrics and "vmaf" not in metrics)
-    return [] if replaced and named_by is None else models
+    return [] if replaced and not named_by else [model]
 
 
 # Of the entries that only calls with a tiny model have, which every client reads in the list of tools.

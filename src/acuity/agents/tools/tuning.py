@@ -8,22 +8,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity.agents.schemas import outline, record
 from acuity.agents.tools.long_tool import long_tool
-from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring_schema import path_argument
+from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import TuneError
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.tune import tune_payload
-from acuity.models.choose import AUTO
 from acuity.scoring.setting import Setting
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from longwire.product.catalog import Arguments, Planner, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.services import Services
 
 _ROWS: Final = 40  # of a comparison: what an answer has room for
 # What all four take is explained in few words, because every client reads the list of tools.
@@ -142,9 +138,8 @@ _OUTPUTS: Final = {
 }
 
 
-def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
-    """The tools for tuning; other tools may share the list of models."""
-    known = models or ModelList()
+def tools(services: Services) -> list[Tool]:
+    """The tools for tuning."""
     return [
         long_tool(
             services,
@@ -153,7 +148,7 @@ def tools(services: Services, models: ModelList | None = None) -> list[Tool]:
             kind.text,
             _schema(kind),
             _OUTPUTS[name],
-            _planner(services, known, name, kind),
+            _planner(services, name, kind),
             read_only=kind.output is None,
             idempotent=kind.output is None,
         )
@@ -185,7 +180,7 @@ def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:
     return {**entry, "description": text}
 
 
-def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> Planner:
+def _planner(services: Services, name: str, kind: _Kind) -> Planner:
     async def plan(given: Arguments) -> JobSpec:
         source = str(services.paths.check(given["src"]))
         fields = {field: given[field] for field in kind.arguments if given.get(field) is not None}
@@ -197,9 +192,8 @@ def _planner(services: Services, models: ModelList, name: str, kind: _Kind) -> P
         if kind.output is not None and given.get("output") is not None:
             output = await asyncio.to_thread(services.paths.check_output, given["output"])  # counts files
             fields[kind.output] = str(output)
-        if fields.get("vmaf_model", AUTO) != AUTO:
-            finder = await models.finder(external=False)
-            fields["vmaf_model"] = services.paths.check_model(fields["vmaf_model"], finder)
+        if "vmaf_model" in fields:
+            fields["vmaf_model"] = await checked_model(services, fields["vmaf_model"], external=False)
         request = kind.request(src=source, **fields)
         request.check()
         if (

@@ -26,7 +26,7 @@ from longwire.product.catalog import Call, Tool
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
-    from acuity.agents.services import Services
+    from acuity.agents.tools.services import Services
 
 
 # Recognised by extension, because opening every file would take too long.

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import array, flag, number, outline, record, whole
 from acuity.agents.tools.geometry_question import settle_geometry
-from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
+from acuity.agents.tools.kept_pictures import TOOL
 from acuity.agents.tools.long_tool import is_short, long_tool
 from acuity.agents.tools.models import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
+from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import GEOMETRY, ModelError
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
 from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
-from acuity.models.choose import AUTO
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
 from longwire.product.calls import shown
 from longwire.product.catalog import Arguments, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.services import Services
 
 _TEXT: Final = """\
 Show what is wrong with the worst frames: for each its score, what was measured (blocking, blur, ringing, \
@@ -73,26 +70,22 @@ OUTPUT: Final = outline(
 )
 
 
-def tools(services: Services, pictures: KeptPictures, models: ModelList | None = None) -> list[Tool]:
-    """describe_worst_frames; other tools may share the list of models."""
-    known = models or ModelList()
+def tools(services: Services) -> list[Tool]:
+    """describe_worst_frames."""
     settings = services.settings
     vlm = None if settings.vlm_model is None else Vlm(settings.vlm_model, settings.vlm_seconds)
 
     async def plan(given: Arguments) -> JobSpec:
-        named_by = "model" if "model" in given.given else None
-        (given["model"],) = asked_models([given["model"]], named_by, given.get("viewing"), ())
-        if given["model"] != AUTO:
-            await _refuse_tiny(known, given["model"])
-            finder = await known.finder(external=False)
-            given["model"] = services.paths.check_model(given["model"], finder)
+        (model,) = asked_models(given)
+        await _refuse_tiny(services.models, model)
+        given["model"] = await checked_model(services, model, external=False)
         reference, distorted = (str(services.paths.check(given[name])) for name in ("ref", "dis"))
         request = Request(reference, distorted, **{"align": ALIGN, **_FRONT.fields(given)}, guess=True)
         refuse_missing_device(request)
         id = services.jobs.new_id()
         worst = WorstRequest(
             scoring=request,
-            output=str(pictures.folder(id)),
+            output=str(services.pictures.folder(id)),
             n=int(given["n"]),
             apart=given["apart"],
             region=given["region"],

@@ -16,7 +16,7 @@ from acuity.agents.embedded.steering import commands
 from acuity.agents.embedded.steering.commands import ModelLoader
 from acuity.errors import CommandQueueFull, EmbeddedError, ModelError, PathError
 from acuity.measure.feed import feed
-from bridge_room import PATIENCE, Counting, Room, measuring
+from bridge_room import Counting, Room, measuring
 from moving_pictures import pair
 from small_model import small_document
 
@@ -142,41 +142,6 @@ async def test_a_flood_is_answered_one_by_one() -> None:
     room.native.close()
 
 
-async def test_a_paused_measurement_still_listens() -> None:
-    room = Room()
-    fed: list[int] = []
-
-    def pairs() -> Any:
-        for index in range(40):
-            fed.append(index)
-            yield pair(index)
-
-    first = await room.send("pause")
-    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, pairs()))
-    assert (await first).items() >= {"paused": True, "next_frame": 1}.items()
-    assert (await room.steer.submit("set_subsample", {"n": 2}))["next_frame"] == 1
-    assert (await room.steer.submit("stop_after", {"frame": 20}))["stop_after"] == 20
-    assert room.measurement.paused
-    assert fed == [0]
-    assert (await room.steer.submit("resume")).items() >= {"paused": False, "next_frame": 1}.items()
-    await feeding
-    assert room.measurement.frames == 21
-    assert room.measurement.results().frames == [0, *range(2, 21, 2)]
-    assert 0 < room.side.paused_for < PATIENCE
-    room.close()
-
-
-async def test_stopping_ends_a_pause() -> None:
-    room = Room()
-    first = await room.send("pause")
-    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
-    await first
-    assert (await room.steer.submit("stop_after", {"frame": 0}))["finished"]
-    await feeding
-    assert room.measurement.frames == 1
-    room.close()
-
-
 @pytest.mark.parametrize("by_client", [True, False])
 async def test_leaving_lets_a_measurement_go_on_that_a_client_paused(by_client: bool) -> None:
     room = Room()
@@ -190,19 +155,6 @@ async def test_leaving_lets_a_measurement_go_on_that_a_client_paused(by_client: 
     assert room.measurement.paused is not by_client
     assert room.measurement.boundary.waiter is None
     assert not room.measurement.boundary
-    room.close()
-
-
-async def test_the_host_may_end_everyones_pause() -> None:
-    room = Room()
-    first = await room.send("pause")
-    feeding = asyncio.create_task(asyncio.to_thread(feed, room.measurement, map(pair, range(9))))
-    await first
-    room.measurement.resume()
-    assert room.measurement.paused  # its own was none of these
-    room.measurement.resume(everyone=True)
-    await feeding
-    assert room.measurement.frames == 9
     room.close()
 
 
@@ -257,15 +209,6 @@ async def test_models_that_can_not_be_had_never_reach_the_ring() -> None:
     with pytest.raises(EmbeddedError, match="reported as 'other'"):
         await unknown
     assert room.handoff.attachments == {}
-    room.close()
-
-
-async def test_nothing_to_swap() -> None:
-    room = Room()
-    answer = await room.send("swap_model", {"model": "vmaf_v0.6.1"})
-    await room.feed()
-    with pytest.raises(EmbeddedError, match="no model is being measured"):
-        await answer
     room.close()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import os
 import threading
 import time
 import urllib.request
@@ -76,23 +75,6 @@ def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
             moving = Moving(measurement)
         assert moving.again()
         assert not measurement.paused
-
-
-def test_at_descriptors() -> None:
-    """The only client there can be is gone: nobody else could go on."""
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    with measuring() as measurement, EmbeddedServer(measurement) as server:
-        server.start_stdio(theirs_in, theirs_out)
-        with feeding(measurement):
-            client = LineClient(ours_in, ours_out)
-            assert client.call("vmaf.pause")["paused_by"][0]["transport"] == "stdio"
-            moving = Moving(measurement)
-            os.close(ours_out)
-            os.close(ours_in)
-            assert moving.again()
-    os.close(theirs_in)
-    os.close(theirs_out)
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "uds"])

@@ -57,7 +57,7 @@ async def test_every_layout_and_depth_off_the_measuring_thread(tmp_path: Path) -
         assert (plain["model"], plain["pool_method"]) == (MODEL, "mean")
         assert (plain["model_version"], plain["bitdepth"]) == (MODEL, 8)
         assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
-        assert "frames" not in plain
+        assert (plain["frames"], plain["frames_omitted"]["count"]) == ([], FRAMES)
         for layout in CHROMA:
             for depth in (8, 10, 12, 16) if layout == "420" else (8, 10):
                 given = raw(tmp_path, layout, depth)

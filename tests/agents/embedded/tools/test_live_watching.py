@@ -296,7 +296,9 @@ async def test_what_there_is_to_measure_with(tmp_path: Path) -> None:
         found = await ground.ask(client, "list_features")
         assert found["count"] == len(found["features"]) == len(found["extractors"])
         assert {"vif", "adm", "motion"} <= set(found["features"])
-        assert all(set(extractor) == {"name", "summary"} for extractor in found["extractors"])
+        assert all(
+            set(extractor) == {"name", "backend", "source", "summary"} for extractor in found["extractors"]
+        )
         (vif,) = (await ground.ask(client, "list_features", name="vif"))["extractors"]
         assert {"provides", "options"} <= set(vif)
         full = (await ground.ask(client, "list_features", detail=True))["extractors"]

@@ -1,16 +1,22 @@
-"""Scores and features of a running measurement: the newest frame, one frame, a range, the worst."""
+"""Scores and features of a running measurement: the newest frame, one frame, a range, the worst.
+
+The scores of the first model are read as they come, each frame once. Pools are made as the report makes them,
+so they have its digits.
+"""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.agents.embedded.live.running_scores import RunningScores, lowest, lowest_places, pooled
-from acuity.errors import FeatureError, InputError, NoFramesError, NotReady
-from acuity.measure.pooling import POOLS
+from acuity.errors import FeatureError, InputError, NoFramesError, NotReady, ScoreError
+from acuity.measure.pooling import POOLS, percentiles
 
 if TYPE_CHECKING:
     from acuity.agents.embedded.live.state import LiveState, Revision
@@ -27,7 +33,8 @@ MAX_ROWS: Final = 500  # frames in one notification, or in one answer of vmaf.wa
 
 Row = dict[str, Any]  # frame, score
 _NO_COMMON_SCALE: Final = "scores of different models have no common scale: see parts"
-_Column = tuple[NDArray[np.int64], NDArray[np.float64]]  # frames and their figures, without gaps in either
+_Frames = NDArray[np.int64]
+_Figures = NDArray[np.float64]
 
 
 class Scores:
@@ -35,20 +42,25 @@ class Scores:
 
     def __init__(self, live: LiveState) -> None:
         self._live = live
-        self._name: str | None = None  # of the first model
-        self._running: RunningScores | None = None
         self._last: tuple[Revision, dict[str, Any]] | None = None
+        self._restart()
+
+    def _restart(self) -> None:
+        self._repredictions = self._live.measurement.repredictions
+        self._frames = array("q")
+        self._scores = array("d")
+        self._next = 0  # the frame to look at
 
     def newest(self) -> dict[str, Any]:
-        """The newest score, and what all of them pool to; takes no longer the more there are."""
+        """The newest score, and what all of them pool to."""
         revision = self._live.revision
         if self._last is None or self._last[0] != revision:
-            self._last = revision, self._newest(self._main(), ())
+            self._last = revision, self._newest(self._named(None), ())
         return self._last[1]
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What vmaf.score answers; raises AcuityError."""
-        name = asked.get("name") or self._main()
+        name = self._named(asked.get("name"))
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
             if "index" in asked:
@@ -65,15 +77,15 @@ class Scores:
 
     def worst(self, count: int, name: str | None, apart: int = 0) -> dict[str, Any]:
         """The lowest frames so far, the worst first; no two of them are less than `apart` frames apart."""
-        name = name or self._main()
+        name = self._named(name)
         frames, values = self._column(name)
         parts = self._parts(name, frames, values)
         rows = []
         for model, some, figures in parts or [("", frames, values)]:
-            order = lowest(figures, count) if apart <= 1 else lowest_places(some, figures, count, apart)
+            order = _lowest(figures, count) if apart <= 1 else _lowest_places(some, figures, count, apart)
             by = {"model": model} if model else {}
             rows += [{"frame": int(some[i]), "score": float(figures[i]), **by} for i in order]
-        models = {"models": list(dict.fromkeys(model for model, _, _ in parts))} if parts else {}
+        models = {"models": _models(parts)} if parts else {}
         return {"name": name, "frames": rows, "frames_compared": len(frames), **models}
 
     def curve(self, first: int, name: str | None, *, times: bool = False) -> dict[str, Any]:
@@ -81,10 +93,6 @@ class Scores:
         repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
         name = self.check(name)
         frames, values = self._points(name, first, MAX_POINTS + 1)
-        try:
-            aggregate = self._told(name, self._aggregate(name, ()))
-        except NotReady:
-            aggregate = None
         more = len(frames) > MAX_POINTS
         time_of = self._live.watched.time_of
         shown = {"times": [time_of(frame) for frame in frames[:MAX_POINTS]]} if times else {}
@@ -95,7 +103,7 @@ class Scores:
             "scores": values[:MAX_POINTS],
             "next_first": frames[MAX_POINTS] if more else frames[-1] + 1 if frames else first,
             "more": more,
-            "aggregate": aggregate,
+            "aggregate": self._aggregate(name, ()),
             "models": [{"model": part.model, "first": part.first} for part in self._holders(name)],
             "repredictions": repredictions,
             "over": over and not more,
@@ -104,17 +112,17 @@ class Scores:
     @property
     def newest_read(self) -> tuple[int, float] | None:
         """The newest frame among those read by now, and its score: nothing is predicted for it."""
-        return self._running.newest if self._running is not None else None
+        return (self._frames[-1], self._scores[-1]) if self._frames else None
 
     def score_of(self, frame: int) -> float | None:
-        """The first model's score of a frame, if it is known."""
-        frames, values = self._run().since(frame, 1)
-        return values[0] if frames == [frame] else None
+        """The first model's score of a frame, if it was read by now."""
+        place = bisect_left(self._frames, frame)
+        return self._scores[place] if frame in self._frames[place : place + 1] else None
 
     def recent(self, wanted: range | None) -> dict[str, Any]:
         """The newest scores, or those of the frames wanted, oldest first; no error where there are none."""
         try:
-            name = self._main()
+            name = self._named(None)
             frames, values = self._column(name)
         except (FeatureError, NotReady):
             return {"name": None, "count": 0, "aggregate": None, "frames": []}
@@ -126,17 +134,15 @@ class Scores:
         return {
             "name": name,
             "count": len(frames),
-            "aggregate": self._told(name, self._aggregate(name, ())),
+            "aggregate": self._told(name, frames, values, ()),
             "frames": [{"frame": frame, "score": value} for frame, value in rows],
         }
 
     def headline(self) -> tuple[int, float] | None:
         """The newest frame that has a score of the first model, and that score."""
-        try:
-            self._main()
-        except FeatureError:
-            return None
-        return self._run().newest
+        if self._main is not None:
+            self._advance()
+        return self.newest_read
 
     def check(self, name: str | None) -> str:
         """The column of that name, by default the first model's; raises FeatureError where there is none."""
@@ -144,7 +150,7 @@ class Scores:
         known = [*measurement.agenda.outputs(), *measurement.features]
         if name is not None and name not in known:
             raise FeatureError(f"nothing named '{name}' is measured: there are {', '.join(known)}")
-        return name or self._main()
+        return self._named(name)
 
     def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
         """The known frames from `first` on, or those of them below a figure, and where to go on from."""
@@ -158,8 +164,6 @@ class Scores:
 
     def _points(self, name: str, first: int, most: int | None = None) -> tuple[list[int], list[float]]:
         """The known frames from `first` on, so many at most, and their figures."""
-        if self._is_main(name):
-            return self._run().since(first, most)
         try:
             frames, values = self._column(name)
         except NotReady:
@@ -192,14 +196,9 @@ class Scores:
     # ---- the three kinds of call --------------------------------------------------------
 
     def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
-        if self._is_main(name) and not percents:
-            newest = self._run().newest
-            if newest is None:
-                raise _nothing_yet(name)
-            return self._document(name, *newest, self._aggregate(name, ()))
         frames, values = self._column(name)
-        pools = pooled(frames, values, percents)
-        return self._document(name, int(frames[-1]), float(values[-1]), pools)
+        aggregate = self._told(name, frames, values, percents)
+        return self._document(name, int(frames[-1]), float(values[-1]), aggregate)
 
     def _one(self, name: str, index: int, percents: Sequence[float]) -> dict[str, Any]:
         measurement = self._live.measurement
@@ -208,11 +207,7 @@ class Scores:
             value = measurement.feature_at(index, name)
         except NotReady as error:
             raise NotReady(str(error).replace("feed more frames or flush", "ask again in a moment")) from None
-        try:
-            aggregate = self._aggregate(name, percents)
-        except NotReady:  # threads may be done with this frame before they are with the first
-            aggregate = None
-        return self._document(name, index, value, aggregate)
+        return self._document(name, index, value, self._aggregate(name, percents))
 
     def _range(self, name: str, asked: Mapping[str, Any], percents: Sequence[float]) -> dict[str, Any]:
         first = int(asked.get("first", 0))
@@ -227,7 +222,8 @@ class Scores:
         frames, values = frames[start:stop], values[start:stop]
         limit = min(MAX_FRAMES, _MAX_FIGURES // (1 + len(self._names(asked.get("features", ())))))
         rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
-        document = self._document(name, int(frames[-1]), float(values[-1]), pooled(frames, values, percents))
+        aggregate = self._told(name, frames, values, percents)
+        document = self._document(name, int(frames[-1]), float(values[-1]), aggregate)
         document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]
         document["next_first"] = int(frames[limit]) if len(frames) > limit else None
         return document
@@ -237,34 +233,32 @@ class Scores:
     def _document(
         self, name: str, frame: int, value: float, aggregate: dict[str, Any] | None
     ) -> dict[str, Any]:
-        return {
-            "name": name,
-            "model": self._model_at(name, frame),
-            "frame": frame,
-            "score": value,
-            "aggregate": self._told(name, aggregate),
-        }
+        held = (part.model for part in self._holders(name) if part.first <= frame <= part.last)
+        model = next(held, None)
+        return {"name": name, "model": model, "frame": frame, "score": value, "aggregate": aggregate}
 
-    def _told(self, name: str, aggregate: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The aggregate; where several models are behind it, only those of each model's frames."""
-        if aggregate is None or len(self._holders(name)) < 2:
-            return aggregate
-        frames, values = self._column(name)
-        start, stop = np.searchsorted(frames, [aggregate["first"], aggregate["last"] + 1])
-        parts = self._parts(name, frames[start:stop], values[start:stop])
-        if not parts:
-            return aggregate
-        percents = {key: float(key[1:]) for key in aggregate.get("percentiles", ())}
-        nothing = dict.fromkeys(POOLS) | ({"percentiles": dict.fromkeys(percents)} if percents else {})
+    def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any] | None:
+        """What all known frames pool to; None where none is known."""
+        with suppress(NotReady):
+            return self._told(name, *self._column(name), percents)
+        return None
+
+    def _told(
+        self, name: str, frames: _Frames, values: _Figures, percents: Sequence[float]
+    ) -> dict[str, Any]:
+        """What these frames pool to; where several models are behind them, what those of each pool to."""
+        if not (parts := self._parts(name, frames, values)):
+            return {**_range(frames), **_pooled(values, percents)}
         figures = [
-            {"model": model, **pooled(some, scores, [*percents.values()])} for model, some, scores in parts
+            {"model": model, **_range(some), **_pooled(scores, percents)} for model, some, scores in parts
         ]
-        models = list(dict.fromkeys(model for model, _, _ in parts))
-        return {**aggregate, **nothing, "models": models, "parts": figures, "reason": _NO_COMMON_SCALE}
+        nothing: dict[str, Any] = dict.fromkeys(POOLS)
+        if percents:
+            nothing["percentiles"] = dict.fromkeys(map(_percent, percents))
+        several = {"models": _models(parts), "parts": figures, "reason": _NO_COMMON_SCALE}
+        return {**_range(frames), **nothing, **several}
 
-    def _parts(
-        self, name: str, frames: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> list[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+    def _parts(self, name: str, frames: _Frames, values: _Figures) -> list[tuple[str, _Frames, _Figures]]:
         """The frames of each model and their figures, where several models scored them; else none."""
         parts = []
         for segment in self._holders(name):
@@ -286,11 +280,10 @@ class Scores:
             """Those that each of these frames has; one that isn't counted has none."""
             rows = np.minimum(np.searchsorted(numbers, frames), len(numbers) - 1)
             table = np.column_stack([values[rows] for values in columns.values()]).tolist()
+            there = numbers[rows] == frames
             return [
-                {name: value for name, value in zip(columns, row, strict=True) if value == value}
-                if there
-                else {}
-                for row, there in zip(table, numbers[rows] == frames, strict=True)
+                {name: value for name, value in zip(columns, row, strict=True) if known and value == value}
+                for row, known in zip(table, there, strict=True)
             ]
 
         if "frames" in document:
@@ -310,18 +303,11 @@ class Scores:
             results.values(name, 0, -1)  # has the sentence
         return list(dict.fromkeys(features))
 
-    def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
-        if percents or not self._is_main(name):
-            return pooled(*self._column(name), percents)
-        aggregate = self._run().aggregate
-        if aggregate is None:
-            raise _nothing_yet(name)
-        return aggregate
-
-    def _column(self, name: str) -> _Column:
-        """What is known of a column; raises NotReady where that is nothing."""
-        if self._is_main(name):
-            frames, values = self._run().column()
+    def _column(self, name: str) -> tuple[_Frames, _Figures]:
+        """What is known of a column, without gaps; raises NotReady where that is nothing."""
+        if name == self._main:
+            self._advance()
+            frames, values = np.array(self._frames, np.int64), np.array(self._scores, np.float64)
         else:
             results = self._results(name)
             results.values(name, 0, -1)  # has the sentence for one that isn't there
@@ -332,11 +318,28 @@ class Scores:
             raise _nothing_yet(name)
         return frames, values
 
-    def _run(self) -> RunningScores:
-        if self._running is None:
-            self._running = RunningScores(self._live.measurement, self._main())
-        self._running.advance()
-        return self._running
+    def _advance(self) -> None:
+        """Read the first model's scores that have come since the last call."""
+        measurement = self._live.measurement
+        while True:
+            if self._repredictions != measurement.repredictions:
+                self._restart()
+            if measurement.snapshot().frames_done - self._next > 1:
+                # At once, which takes a tenth of the time that each by itself would.
+                measurement.predict_known(self._next)
+            while (frame := measurement.next_counted(self._next)) < measurement.frames:
+                try:
+                    score = measurement.score_at(frame, self._main)
+                except NotReady:
+                    break
+                except ScoreError:  # it has no score, and never will: a model can't judge a blank picture
+                    self._next = frame + 1
+                    continue
+                self._frames.append(frame)
+                self._scores.append(score)
+                self._next = frame + 1
+            if self._repredictions == measurement.repredictions:
+                return
 
     def _results(self, name: str) -> Results:
         try:
@@ -344,24 +347,18 @@ class Scores:
         except NoFramesError:
             raise _nothing_yet(name) from None
 
-    def _main(self) -> str:
-        """The column that counts."""
-        if self._name is None:
-            models = self._live.measurement.models
-            if not models:
-                there = ", ".join(self._live.measurement.features) or "none"
-                raise FeatureError(f"no model is measured, so there are no scores: name a feature of {there}")
-            self._name = models[0].name  # whatever model takes its place goes by the same
-        return self._name
+    @property
+    def _main(self) -> str | None:
+        """The column that counts: whatever model takes the first one's place goes by the same name."""
+        models = self._live.measurement.models
+        return models[0].name if models else None
 
-    def _is_main(self, name: str) -> bool:
-        try:
-            return name == self._main()
-        except FeatureError:
-            return False
-
-    def _model_at(self, name: str, frame: int) -> str | None:
-        return next((part.model for part in self._holders(name) if part.first <= frame <= part.last), None)
+    def _named(self, name: str | None) -> str:
+        """The column of that name; None: the first model's."""
+        if found := name or self._main:
+            return found
+        there = ", ".join(self._live.measurement.features) or "none"
+        raise FeatureError(f"no model is measured, so there are no scores: name a feature of {there}")
 
     def _check_fed(self, index: int) -> None:
         fed = self._live.measurement.frames
@@ -371,6 +368,47 @@ class Scores:
             newest = f"the newest is {fed - 1}" if fed else "none was"
             raise NotReady(f"frame {index} was not read yet: {newest}")
         raise InputError(f"there is no frame {index}: {fed} were measured, and no more come")
+
+
+def _lowest(values: _Figures, count: int) -> NDArray[np.intp]:
+    """The places of the lowest values, in their order; of equal ones the first."""
+    candidates = np.arange(len(values))
+    if len(values) > 4 * count:  # to sort all of a film takes ten times as long
+        candidates = np.flatnonzero(values <= np.partition(values, count)[count])
+    return candidates[np.argsort(values[candidates], kind="stable")[:count]]
+
+
+def _lowest_places(frames: _Frames, values: _Figures, count: int, apart: int) -> list[int]:
+    """The lowest value, then the lowest of those so many frames away from it, and so on."""
+    left = values.copy()
+    found: list[int] = []
+    while len(found) < count:
+        place = int(np.argmin(left))
+        if left[place] == np.inf:  # all are taken, or near to one that is
+            break
+        found.append(place)
+        near = np.searchsorted(frames, [frames[place] - apart + 1, frames[place] + apart])
+        left[near[0] : near[1]] = np.inf
+    return found
+
+
+def _models(parts: Sequence[tuple[str, _Frames, _Figures]]) -> list[str]:
+    return list(dict.fromkeys(model for model, _, _ in parts))
+
+
+def _range(frames: _Frames) -> dict[str, Any]:
+    return {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
+
+
+def _pooled(values: _Figures, percents: Sequence[float]) -> dict[str, Any]:
+    found: dict[str, Any] = {method: function(values) for method, function in POOLS.items()}
+    if percents:
+        found["percentiles"] = dict(zip(map(_percent, percents), percentiles(values, percents), strict=True))
+    return found
+
+
+def _percent(percent: float) -> str:
+    return f"p{percent:g}"
 
 
 def _nothing_yet(name: str) -> NotReady:

@@ -1,9 +1,8 @@
-"""What systemd is told: over a real socket, by the program itself."""
+"""What systemd is told: over a real socket."""
 
 from __future__ import annotations
 
 import os
-import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ import anyio
 import pytest
 
 from longwire.server.main import ServiceManager
-from product_server import product_server
 from transport_bench import SECONDS
 
 
@@ -77,19 +75,3 @@ async def test_without_one_nothing_happens(environ: dict[str, str]) -> None:
     with manager.watched():
         manager.ready("x")
         manager.stopping()
-
-
-def test_the_program_as_a_service(
-    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SIGHUP doesn't end it, although it has nothing to read again."""
-    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
-    monkeypatch.setenv("WATCHDOG_USEC", "600000000")
-    with product_server(tmp_path, "--http", "0") as server:
-        assert told(systemd) == ["WATCHDOG=1"]
-        ready, status = told(systemd)
-        assert ready == "READY=1"
-        assert status == f"STATUS=serving {server.where('http').where}"
-        server.process.send_signal(signal.SIGHUP)
-        assert server.terminate() == 0
-        assert told(systemd)[0] == "STOPPING=1"

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import shlex
-import sys
-from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 import pytest
-from mcp import Client
 
 import bare_worker
 from core_bench import reply_of
 from longwire.workers.completed_results import completed
-from product_server import product_server
 from scripted_worker import Frame, ScriptedWorker, Wire, eventually, fronting
-from transport_bench import transport_to
 
 STATELESS = "2026-07-28"
 
@@ -80,21 +73,3 @@ async def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
         answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
         await eventually(lambda: answer.gone)
         assert reply_of(answer)["error"]["code"] == types.METHOD_NOT_FOUND
-
-
-@pytest.mark.parametrize("mode", [STATELESS, "auto"])
-def test_the_official_client_uses_a_worker_that_knows_none_of_it(tmp_path: Path, mode: str) -> None:
-    command = shlex.join([sys.executable, bare_worker.__file__, "--socket", "{socket}"])
-
-    async def main(url: str) -> None:
-        async with asyncio.timeout(60), Client(transport_to(url), mode=mode) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
-            result = await client.call_tool("echo", {"text": "hello"})
-            assert result.content == [types.TextContent(type="text", text="hello")]
-            assert [one.name for one in (await client.list_resources()).resources] == ["a"]
-            assert (await client.read_resource("note://a")).contents[0].uri == "note://a"
-            assert (await client.list_prompts()).prompts == []
-            assert client.instructions in (None, "Be brief.")
-
-    with product_server(tmp_path, "--http", "0", "--worker-command", command) as server:
-        asyncio.run(main(server.where("http")))

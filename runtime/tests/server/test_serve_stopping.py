@@ -13,12 +13,12 @@ import pytest
 from mcp import MCPError
 from prometheus_client import CollectorRegistry
 
-from acuity.agents.settings import AcuitySettings
 from longwire.endpoints import Http, Page, Uds
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
 from longwire.operations.metrics import metrics_pages
+from longwire.settings import Settings
 from longwire.wire.listeners import bind, bound
 from raw_http import HELLO, call, http_client
 from server_program import program, say, until
@@ -55,7 +55,7 @@ async def test_work_that_ends_within_the_grace_time_is_answered(
         stopping.set()
 
     caller = Caller()
-    settings = AcuitySettings(grace=SECONDS)
+    settings = Settings(grace=SECONDS)
     async with (
         serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
         server.client(era) as client,
@@ -79,7 +79,7 @@ async def test_work_that_ends_within_the_grace_time_is_answered(
 async def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
     caller = Caller()
     async with (
-        serving(ENDPOINTS[transport](tmp_path), settings=AcuitySettings(grace=0.1)) as server,
+        serving(ENDPOINTS[transport](tmp_path), settings=Settings(grace=0.1)) as server,
         anyio.create_task_group() as tasks,
     ):
 
@@ -104,7 +104,7 @@ async def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) 
         await anyio.sleep_forever()
 
     caller = Caller()
-    settings = AcuitySettings(grace=10 * SECONDS)
+    settings = Settings(grace=10 * SECONDS)
     async with (
         serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
         anyio.create_task_group() as tasks,
@@ -146,7 +146,7 @@ async def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path
 
 async def test_idle_clients_do_not_delay_the_end(tmp_path: Path) -> None:
     at = [Uds(tmp_path / "s"), Http(LOCAL, frozenset({"http", "sse"}))]
-    settings = AcuitySettings(grace=10 * SECONDS)
+    settings = Settings(grace=10 * SECONDS)
     async with serving(*at, settings=settings) as server, anyio.create_task_group() as tasks:
         connected = [anyio.Event() for _ in server.opened]
 
@@ -220,7 +220,7 @@ async def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> No
 
     pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
     page = Page("metrics", LOCAL, pages, "/readyz")
-    access, settings = Access(Tokens({"a-token-of-some-length": "a"})), AcuitySettings(grace=SECONDS)
+    access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
     async with (
         serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
     ):

@@ -5,46 +5,49 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.agents.embedded.live.running_scores import RunningScores
-from acuity.errors import ScoreError
+from acuity.agents.embedded.live.scores import Scores
+from acuity.errors import NotReady, ScoreError
 from acuity.measure import BoundarySnapshot, Measurement, Results
 from acuity.measure.pooling import POOLS
 from live_ground import MODEL, NEG
 from moving_pictures import measure, pair
 from small_model import OVERFLOWING, small_document
 
-FRAMES = 90  # more than are looked at one by one
+FRAMES = 90
 
 
-def _all(results: Results) -> dict[str, int]:
-    return {"first": results.frames[0], "last": results.frames[-1], "frames": len(results.frames)}
+def reading(measurement: Any) -> Scores:
+    live: Any = SimpleNamespace(measurement=measurement, revision=math.nan)  # never what it was
+    return Scores(live)
 
 
-@pytest.mark.parametrize("ask_at", [[FRAMES], [1, 2, 3, FRAMES], [5, FRAMES - 1], list(range(1, FRAMES + 1))])
+def _all(results: Results) -> dict[str, Any]:
+    whole = {"first": results.frames[0], "last": results.frames[-1], "frames": len(results.frames)}
+    return whole | results.pooled()["vmaf"]
+
+
+@pytest.mark.parametrize("ask_at", [[FRAMES], [1, 2, 3, FRAMES], list(range(1, FRAMES + 1))])
 @pytest.mark.parametrize("subsample", [1, 3])
 def test_it_does_not_matter_when_one_asks(ask_at: list[int], subsample: int) -> None:
     whole = measure(FRAMES, MODEL, threads=3, subsample=subsample)
     with Measurement(threads=3, subsample=subsample) as measurement:
         measurement.add_model(MODEL)
-        running = RunningScores(measurement, "vmaf")
-        running.advance()
-        assert (running.newest, running.aggregate) == (None, None)
+        scores = reading(measurement)
+        assert scores.headline() is None
         for index in range(FRAMES):
             measurement.add(*pair(index))
             if index + 1 in ask_at:
-                running.advance()
-                frames, scores = running.column()
-                known = len(frames)
-                assert frames.tolist() == whole.frames[:known]
-                assert scores.tolist() == whole.columns["vmaf"][:known].tolist()
+                rows, _ = scores.since("vmaf", 0)
+                assert [row["frame"] for row in rows] == whole.frames[: len(rows)]
+                assert [row["score"] for row in rows] == whole.columns["vmaf"][: len(rows)].tolist()
         measurement.flush()
-        running.advance()
-        assert running.aggregate == _all(whole) | whole.pooled()["vmaf"]
+        assert scores.newest()["aggregate"] == _all(whole)
 
 
 def test_frames_given_to_another_model_are_taken_again() -> None:
@@ -52,31 +55,23 @@ def test_frames_given_to_another_model_are_taken_again() -> None:
     with Measurement(threads=1) as measurement:
         measurement.add_model(MODEL)
         measurement.add_model(f"version={NEG}:name=other")
-        running = RunningScores(measurement, "vmaf")
+        scores = reading(measurement)
         for index in range(FRAMES):
             measurement.add(*pair(index))
             if index == 70:
-                running.advance()
+                scores.headline()
                 measurement.swap_model("vmaf", NEG, repredict=True)
         measurement.flush()
-        running.advance()
-        assert np.array_equal(running.column()[1], neg.columns["vmaf"])
-        assert running.aggregate == _all(neg) | neg.pooled()["vmaf"]
-
-
-def test_a_score_of_minus_one_pools_as_in_the_report() -> None:
-    """Unclipped scores may be anything; one of exactly -1 makes the harmonic mean's sum infinite."""
-    running = RunningScores(cast(Measurement, Given(50.0, -1.0, 20.0)), "vmaf")
-    running.advance()
-    expected = {name: function(running.column()[1]) for name, function in POOLS.items()}
-    assert running.aggregate == {"first": 0, "last": 2, "frames": 3} | expected
-    assert math.isclose(expected["harmonic_mean"], -1.0)
+        assert np.array_equal([row["score"] for row in scores.since("vmaf", 0)[0]], neg.columns["vmaf"])
+        assert scores.newest()["aggregate"] == _all(neg)
 
 
 class Given:
     """Looks like a measurement that gave these scores."""
 
     repredictions = 0
+    segments = ()
+    models = (SimpleNamespace(name="vmaf"),)
 
     def __init__(self, *scores: float) -> None:
         self._scores = scores
@@ -97,12 +92,18 @@ class Given:
         return self._scores[frame]
 
 
+def test_a_score_of_minus_one_pools_as_in_the_report() -> None:
+    """Unclipped scores may be anything; one of exactly -1 makes the harmonic mean's sum infinite."""
+    found = reading(Given(50.0, -1.0, 20.0)).newest()["aggregate"]
+    expected = {name: function(np.array([50.0, -1.0, 20.0])) for name, function in POOLS.items()}
+    assert found == {"first": 0, "last": 2, "frames": 3} | expected
+    assert math.isclose(expected["harmonic_mean"], -1.0)
+
+
 def test_frames_that_a_model_cannot_judge_are_passed_over() -> None:
-    running = RunningScores(cast(Measurement, Given(50.0, math.nan, 20.0, math.nan)), "nr")
-    running.advance()
-    assert running.since(0) == ([0, 2], [50.0, 20.0])
-    assert running.aggregate is not None
-    assert running.aggregate["mean"] == 35.0
+    scores = reading(Given(50.0, math.nan, 20.0, math.nan))
+    assert [row["frame"] for row in scores.since("vmaf", 0)[0]] == [0, 2]
+    assert scores.newest()["aggregate"]["mean"] == 35.0
 
 
 def test_scores_that_are_no_number_are_not_taken(tmp_path: Path) -> None:
@@ -111,15 +112,12 @@ def test_scores_that_are_no_number_are_not_taken(tmp_path: Path) -> None:
     model.write_text(json.dumps(small_document(svm=OVERFLOWING)))
     with Measurement(threads=1) as measurement:
         measurement.add_model(f"path={model}")
-        running = RunningScores(measurement, "vmaf")
+        scores = reading(measurement)
         for index in range(3):
             measurement.add(*pair(index))
-            running.advance()
+            assert scores.headline() is None
         measurement.flush()
-        running.advance()
-        assert (running.newest, running.aggregate) == (None, None)
+        with pytest.raises(NotReady):
+            scores.newest()
         with pytest.raises(ScoreError, match=r"frame 1 by .* is not a number"):
             measurement.score_at(1)
-        with pytest.raises(ScoreError, match=r"frame 0 by .* is not a number"):
-            measurement.results()
-        assert measurement.feature_at(0, "integer_adm2") > 0

@@ -125,6 +125,10 @@ async def test_the_signal_without_a_token_file() -> None:
 
 
 CONFIGURATION = """
+[server]
+http = 0
+[workers]
+command = "true"
 [limits]
 rate = "60/min"
 max_calls = 8
@@ -139,7 +143,7 @@ session_ttl_seconds = 60
 def test_rates_scopes_origins_and_limits_count_without_a_restart(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "acuity.toml"
+    path = tmp_path / "longwire.toml"
     path.write_text(CONFIGURATION)
 
     def found() -> Effective:
@@ -175,7 +179,7 @@ def test_rates_scopes_origins_and_limits_count_without_a_restart(
 
 
 def test_limits_are_those_of_the_file_that_was_read_last(tmp_path: Path) -> None:
-    path = tmp_path / "acuity.toml"
+    path = tmp_path / "longwire.toml"
     path.write_text(CONFIGURATION)
     configuration = Configuration(
         replace(options(effective({}, {}, path)), again=lambda: effective({}, {}, path))

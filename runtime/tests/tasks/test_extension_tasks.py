@@ -15,8 +15,8 @@ from mcp import Client, MCPError
 from mcp.client.extension import ClientExtension, advertise
 from mcp.server.lowlevel import Server
 
-from acuity.errors import QueueFull
 from local_tasks import Ask, LocalTasks, LocalWork
+from longwire.errors import LongwireError
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.tasks.extension import IDENTIFIER, Tasks
@@ -76,7 +76,7 @@ class Ground:
         raise MCPError(types.INTERNAL_ERROR, "out of order")
 
     def _full(self, _: Call) -> Answer | None:
-        raise QueueFull("64 jobs are waiting already: try again later")
+        raise LongwireError("64 jobs are waiting already: try again later")
 
 
 @asynccontextmanager
