@@ -42,13 +42,6 @@ def test_written_and_replaced(figures: Any, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["report.csv"]
 
 
-def test_permissions_follow_the_umask(figures: Any, tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.write_text("")
-    write_report(figures, tmp_path / "report.json")
-    assert (tmp_path / "report.json").stat().st_mode == plain.stat().st_mode
-
-
 def test_a_link_keeps_pointing_to_its_file(figures: Any, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     link = tmp_path / "link.csv"

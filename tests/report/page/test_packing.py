@@ -76,15 +76,6 @@ def test_every_whole_number_up_to_the_limit_is_exact() -> None:
     assert unpack(pack(values, 0)) == values.tolist()
 
 
-def test_digits_are_those_of_the_largest_value() -> None:
-    assert decimals_for(np.array([0.5, math.nan]), 5) == 5
-    assert decimals_for(np.array([99.0, 0.001]), 5) == 3
-    assert decimals_for(np.array([1e9]), 5) == 0
-    assert decimals_for(np.array([1e-300]), 5) == 12
-    assert decimals_for(np.array([0.0]), 5) == 0
-    assert decimals_for(np.array([math.inf]), 5) == 0
-
-
 def test_regular_columns_take_no_room() -> None:
     rows = np.arange(170_000)
     assert len(pack(rows, 0)["data"]) < 500

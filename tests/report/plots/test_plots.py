@@ -8,14 +8,14 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from acuity.report.plots.axes import PlotSeries, column_spans, frame_axis, time_axis, value_axis
 from acuity.report.plots.figure import Area, Line, Words
-from acuity.report.plots.png_plot import Raster, plain_letters, plot_pixels, png_plot
+from acuity.report.plots.png_plot import Raster, plot_pixels, png_plot
 from acuity.report.plots.svg_plot import svg_plot
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -44,18 +44,6 @@ def test_spans_are_the_lowest_and_the_highest_of_each_share() -> None:
     assert high.tolist() == [share.max() for share in shares]
     assert np.allclose(column_spans(values, 7).mean, [share.mean() for share in shares])
     assert column_spans(values, 7).frames == 143
-
-
-def test_spans_leave_out_what_is_not_finite() -> None:
-    low, high, *_ = column_spans(np.array([np.nan, np.inf, 3.0, 5.0, np.nan, -np.inf]), 3)
-    assert low[1:2].tolist() == [3.0]
-    assert high[1:2].tolist() == [5.0]
-    assert np.isnan(low[[0, 2]]).all()
-    assert np.isnan(high[[0, 2]]).all()
-    few = np.array([1.0, np.inf])
-    assert column_spans(few, 8).low.tolist()[0] == 1.0
-    assert np.isnan(column_spans(few, 8).high[1])
-    assert [len(one) for one in column_spans(np.empty(0), 8)[:2]] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +158,6 @@ def test_absurd_values_are_plots_too(values: list[float]) -> None:
     assert ("too large to be drawn" in found) == (1e308 in values)
 
 
-def test_nothing_finite_is_said() -> None:
-    assert "no frame has a finite value" in words(svg_plot([series([np.nan, np.inf])]))
-
-
 def test_names_are_text_and_not_markup() -> None:
     name = "<script>alert(1)</script>&\"'\x00\x1b[31m\ud800.mp4"
     text = svg_plot([series([1, 2], name), series([2, 3], name)], title=name, label=name)
@@ -207,10 +191,9 @@ def blue(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def test_it_is_a_png_file_of_the_size_that_was_asked_for() -> None:
     data = png_plot([series([50, 60, 70])], width=420, height=200, seconds=0.12)
-    with av.open(io.BytesIO(data), format="png_pipe") as container:
-        frame = next(container.decode(video=0)).to_ndarray(format="rgb24")
-    expected = plot_pixels([series([50, 60, 70])], seconds=0.12, **_SMALL)
-    assert np.array_equal(frame, expected)
+    with Image.open(io.BytesIO(data)) as image:
+        found = np.asarray(image)
+    assert np.array_equal(found, plot_pixels([series([50, 60, 70])], seconds=0.12, **_SMALL))
 
 
 def test_a_rising_curve_rises() -> None:
@@ -268,17 +251,6 @@ def test_words_stand_where_they_should() -> None:
     rows, columns = np.nonzero(upwards.pixels()[:, :, 0] < 128)
     assert abs((rows.min() + rows.max()) / 2 - 100) < 6
     assert 38 <= columns.max() <= 41
-
-
-def test_words_outside_are_cut() -> None:
-    raster = Raster(20, 20, "#ffffff")
-    for place in ((-30.0, 10.0), (15.0, -5.0), (15.0, 60.0), (500.0, 10.0), (10.0, 10.0)):
-        raster.words(Words(*place, "wide text", 18.0))
-    assert raster.pixels().min() < 128
-
-
-def test_letters_without_a_drawing() -> None:
-    assert plain_letters("Überprüfung 視 ½") == "Uberprufung ? 1?2"
 
 
 @pytest.mark.parametrize("curves", [*BAD, [series([1, 2], "<script>\x00\ud800"), series([2, 3], "b" * 500)]])
