@@ -98,13 +98,6 @@ def test_luma_is_scaled_by_its_depth(tmp_path: Path, depth: int) -> None:
     assert (model.kind, model.no_reference, model.uses_chroma) == ("nr", True, False)
 
 
-def test_luma_in_the_sidecars_normalisation(tmp_path: Path) -> None:
-    net = ConvNet()
-    model = load_tiny_model(save(net.model(), tmp_path / "net.onnx", {"norm_mean": 0.4, "norm_std": [0.2]}))
-    expected = net.numpy((picture(1).luma[np.newaxis] / 255 - 0.4) / 0.2)
-    assert score(model, picture(0), picture(1)) == pytest.approx(expected, rel=1e-5)
-
-
 def test_rgb_in_the_videos_colours(tmp_path: Path) -> None:
     net = ConvNet(channels=3)
     model = load_tiny_model(save(net.model(), tmp_path / "net.onnx"))
@@ -140,15 +133,6 @@ def test_two_inputs_are_the_two_pictures(tmp_path: Path, names: tuple[str, str],
     assert (model.kind, model.no_reference) == ("fr", False)
 
 
-def test_two_inputs_of_rgb(tmp_path: Path) -> None:
-    net = ConvNet(channels=3, pictures=2)
-    model = load_tiny_model(save(net.model(("ref", "dis")), tmp_path / "net.onnx"))
-    ref, dis = picture(0), picture(1)
-    planes = [(to_rgb(p, "bt709").transpose(2, 0, 1) - IMAGENET[0]) / IMAGENET[1] for p in (ref, dis)]
-    found = score(model.in_colours("bt709", False), ref, dis)
-    assert found == pytest.approx(net.numpy(np.concatenate(planes)), rel=1e-5)
-
-
 def test_two_channels_are_both_lumas(tmp_path: Path) -> None:
     net = ConvNet(channels=2)
     model = load_tiny_model(save(net.model(), tmp_path / "net.onnx"))
@@ -171,15 +155,6 @@ def test_half_precision(tmp_path: Path) -> None:
     np.testing.assert_allclose(load_tiny_model(path).outputs(ROWS)["reg"], expected, rtol=0.01)
 
 
-def test_single_frames_can_be_tried(tmp_path: Path) -> None:
-    alone, both = ConvNet(), ConvNet(channels=2)
-    ref, dis = picture(0), picture(1)
-    (found,) = load_tiny_model(save(alone.model(), tmp_path / "alone.onnx")).score_pictures(dis)
-    assert found == pytest.approx(alone.numpy(dis.luma[None] / 255), rel=1e-5)
-    (found,) = load_tiny_model(save(both.model(), tmp_path / "both.onnx")).score_pictures(dis, ref)
-    assert found == pytest.approx(both.numpy(np.stack([ref.luma, dis.luma]) / 255), rel=1e-5)
-
-
 def test_several_outputs_have_a_column_each(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ReduceMean", ["features"], ["mean"], axes=[1], keepdims=0),
@@ -196,14 +171,6 @@ def test_several_outputs_have_a_column_each(tmp_path: Path) -> None:
         graph(nodes, [value("features", ["N", 6])], outputs), tmp_path / "one.onnx", {"output_name": "mean"}
     )
     assert load_tiny_model(one).output_names() == ["one"]
-
-
-def test_a_scalar_output(tmp_path: Path) -> None:
-    nodes = [helper.make_node("ReduceMean", ["picture"], ["score"], keepdims=0)]
-    model = load_tiny_model(
-        save(graph(nodes, [value("picture", [1, 1, "H", "W"])], [value("score", [])]), tmp_path / "mean.onnx")
-    )
-    assert score(model, picture(0), picture(1)) == pytest.approx(picture(1).luma.mean() / 255, rel=1e-5)
 
 
 def test_functions_inside_the_file(tmp_path: Path) -> None:

@@ -128,17 +128,6 @@ def test_custom_operators(domain: str, operator: str) -> None:
     refused(model, f"has the custom operator '{domain}.{operator}', and only those of ONNX itself are run")
 
 
-def test_custom_operators_in_a_branch() -> None:
-    inner = body([helper.make_node("Run", ["v"], ["w"], domain="evil.example")])
-    refused(features(loop("m", inner), ONES, constant("m", 3, "int64")), "custom operator 'evil.example.Run'")
-
-
-def test_domains_that_are_imported_and_not_used() -> None:
-    model = Regressor().model()
-    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    check_graph(Path("m"), model.SerializeToString())
-
-
 def test_unknown_and_random_operators() -> None:
     refused(features([helper.make_node("Nonsense", ["x"], ["y"])]), "is no valid ONNX model: .*Nonsense")
     nodes = [
