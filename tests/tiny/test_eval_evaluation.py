@@ -126,16 +126,6 @@ def test_clips_are_the_samples_where_keys_repeat(tmp_path: Path) -> None:
     assert (plain.pooling, plain.per_row) == ("none", None)
 
 
-def test_the_spelling_of_keys_does_not_matter(tmp_path: Path) -> None:
-    table = {**columns(60), "key": [f"clip{number // 3:04}" for number in range(60)]}
-    model = linear(tmp_path / "m.onnx", SUM)
-    found = [
-        evaluate(model, write(tmp_path / f"{number}.parquet", {**table, "key": keys}), "all").intervals
-        for number, keys in enumerate((table["key"], [number // 3 for number in range(60)]))
-    ]
-    assert found[0] == found[1]
-
-
 def test_ratings_that_differ_within_a_clip_are_averaged_and_told(tmp_path: Path) -> None:
     table = clips()
     table["mos"] = table["mos"] + np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 20)
@@ -265,13 +255,6 @@ def test_rankings_and_failures(tmp_path: Path, table: dict[str, Any]) -> None:
     assert "good.onnx' is in the list twice, and was evaluated once" in document["notes"][0]
     assert "are not distinguishable on these 30 samples (p = 1)" in document["notes"][1]
     json.dumps(document, allow_nan=False)
-
-
-def test_where_no_model_can_be_loaded_the_errors_are_the_answer(tmp_path: Path) -> None:
-    table = {**columns(3), "key": some_keys("train", 3)}  # nothing in the split either
-    found = compare([tmp_path / "a.onnx", tmp_path / "b.onnx"], write(tmp_path / "t.parquet", table))
-    assert found.ranked == ()
-    assert [Path(model).stem for model, _ in found.errors] == ["a", "b"]
 
 
 @pytest.mark.parametrize("models", [[], "m.onnx", None, {"a": 1}])

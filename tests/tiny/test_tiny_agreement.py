@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import helper
 
-from acuity.errors import ResumeError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.measure import Measurement
-from acuity.measure.checkpoint import Checkpoint
 from acuity.tiny.feature_input import make_block
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
@@ -68,13 +65,6 @@ def test_a_frame_has_the_same_figure_alone_and_among_others(tmp_path: Path) -> N
     alone = [model.outputs(ROWS[i : i + 1])["net"][0] for i in range(len(ROWS))]
     assert together.tolist() == alone
     np.testing.assert_allclose(model.outputs(ROWS, at_once=16)["net"], together, rtol=1e-5)
-
-
-@pytest.mark.parametrize("batch", [1, "N"])
-def test_one_frame_at_a_time_where_the_graph_is_fixed(tmp_path: Path, batch: int | str) -> None:
-    net = Regressor()
-    model = load_tiny_model(save(net.model(batch=batch), tmp_path / "net.onnx"))
-    np.testing.assert_allclose(model.outputs(ROWS, at_once=64)["net"], net.numpy(ROWS), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("size", "name"), [(14, "codec"), (18, "codec_block")])
@@ -216,40 +206,6 @@ def test_a_measurement_gives_the_same_on_every_number_of_threads(tmp_path: Path,
     np.testing.assert_allclose(columns[0]["net"], expected, rtol=1e-5)
     features = np.column_stack([columns[0][key] for key in models[1].feature_keys()])
     np.testing.assert_allclose(columns[0]["reg"], regressor.numpy(features), rtol=1e-5)
-
-
-def test_swapping_to_the_same_model_changes_nothing(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "net.onnx")
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(path).renamed("a"))
-        measurement.add(picture(0), picture(1))
-        measurement.swap_model("a", load_tiny_model(path))
-        measurement.add(picture(0), picture(1))
-        measurement.flush()
-        assert not measurement.results().steered
-
-
-def test_a_measurement_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "net.onnx")
-
-    def measured(frames: int, checkpoint: Checkpoint | None = None) -> Measurement:
-        measurement = Measurement()
-        measurement.add_model(load_tiny_model(path))
-        if checkpoint is not None:
-            measurement.restore(checkpoint)
-        for index in range(frames):
-            measurement.add(picture(index), picture(100 + index))
-        measurement.flush()
-        return measurement
-
-    whole, part = measured(6), measured(3).checkpoint()
-    assert part is not None
-    resumed = measured(6, Checkpoint.from_document(json.loads(json.dumps(part.to_document()))))
-    assert resumed.restored == 3
-    assert resumed.results().columns["net"].tolist() == whole.results().columns["net"].tolist()
-    save(ConvNet(seed=9).model(), path)
-    with pytest.raises(ResumeError, match="had other extractors"):
-        measured(6, part)
 
 
 def test_several_outputs_in_a_measurement(tmp_path: Path) -> None:

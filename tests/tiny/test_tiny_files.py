@@ -205,14 +205,6 @@ def test_weights_that_are_missing_short_or_odd(tmp_path: Path) -> None:
         load_tiny_model(path)
 
 
-def test_weights_of_more_than_50_mb(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
-    with open(tmp_path / "net.onnx.data", "r+b") as stream:
-        stream.truncate(50_000_000)
-    with pytest.raises(ModelError, match="has more than 50 MB with its weights"):
-        load_tiny_model(path)
-
-
 def test_one_file_used_many_times_counts_many_times(tmp_path: Path) -> None:
     (tmp_path / "w.data").write_bytes(bytes(1_000_000))
     tensors = []
