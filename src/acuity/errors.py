@@ -1,46 +1,4 @@
-"""The exception tree.
-
-    AcuityError                      anything a caller may want to catch at once
-    ├── InputError (ValueError)      the video can't be read
-    │   ├── FormatError              not a video, or not the format it claims to be
-    │   ├── TruncatedError           ends in the middle of a frame
-    │   └── NoFramesError            nothing to score
-    ├── PairingError (ValueError)    the two videos can't be compared
-    ├── ModelError (ValueError)      a model that is unknown or malformed
-    ├── FeatureError (ValueError)    an extractor or option that is unknown or out of range
-    │   ├── UnfitPictureError        pictures that an extractor can't compute
-    │   ├── UnfitOptionError         options that each are in range, and not together
-    │   ├── NoFilterError            a width of filters that nobody has tabulated
-    │   └── NameClashError           two figures would have the same name
-    ├── ScoreError (ArithmeticError) a model's score that is not a number
-    ├── BackendError (RuntimeError)  the requested backend or instruction set is not here
-    │   ├── CardMemoryError          a graphics card has too little memory free
-    │   └── CardLost                 a graphics card failed while it computed
-    ├── PathError (ValueError)       a path outside the folders a server may read
-    ├── SettingsError (ValueError)   a setting of a server that can't be used
-    ├── MissingExtra (ImportError)   a part of Acuity whose packages are not installed
-    ├── OutputError (OSError)        a report that could not be written
-    ├── TuneError (ValueError)       an encode, search or ladder that can't be made
-    │   ├── EncoderError             an encoder that is unknown or not here, or an option that it refuses
-    │   ├── EncodeFailed             an encoder that failed on the way
-    │   └── UnreachableError         a target that the encoder can't reach
-    ├── EvaluationError (ValueError) ratings or a split that a model can't be evaluated with
-    ├── NarratorError (RuntimeError) a model that describes pictures can't be used, or failed on one
-    ├── StrictError                  a score with warnings, where none are allowed
-    ├── ResumeError (ValueError)     a partial report that can't be gone on from
-    ├── JobError (RuntimeError)      a job in another process was not completed
-    │   ├── JobFailed                the job failed; the message has the reason
-    │   ├── WorkerLost               its process crashed, was killed or ran out of memory
-    │   ├── JobTimeout               it exceeded its time limit
-    │   ├── JobCancelled             it was cancelled
-    │   ├── QueueFull                the queue of jobs is full
-    │   ├── StoreError               the store of jobs can't be used
-    │   └── NoReport                 a job that has no report to read
-    ├── EmbeddedError (RuntimeError) an embedded server that can't be started or can't carry out a command
-    │   └── CommandQueueFull         too many commands wait for a frame boundary already
-    ├── FeedingError (RuntimeError)  frames come from two threads at once
-    ├── NotReady (LookupError)       no answer yet: feed more frames or flush
-    └── ClosedError (RuntimeError)   the measurement was closed or flushed already
+"""The exceptions that Acuity raises on purpose.
 
 A message is one sentence for people: it names the file, the value and the remedy. The remedy is a field of
 its own (`Remedy`), so a command prints `--scale force` where Python prints `scale=force`.

@@ -17,7 +17,7 @@ from acuity import _native
 from acuity.errors import FeatureError, OutputError
 from acuity.features.cambi import Cambi
 from acuity.features.extractor import Geometry
-from acuity.features.visible_steps import EOTFS, visible_steps
+from acuity.features.visible_steps import visible_steps
 from acuity.measure import Measurement, Results
 from acuity.png import grey_png
 from banding import CASES, HEATMAPS, Case, pictures
@@ -49,13 +49,6 @@ def test_figures_are_libvmafs(case: Case, expected: dict[str, float]) -> None:
     assert list(found) == list(expected)
     assert found == pytest.approx(expected, rel=1e-14, abs=0)
     assert any(expected.values())
-
-
-def test_depth_above_ten_bits_changes_nothing() -> None:
-    """Where the source is larger than the pictures, libvmaf mixes up its rows at 10 bits, and only there."""
-    options = "cambi=full_ref=true:src_width=600:src_height=400"
-    ten, twelve = (figures(options, size=(481, 321, depth)) for depth in (10, 12))
-    assert ten == twelve
 
 
 def test_settings_coexist() -> None:
@@ -104,24 +97,6 @@ def test_drawing_changes_no_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"eotf": "srgb"}, "eotf cannot be 'srgb': it must be one of bt1886, pq"),
-        ({"cambi_eotf": ""}, "cambi_eotf cannot be '': it must be one of bt1886, pq"),
-        ({"enc_width": 179}, "enc_width cannot be 179: it must be between 180 and 7680"),
-        ({"window_size": 14}, "window_size cannot be 14: it must be between 15 and 127"),
-        ({"window_size": 15.5}, r"window_size cannot be 15\.5: it must be a whole number"),
-        ({"topk": 0}, r"topk cannot be 0: it must be between 0\.0001 and 1"),
-        ({"max_log_contrast": 6}, "max_log_contrast cannot be 6: it must be between 0 and 5"),
-        ({"window": 65}, "cambi has no option 'window'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(FeatureError, match=sentence):
-        Cambi(options)
-
-
-@pytest.mark.parametrize(
     ("options", "size", "sentence"),
     [
         ({}, (160, 90), "cambi needs pictures with at least 216 samples on one side, .* these are 160x90"),
@@ -136,12 +111,6 @@ def test_bad_options(options: dict[str, Any], sentence: str) -> None:
 def test_what_has_no_answer(options: dict[str, Any], size: tuple[int, int], sentence: str) -> None:
     with pytest.raises(FeatureError, match=sentence):
         Cambi(options).check_size(Geometry(*size, 8))
-
-
-def test_what_is_said_to_help_does() -> None:
-    Cambi({"window_size": 65}).check_size(Geometry(3840, 2160, 8))
-    Cambi({"window_size": 32}).check_size(Geometry(7680, 4320, 8))
-    Cambi({"cambi_high_res_speedup": 1080}).check_size(Geometry(7680, 4320, 8))
 
 
 @pytest.mark.parametrize(("width", "height"), [(1600, 20), (20, 1600), (216, 1), (1, 216), (217, 3)])
@@ -216,28 +185,6 @@ def test_instruction_sets_agree(
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_the_kernel_checks_what_it_is_given() -> None:
-    def make(**changes: Any) -> Any:
-        settings: dict[str, Any] = {"judged": (64, 48, 9), "source": None, "smooth": False, "halve": False}
-        settings |= {"share": 0.6, "steps": visible_steps("pq", 0.019, 0.0, 4), **changes}
-        return _native.Cambi(_native.Workspace(), 64, 48, 8, **settings)
-
-    for changes in (
-        {"judged": (0, 48, 9)},
-        {"judged": (64, 48, 8)},
-        {"judged": (64, 48, _native.CAMBI_MAX_WINDOW + 2)},
-        {"steps": []},
-        {"steps": visible_steps("pq", 0.019, 0.0, 3)},
-    ):
-        with pytest.raises(ValueError, match=r"must be|can be"):
-            make(**changes)
-    plane = np.zeros((48, 64), np.uint8)
-    with pytest.raises(ValueError, match="heatmaps of five scales"):
-        make(heatmaps=True).run(plane, plane, [])
-    with pytest.raises(ValueError, match="its scale's size"):
-        make(heatmaps=True).run(plane, plane, [np.zeros((48, 64), np.uint16)] * 5)
-
-
 SUMS: list[list[int]] = json.loads(Path(__file__).with_name("banding_figures.json").read_text())["heatmaps"]
 
 
@@ -300,12 +247,6 @@ def test_names_say_frame_and_scale_and_threads_write_all(tmp_path: Path) -> None
     assert first != second
 
 
-def test_halved_pictures_have_halved_heatmaps(tmp_path: Path) -> None:
-    case = Case("", 1920, 1080, 8)
-    draw(f"cambi=cambi_high_res_speedup=1080:heatmaps_path={tmp_path}", case, 1, 1)
-    assert read_png(next(tmp_path.glob("*scale_0.png")).read_bytes()).shape == (540, 960)
-
-
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"heatmaps could not be written to '.*file/maps': Not a directory"):
@@ -342,22 +283,3 @@ def test_brightest_values(eotf: str, share: float, highest: list[int]) -> None:
 def test_darkest_values(eotf: str, darkest: float, limit: int) -> None:
     lowest = [step.lowest for step in visible_steps(eotf, 0.019, darkest, 4)]
     assert lowest == [limit - 4 - d for d in range(4)]
-
-
-def test_nothing_is_visible_where_no_value_is_bright_enough() -> None:
-    assert all(step.lowest > 1024 for step in visible_steps("bt1886", 0.019, 301.0, 32))
-
-
-@pytest.mark.parametrize("eotf", EOTFS)
-@pytest.mark.parametrize("share", [0.0001, 0.004, 0.019, 0.1, 1.0])
-def test_what_is_visible_is_visible_if_larger(eotf: str, share: float) -> None:
-    """The kernels keep only the smallest step that is visible from a value."""
-    steps = visible_steps(eotf, share, 5.0, 32)
-    assert [s.highest for s in steps] == sorted(s.highest for s in steps)
-    assert [s.lowest for s in steps] == sorted((s.lowest for s in steps), reverse=True)
-    assert [s.weight for s in steps] == sorted(s.weight for s in steps)
-
-
-def test_weights() -> None:
-    weights = [step.weight for step in visible_steps("pq", 0.019, 0.0, 32)]
-    assert [weights.count(weight) for weight in range(1, 10)] == [1, 1, 1, 2, 2, 4, 4, 7, 10]

@@ -109,21 +109,6 @@ def test_a_skipped_scale_is_zero() -> None:
     assert adm["integer_adm_num_scale0_ssz"] == 0
 
 
-def test_identical_pictures_are_perfect() -> None:
-    same = Frame(0, FRAME.ref, FRAME.ref)
-    for name in ("vif", "adm"):
-        figures = compute(make(name), same)
-        assert figures[f"integer_{name}_scale0"] == pytest.approx(1.0, abs=1e-3)
-        assert figures[f"integer_{name}_scale3"] == pytest.approx(1.0, abs=1e-3)
-
-
-def test_flat_pictures_have_answers() -> None:
-    flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
-    for name in ("vif", "adm"):
-        figures = compute(make(name), Frame(0, flat, flat))
-        assert all(np.isfinite(value) for value in figures.values())
-
-
 def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     flat = Picture((np.full((GEOMETRY.height, GEOMETRY.width), 77, np.uint8),), PixelFormat("400", 8))
     adm = make("adm", {"adm_noise_weight": 0.0})
@@ -142,24 +127,6 @@ def test_smallest_sizes_are_the_kernels_own(name: str) -> None:
         FeatureError, match=f"{name} needs pictures of at least {smallest}x{smallest} samples, because"
     ):
         extractor.check_size(Geometry(smallest - 1, 100, 8))
-
-
-def test_merging_widens() -> None:
-    merged = make("adm", {"debug": True, "adm_skip_aim": True}).merge(make("adm"))
-    assert merged.flag("debug")
-    assert not merged.flag("adm_skip_aim")
-
-
-def test_barten_and_watson_differ_as_they_should() -> None:
-    watson = _native.csf_factors(0, 3.0, 1080, 1.0, 1.0)
-    assert watson[0][0] == pytest.approx(36453 / 2**21, rel=1e-4)
-    assert watson[0][1] == pytest.approx(49417 / 2**23, rel=1e-4)
-    barten = _native.csf_factors(1, 3.0, 1080, 1.0, 1.0)
-    doubled = _native.csf_factors(1, 3.0, 1080, 2.0, 1.0)
-    assert doubled[1][0] == pytest.approx(2 * barten[1][0], rel=1e-6)
-    assert doubled[1][1] == barten[1][1]
-    # Twice the lines from the same distance is the next finer scale.
-    assert _native.csf_factors(2, 3.0, 2160, 1.0, 1.0)[1] == _native.csf_factors(2, 3.0, 1080, 1.0, 1.0)[0]
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS.values())
@@ -192,10 +159,3 @@ def test_switches_that_change_figures_cannot_be_merged() -> None:
     assert make("psnr", {"enable_mse": True}).merge(make("psnr", {"enable_apsnr": True})).keys(
         late=False
     ) == [f"{kind}_{plane}" for plane in ("y", "cb", "cr") for kind in ("psnr", "mse")]
-
-
-def test_luma_alone_is_refused_by_those_who_need_chroma(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Vif, "needs_chroma", True)
-    with pytest.raises(FeatureError, match="vif needs chroma, and these pictures are luma alone"):
-        make("vif").check_size(Geometry(61, 47, 8))
-    make("vif").check_size(GEOMETRY)

@@ -64,11 +64,6 @@ def test_settings_share_a_pass() -> None:
     assert run(features, pairs) == apart
 
 
-def test_only_the_first_scale_keeps_settings_apart() -> None:
-    assert FloatAdm().sharing == FloatAdm({"adm_csf_mode": 2, "adm_p_norm": 4.0}).sharing
-    assert FloatAdm().sharing != FloatAdm({"adm_skip_scale0": True}).sharing
-
-
 def test_nothing_to_weigh_is_perfect_and_not_undefined() -> None:
     """libvmaf leaves the impairment of pictures without any detail unset."""
     factors = ":".join(f"adm_f{band}s{scale}=0" for band in (1, 2) for scale in range(4))
@@ -92,18 +87,3 @@ def test_one_figure_has_one_name_whatever_the_options() -> None:
     features = ["float_adm=debug=true", "float_adm=debug=true:adm_enhn_gain_limit=1"]
     with pytest.raises(FeatureError, match=r"float_adm and float_adm_egl_1 would both give 'adm': leave one"):
         run(features, made_pairs("detail"))
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("adm_bypass_cm", 2),
-        ("adm_csf_mode", 10),
-        ("adm_p_norm", 0.5),
-        ("adm_f2s3", 11),
-        ("adm_skip_aim_scale", 4),
-    ],
-)
-def test_values_out_of_range_are_refused(option: str, value: float) -> None:
-    with pytest.raises(FeatureError, match=f"float_adm: {option} cannot be {value}: it must be between"):
-        FloatAdm({option: value})

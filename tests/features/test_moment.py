@@ -1,16 +1,10 @@
-"""The extractor that gives nothing, through every door; and moments of large sums."""
+"""The extractor that gives nothing, and moments of large sums."""
 
 from __future__ import annotations
-
-import json
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from acuity.cli.vmaf import main
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
 from seeded import figures, pair
@@ -29,42 +23,6 @@ def test_frames_are_counted_all_the_same() -> None:
         results = measurement.results()
     assert results.frames == [0, 1, 2]
     assert (results.columns, results.pooled(), results.aggregate) == ({}, {}, {})
-
-
-def check_json(text: str) -> None:
-    report = json.loads(text)
-    assert (report["frames"], report["pooled_metrics"], report["aggregate_metrics"]) == ([], {}, {})
-
-
-def check_xml(text: str) -> None:
-    report = ElementTree.fromstring(text)
-    empty = ["params", "fyi", "frames", "pooled_metrics", "aggregate_metrics", "acuity"]
-    assert [(part.tag, len(part)) for part in report] == [(name, 0) for name in empty]
-
-
-def check_csv(text: str) -> None:
-    assert text == "Frame,\n"
-
-
-def check_sub(text: str) -> None:
-    assert text == ""
-
-
-@pytest.mark.parametrize(
-    ("kind", "check"), [("json", check_json), ("xml", check_xml), ("csv", check_csv), ("sub", check_sub)]
-)
-def test_reports_are_empty_and_whole(kind: str, check: Callable[[str], None], tmp_path: Path) -> None:
-    for name, picture in zip(("ref", "dis"), pair(16, 8, "420", 8), strict=True):
-        (tmp_path / name).write_bytes(b"".join(plane.tobytes() for plane in picture.planes) * 2)
-    report = tmp_path / "report"
-    inputs = ["-r", str(tmp_path / "ref"), "-d", str(tmp_path / "dis")]
-    geometry = ["-w", "16", "-h", "8", "-p", "420", "-b", "8"]
-    request = ["--no_prediction", "--feature", "null", f"--{kind}", "-o", str(report), "-q"]
-    assert main([*inputs, *geometry, *request]) == 0
-    check(report.read_text())
-
-
-# ---- moments ----
 
 
 @pytest.mark.parametrize("depth", [8, 10, 12, 14, 16])

@@ -58,21 +58,6 @@ def test_chroma_and_half_the_size_of_odd_pictures(threads: int, instruction_set:
     close(half["motion_mdc"], (0.0, 46.64958191, 48.46739197))
 
 
-def test_smaller_chroma_planes_at_half_the_size_have_a_sensible_answer() -> None:
-    luma = run("float_motion=motion_add_scale1=true", made_pairs("detail", subsampling="400"))["motion_mdc"][
-        1
-    ]
-    found = {}
-    for subsampling in ("420", "422", "444"):
-        pairs = made_pairs("detail", subsampling=subsampling)
-        found[subsampling] = run("float_motion=motion_add_uv=true:motion_add_scale1=true", pairs)[
-            "motion_mdc_mau"
-        ][1]
-    # All planes move alike here.
-    assert found["420"] == pytest.approx(3 * luma, rel=0.1)
-    assert found["422"] == pytest.approx(found["444"], rel=0.1)
-
-
 def test_zeros_come_at_once_and_in_libvmafs_order() -> None:
     found = run("float_motion=motion_force_zero=true", made_pairs("noise"))
     assert list(found) == ["motion2_force_0", "motion3_force_0", "motion_force_0"]
@@ -90,14 +75,6 @@ def test_motion2_stands_among_the_frames_own_figures() -> None:
     """libvmaf knows it of the first frame at once, but motion3 only later."""
     found = run(["float_motion", "float_vif"], made_pairs("detail"))
     assert list(found) == ["motion2", "motion", *(f"vif_scale{scale}" for scale in range(4)), "motion3"]
-
-
-def test_one_frame_does_not_move() -> None:
-    assert run("float_motion", made_pairs("noise", frames=1)) == {
-        "motion2": [0.0],
-        "motion": [0.0],
-        "motion3": [0.0],
-    }
 
 
 def test_settings_share_a_pass() -> None:
@@ -183,20 +160,6 @@ def test_streaming_equals_the_definition(
         "motion_max_val": most,
     }
     assert streamed(changes, options) == at_once(changes, Motion(options))
-
-
-def test_figures_come_as_soon_as_they_can() -> None:
-    derivation = Motion().derivation()
-    assert derivation.push(0.0) == [("integer_motion2", 0, 0.0)]
-    assert derivation.push(4.0) == [("integer_motion3", 0, 4.0)]
-    assert derivation.push(3.0) == [("integer_motion2", 1, 3.0), ("integer_motion3", 1, 3.0)]
-    assert derivation.finish() == [("integer_motion2", 2, 3.0), ("integer_motion3", 2, 3.0)]
-
-
-@pytest.mark.parametrize(("options", "lookback"), [({}, 1), ({"motion_five_frame_window": True}, 2)])
-def test_lookback(options: dict[str, OptionValue], lookback: int) -> None:
-    assert Motion(options).lookback == lookback
-    assert Motion({**options, "motion_force_zero": True}).lookback == 0
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=14), st.integers(0, 14), st.booleans(), st.booleans())

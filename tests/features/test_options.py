@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, extractor_for_feature, feature_key, get_extractor, parse_feature
-from acuity.features.options import Option, OptionValue, name_suffix, parse_options
+from acuity.features.options import Option, OptionValue
 
 VIF0 = "VMAF_integer_feature_vif_scale0_score"
 ADM2 = "VMAF_integer_feature_adm2_score"
@@ -82,29 +82,6 @@ def test_wrong_options_are_explained(extractor: str, options: dict[str, OptionVa
         get_extractor(extractor)(options)
 
 
-TEXTS = (Option("how", "h", "text", "near", choices=("near", "far")), Option("where", "", "text", ""))
-
-
-def test_an_extractor_may_have_no_options() -> None:
-    with pytest.raises(FeatureError, match=r"^bare has no option 'x': it takes none$"):
-        parse_options("bare", (), {"x": 1})
-
-
-def test_texts_are_one_of_their_choices() -> None:
-    settings = parse_options("texts", TEXTS, {"how": "far", "where": "over there"})
-    assert settings == {"how": "far", "where": "over there"}
-    assert name_suffix(TEXTS, settings) == "_h_far_where_over there"
-    with pytest.raises(FeatureError, match=r"^texts: how cannot be 'up': it must be one of near, far$"):
-        parse_options("texts", TEXTS, {"how": "up"})
-    assert [option.values() for option in TEXTS] == ["near, far", "text"]
-
-
-def test_one_extractor_cannot_be_asked_for_in_two_ways() -> None:
-    ours, theirs = (get_extractor("psnr")({"reduced_hbd_peak": peak}) for peak in (True, False))
-    with pytest.raises(FeatureError, match="psnr is asked for with reduced_hbd_peak=true and with"):
-        ours.merge(theirs)
-
-
 def test_unknown_names_are_explained() -> None:
     with pytest.raises(FeatureError, match=r"unknown feature extractor 'psnrr': use one of adm, .*vif"):
         get_extractor("psnrr")
@@ -169,13 +146,6 @@ def test_any_value_is_within_limits_or_refused(value: OptionValue) -> None:
             assert isinstance(parsed, bool)
         else:
             assert option.minimum <= parsed <= option.maximum
-
-
-@given(st.floats(1.0, 100.0))
-def test_numbers_have_six_digits(value: float) -> None:
-    parsed = Option("number", "n", "float", 1.0, 1.0, 100.0).parse(value)
-    assert float(f"{parsed:g}") == parsed
-    assert parsed == pytest.approx(value, rel=1e-5)
 
 
 def test_texts_have_choices() -> None:

@@ -78,12 +78,6 @@ def test_luma_alone_has_no_columns_for_chroma() -> None:
     assert list(results.aggregate) == ["apsnr_y"]
 
 
-def test_chroma_can_be_left_out() -> None:
-    results = measured("psnr=enable_chroma=false:enable_apsnr=true", clip())
-    assert list(results.columns) == ["psnr_y"]
-    assert list(results.aggregate) == ["apsnr_y"]
-
-
 @pytest.mark.parametrize(("depth", "reduced"), [(8, False), (10, False), (10, True)])
 def test_the_clips_figure_is_of_all_errors(depth: int, reduced: bool) -> None:
     pictures = clip(depth=depth)
@@ -116,23 +110,6 @@ def test_the_clips_figure_has_a_limit() -> None:
     assert found == pytest.approx(10 * math.log10(255**2 * 24 * 16 * 4))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_sse": -1.0}, "min_sse cannot be -1.0: it must be 0 or more"),
-        ({"min_sse": "little"}, "min_sse cannot be 'little': it must be a number"),
-        ({"enable_mse": "perhaps"}, "enable_mse cannot be 'perhaps': it must be true or false"),
-        ({"enable_ssim": "true"}, "psnr has no option 'enable_ssim'"),
-    ],
-)
-def test_bad_options_are_named(options: dict[str, str | float], message: str) -> None:
-    with pytest.raises(FeatureError, match=message):
-        get_extractor("psnr")(options)
-
-
-# ---- in floating point ----
-
-
 def float_psnr(ref: Picture, dis: Picture, instruction_set: str = "") -> float:
     return figures("float_psnr", ref, dis, instruction_set=instruction_set)["float_psnr"]
 
@@ -141,26 +118,6 @@ def float_psnr(ref: Picture, dis: Picture, instruction_set: str = "") -> float:
 def test_no_noise_in_floating_point_is_the_depths_limit(depth: int, limit: int) -> None:
     same = picture(20, 10, "400", depth, 1)
     assert float_psnr(same, same) == limit
-
-
-def test_little_noise_is_the_limit_too() -> None:
-    ref = picture(200, 100, "400", 16, 1)
-    luma = ref.luma.copy()
-    luma[3, 4] += 1
-    assert float_psnr(ref, Picture((luma,), ref.format)) == 108
-
-
-@pytest.mark.parametrize("depth", [8, 10, 12, 16])
-def test_black_against_white_is_nothing(depth: int) -> None:
-    luma = picture(20, 10, "400", depth, 1).luma
-    black, white = (
-        Picture((0 * luma + value,), PixelFormat("400", depth)) for value in (0, (1 << depth) - 1)
-    )
-    assert float_psnr(black, white) == pytest.approx(0.0, abs=1e-6)
-    assert float_psnr(black, white) == float_psnr(white, black)
-
-
-# ---- after smoothing ----
 
 
 def flat(value: int, depth: int = 8) -> Picture:

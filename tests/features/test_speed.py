@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from acuity.errors import AcuityError, FeatureError
-from acuity.features import OptionValue, feature_key, get_extractor
+from acuity.features import get_extractor
 from acuity.features.extractor import Geometry
-from acuity.features.speed import KERNELSCALES
-from speed_pictures import PATTERNS, measure
+from speed_pictures import measure
 
 # A pattern, size, layout, depth, a feature, and what libvmaf 3.2.0 (plain C) says of the second frame of the
 # pictures of speed_pictures.py: of u, of v and of both, or of what changed.
@@ -36,17 +35,6 @@ def test_figures_are_those_of_libvmaf(case: Case) -> None:
 @pytest.mark.parametrize("case", [FIGURES[0], FIGURES[3]], ids=["chroma", "temporal"])
 def test_every_instruction_set_gives_them(case: Case, instruction_set: str) -> None:
     assert last_figures(case, instruction_set=instruction_set) == case[-1]
-
-
-@pytest.mark.parametrize("case", [FIGURES[0], FIGURES[3]], ids=["chroma", "temporal"])
-def test_any_number_of_threads_gives_them(case: Case) -> None:
-    assert last_figures(case, threads=3) == case[-1]
-
-
-def test_all_patterns_have_figures() -> None:
-    for feature in ("speed_chroma", "speed_temporal"):
-        assert {pattern for pattern, *_, name, _ in FIGURES if name == feature} == set(PATTERNS)
-    assert all(math.isfinite(figure) for *_, figures in FIGURES for figure in figures)
 
 
 def test_nothing_has_changed_in_the_first_frame() -> None:
@@ -79,55 +67,6 @@ def test_settings_in_one_run_are_those_of_runs_of_their_own() -> None:
         columns = measure("tiles", (240, 208), "444", 8, feature).columns
         alone.update({key: list(column) for key, column in columns.items()})
     assert {key: list(column) for key, column in together.items()} == alone
-
-
-def test_a_method_that_is_not_used_shares_the_planes() -> None:
-    chroma = get_extractor("speed_chroma")
-    assert chroma({"speed_prescale_method": "bicubic"}).sharing == chroma({}).sharing
-    scaled = {"speed_prescale": 0.5}
-    assert chroma({**scaled, "speed_prescale_method": "bicubic"}).sharing != chroma(scaled).sharing
-
-
-def test_names_are_those_of_models() -> None:
-    options: dict[str, OptionValue] = {
-        "speed_kernelscale": 1.0,
-        "speed_nn_floor": 0.1,
-        "speed_sigma_nn": 0.19,
-        "speed_weight_var_mode": 5,
-        "speed_prescale": 0.6,
-        "speed_prescale_method": "bilinear",
-        "speed_max_val": 45.0,
-    }
-    name = "Speed_chroma_feature_speed_chroma_uv_score"
-    assert feature_key(name, options) == "speed_chroma_uv_mxv_45_nnf_0.1_ps_0.6_psm_bilinear_snn_0.19_wvm_5"
-
-
-@pytest.mark.parametrize("kernelscale", KERNELSCALES)
-def test_kernel_scales_of_libvmaf_are_taken(kernelscale: float) -> None:
-    get_extractor("speed_chroma")({"speed_kernelscale": kernelscale})
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "value", "says"),
-    [
-        ("speed_chroma", "speed_kernelscale", 1.2, "one of 0.444444, 0.5"),
-        ("speed_temporal", "speed_kernelscale", 3.9, "one of 0.444444, 0.5"),
-        ("speed_chroma", "speed_kernelscale", 0.0, "between 0.1 and 4"),
-        ("speed_chroma", "speed_prescale", 5.0, "between 0.1 and 4"),
-        ("speed_chroma", "speed_prescale_method", "linear", "one of nearest, bilinear, bicubic, lanczos4"),
-        ("speed_chroma", "speed_sigma_nn", 0.05, "between 0.1 and 2"),
-        ("speed_chroma", "speed_nn_floor", -0.1, "between 0 and 1"),
-        ("speed_chroma", "speed_max_val", 1001, "between 0 and 1000"),
-        ("speed_chroma", "speed_weight_var_mode", 7, "between 0 and 6"),
-        ("speed_chroma", "speed_use_ref_diff", True, "no option"),
-        ("speed_temporal", "speed_use_ref_diff", 2, "true or false"),
-        ("speed_temporal", "speed_weight_var_mode", 1, "no option"),
-    ],
-)
-def test_bad_options_are_refused(name: str, option: str, value: float | str, says: str) -> None:
-    with pytest.raises(FeatureError, match=option) as refusal:
-        get_extractor(name)({option: value})
-    assert says in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -172,15 +111,6 @@ def test_small_changes_are_refused_once_there_is_one() -> None:
     ) == [0]
     with pytest.raises(FeatureError, match=r"speed_temporal needs pictures of at least 80x80.*22x18"):
         measure("tiles", (22, 18), "420", 8, "speed_temporal", frames=2)
-
-
-def test_odd_chroma_is_measured_as_it_is() -> None:
-    """Planes that are rounded up are whole planes: the same as those of the next even size."""
-    odd = measure("tiles", (479, 415), "420", 8, "speed_chroma").columns
-    even = measure("tiles", (480, 416), "420", 8, "speed_chroma").columns
-    assert {key: list(column) for key, column in odd.items()} == {
-        key: list(column) for key, column in even.items()
-    }
 
 
 class NoNumbers:

@@ -87,11 +87,6 @@ def test_sixteen_bits_of_integer_ssim(kind: str) -> None:
     assert run("ssim", ref, dis, 16)["ssim"] == pytest.approx(exact_ssim(ref, dis, 16), rel=0, abs=1e-12)
 
 
-def test_the_plainest_way_is_libvmafs() -> None:
-    ref, dis = pair(9, 5, 8, "noisy")
-    assert exact_ssim(ref, dis, 8) == pytest.approx(0.8878142882328783, rel=0, abs=1e-12)
-
-
 @settings(max_examples=25)
 @given(
     st.sampled_from(["float_ssim", "float_ssim=scale=2", "float_ssim=scale=3", "float_ms_ssim", "ssim"]),
@@ -110,15 +105,6 @@ def test_every_instruction_set_says_the_same(
     found = run(feature, ref, dis, depth, instruction_set)
     assert all(math.isfinite(value) or feature == "float_ms_ssim" for value in found.values())
     np.testing.assert_equal(found, run(feature, ref, dis, depth, "plain"))
-
-
-@pytest.mark.parametrize("feature", ["float_ssim", "float_ms_ssim", "ssim"])
-@pytest.mark.parametrize("depth", [8, 10, 12, 16])
-@pytest.mark.parametrize("value", [0, 1, 128, 255])
-def test_flat_pictures_are_the_same(feature: str, depth: int, value: int) -> None:
-    flat = np.full((180, 190), value << (depth - 8), np.uint8 if depth == 8 else np.uint16)
-    (figure,) = run(feature, flat, flat, depth).values()
-    assert figure == pytest.approx(1.0, rel=0, abs=1e-7)  # in single precision something may be left of it
 
 
 def test_decibels() -> None:
@@ -161,35 +147,6 @@ def test_pictures_are_shrunk_to_about_256_lines(lines: int, factor: int) -> None
 def test_pictures_that_are_too_small(feature: str, width: int, height: int, sentence: str) -> None:
     with pytest.raises(FeatureError, match=sentence):
         run(feature, *pair(width, height, 8, "noisy"), 8)
-
-
-def test_kernels_refuse_what_is_too_small_themselves() -> None:
-    workspace = _native.Workspace()
-    for width, factor in ((10, 1), (110, 11), (2, 3)):
-        with pytest.raises(FeatureError, match=f"float_ssim needs pictures of at least {11 * factor}x"):
-            _native.FloatSsim(workspace, width, 300, 8, factor=factor)
-    with pytest.raises(FeatureError, match="float_ms_ssim needs pictures of at least 176x176"):
-        _native.FloatMsSsim(workspace, 176, 175, 8)
-    with pytest.raises(FeatureError, match="ssim needs pictures of at least 1x1"):
-        _native.Ssim(workspace, 0, 1, 8)
-    with pytest.raises(ValueError, match="factor must be 1 to 256"):
-        _native.FloatSsim(workspace, 300, 300, 8, factor=0)
-
-
-@pytest.mark.parametrize(
-    ("feature", "sentence"),
-    [
-        ("float_ssim=scale=11", "scale cannot be '11': it must be between 0 and 10"),
-        ("float_ssim=scale=-1", "scale cannot be '-1': it must be between 0 and 10"),
-        ("float_ssim=scale=1.5", "scale cannot be '1.5': it must be a whole number"),
-        ("float_ssim=enable_lcs=yes", "enable_lcs cannot be 'yes': it must be true or false"),
-        ("float_ms_ssim=scale=1", "float_ms_ssim has no option 'scale'"),
-        ("ssim=enable_db=true", "ssim has no option 'enable_db'"),
-    ],
-)
-def test_bad_options(feature: str, sentence: str) -> None:
-    with pytest.raises(FeatureError, match=sentence):
-        make(feature)
 
 
 @pytest.mark.parametrize("name", ["float_ssim", "float_ms_ssim"])

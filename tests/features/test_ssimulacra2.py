@@ -20,7 +20,6 @@ from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2
-from acuity.measure import Measurement
 from acuity.video.picture import ColourTags, Picture
 from formula_pictures import damage, measure, pair, pattern, picture, plane
 
@@ -115,12 +114,6 @@ def test_equal_pictures_are_exactly_100(layout: str, depth: int) -> None:
     assert score(noise, noise) == 100.0
 
 
-def test_depth_changes_nothing_but_precision() -> None:
-    ref, dis = pair(96, 64, "420", 8)
-    deeper = [picture([p.astype(np.uint16) << 8 for p in s.planes], "420", 16) for s in (ref, dis)]
-    assert score(*deeper) == pytest.approx(score(ref, dis), abs=0.01)
-
-
 @settings(max_examples=15)
 @given(
     st.integers(8, 90),
@@ -163,30 +156,6 @@ def test_chroma_is_sited_on_the_left_and_between_rows() -> None:
         plain = picture([luma, flat, flat], "420", 8)
         plain_whole = picture([luma, np.full((16, 32), 128), np.full((16, 32), 128)], "444", 8)
         assert score(plain, subsampled) == pytest.approx(score(plain_whole, whole), abs=1e-3)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_measures_with_others_and_any_number_of_threads(threads: int) -> None:
-    pairs = [pair(96, 64, "420", 8, index) for index in range(5)]
-    with Measurement(threads=threads) as measurement:
-        for feature in ("vif", "ssimulacra2", "xpsnr"):
-            measurement.add_feature(feature)
-        for pictures in pairs:
-            measurement.add(*pictures)
-        measurement.flush()
-        column = measurement.results().columns["ssimulacra2"]
-    assert column.tolist() == [score(*pictures) for pictures in pairs]
-
-
-def test_takes_its_memory_once() -> None:
-    workspace = _native.Workspace()
-    ref, dis = pair(352, 288, "420", 8)
-    geometry = Geometry(352, 288, 8, (176, 144))
-    runner = Ssimulacra2.runner([Ssimulacra2()], geometry, CpuContext(workspace, ""))
-    taken = workspace.size
-    runner(Frame(0, ref, dis))
-    assert workspace.size == taken
-    assert taken < 40 * 352 * 288
 
 
 @pytest.mark.parametrize(
@@ -246,33 +215,8 @@ def test_refuses_tags_that_it_cannot_read(tags: ColourTags, option: str) -> None
     Ssimulacra2({name: value}).check_size(geometry)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"matrix": "bt470"}, "matrix cannot be 'bt470': it must be one of auto, bt601, bt709, bt2020"),
-        ({"range": "tv"}, "range cannot be 'tv': it must be one of auto, limited, full"),
-        ({"transfer": "log"},
-         "transfer cannot be 'log': it must be one of auto, bt1886, srgb, gamma22, gamma28"),
-        ({"gamma": 2.2}, "ssimulacra2 has no option 'gamma': it has matrix, range, transfer"),
-    ],
-)  # fmt: skip
-def test_refuses_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(FeatureError, match=message):
-        Ssimulacra2(options)
-
-
 def test_refuses_small_pictures() -> None:
     Ssimulacra2().check_size(Geometry(8, 8, 8))
     assert Ssimulacra2.min_size == _native.SSIMULACRA2_MIN_SIZE
     with pytest.raises(FeatureError, match="ssimulacra2 needs pictures of at least 8x8 samples, because"):
         measure([pair(32, 7, "420", 8)], "ssimulacra2")
-
-
-def test_refuses_pictures_without_their_chroma() -> None:
-    ref, dis = pair(32, 32, "420", 8)
-    runner = Ssimulacra2.runner(
-        [Ssimulacra2()], Geometry(32, 32, 8, (16, 16)), CpuContext(_native.Workspace(), "")
-    )
-    grey = picture([ref.luma], "400", 8)
-    with pytest.raises(ValueError, match="lacks its chroma planes"):
-        runner(Frame(0, grey, dis))

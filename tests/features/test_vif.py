@@ -14,7 +14,7 @@ from acuity.errors import FeatureError
 from acuity.features.extractor import CpuContext, Geometry
 from acuity.features.vif import FloatVif
 from drawn_pictures import made_pairs
-from float_figures import close, first_frame, run
+from float_figures import close, run
 
 FIGURES, OPTIONS = float_figures.FIGURES["float_vif"].values()  # vif_scale0 to 3 of the second frame
 
@@ -43,21 +43,6 @@ def test_debug_gives_the_fractions_too() -> None:
         [figures[key] for key in ("vif", "vif_num", "vif_den", "vif_num_scale3", "vif_den_scale3")],
         (0.7018795532, 21015.76071, 29942.11844, 279.0990906, 279.5503235),
     )
-
-
-def test_a_skipped_scale_has_no_fraction() -> None:
-    figures = first_frame("float_vif=vif_skip_scale0=true:debug=true", made_pairs("detail"))
-    assert figures["vif_num_scale0_ssclz"] == 0.0
-    assert figures["vif_den_scale0_ssclz"] == -1.0
-    shares = [figures[f"vif_num_scale{scale}_ssclz"] for scale in (1, 2, 3)]
-    assert figures["vif_num_ssclz"] == sum(shares)
-
-
-def test_names_carry_the_options() -> None:
-    keys = FloatVif({"vif_prescale": 0.5, "vif_prescale_method": "bicubic", "vif_kernelscale": 1.5}).keys(
-        late=False
-    )
-    assert keys[0] == "vif_scale0_ks_1.5_ps_0.5_pm_bicubic"
 
 
 def test_gain_limits_share_a_pass() -> None:

@@ -17,11 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity import _native
-from acuity.errors import FeatureError
 from acuity.features.extractor import Geometry
 from acuity.features.xpsnr import Xpsnr, weighted
 from acuity.video.picture import Picture, PixelFormat
-from formula_pictures import measure, pair, pattern, picture
+from formula_pictures import measure, pair, pattern
 
 PLANES = ("y", "u", "v")
 
@@ -161,53 +160,9 @@ def test_instruction_sets_agree(width: int, height: int, layout: str, depth: int
     assert len(found) == 1
 
 
-def test_tiny_pictures_are_not_weighted() -> None:
-    ref, dis = pair(40, 40, "420", 8)
-    error = _native.squared_error(ref.luma, dis.luma, 8)
-    results = measure([(ref, dis)], "xpsnr")
-    assert results.columns["xpsnr_y"][0] == pytest.approx(10 * math.log10(255**2 * 1600 / error))
-
-
-def test_chroma_that_rounds_down_has_blocks_too() -> None:
-    ref, dis = pair(131, 75, "420", 8)
-    less = [picture([p.luma, *(c[:37, :65] for c in p.planes[1:])], "420", 8) for p in (ref, dis)]
-    native = _native.Xpsnr(131, 75, 8, chroma=(65, 37), fast=False)
-    whole = _native.Xpsnr(131, 75, 8, chroma=(66, 38), fast=False).run(ref.planes, dis.planes, [])
-    found = native.run(less[0].planes, less[1].planes, [])
-    assert found[0] == whole[0]
-    assert 0.8 * whole[1] < found[1] <= whole[1]
-
-
-@pytest.mark.parametrize("layout", ["420", "444"])
-def test_odd_pictures_larger_than_hd_have_answers(layout: str) -> None:
-    assert np.isfinite(measure([pair(2201, 1101, layout, 8)], "xpsnr").columns["xpsnr_w"]).all()
-
-
 def test_looks_back_as_far_as_the_frame_rate_says() -> None:
     assert [Xpsnr({"frame_rate": rate}).lookback for rate in (0, 30, 31.9, 32, 60)] == [1, 1, 1, 2, 2]
     assert Xpsnr().lookback == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fps": 25}, "xpsnr has no option 'fps': it has frame_rate"),
-        ({"frame_rate": -1}, "frame_rate cannot be -1: it must be between 0 and 1000"),
-        ({"frame_rate": "fast"}, "frame_rate cannot be 'fast': it must be a number"),
-    ],
-)
-def test_refuses_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(FeatureError, match=message):
-        Xpsnr(options)
-
-
-def test_refuses_pictures_without_their_chroma() -> None:
-    ref, dis = pair(32, 32, "420", 8)
-    native = _native.Xpsnr(32, 32, 8, chroma=(16, 16), fast=False)
-    with pytest.raises(ValueError, match="lacks its chroma planes"):
-        native.run([ref.luma], dis.planes, [])
-    with pytest.raises(ValueError, match="does not have the picture's size"):
-        native.run([ref.luma, ref.luma, ref.luma], dis.planes, [])
 
 
 def test_knows_luma_alone() -> None:

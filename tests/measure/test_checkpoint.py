@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.errors import ClosedError, ResumeError
+from acuity.errors import ResumeError
 from acuity.features import EXTRACTORS
 from acuity.measure import Measurement, Results
 from acuity.measure.checkpoint import Checkpoint
@@ -156,24 +156,6 @@ def test_other_measurements_are_refused(other: Setup, part: str) -> None:
             measurement.restore(checkpoint)
 
 
-def test_a_column_that_is_not_computed() -> None:
-    _, checkpoint = run(feature("psnr"), 3)
-    columns = {**checkpoint.columns, "other": checkpoint.columns["psnr_y"]}
-    with Measurement(1) as measurement:
-        measurement.add_feature("psnr")
-        with pytest.raises(ResumeError, match="had other, which"):
-            measurement.restore(checkpoint._replace(columns=columns))
-
-
-def test_a_checkpoint_comes_before_the_first_frame() -> None:
-    _, checkpoint = run(feature("psnr"), 3)
-    with Measurement(1) as measurement:
-        measurement.add_feature("psnr")
-        measurement.add(*PAIRS[0])
-        with pytest.raises(ClosedError, match="before the first frame"):
-            measurement.restore(checkpoint)
-
-
 @pytest.mark.parametrize(
     "steering",
     [
@@ -204,18 +186,6 @@ def test_an_interrupted_measurement_is_not_a_steered_one() -> None:
         assert not measurement.interrupt()
         measurement.flush()
         assert measurement.results().stopped_after is None
-
-
-def test_an_interrupted_measurement_that_only_read_known_frames_has_nothing_to_keep() -> None:
-    _, checkpoint = run(feature("psnr"), 2)
-    with Measurement(1) as measurement:
-        measurement.add_feature("psnr")
-        measurement.restore(checkpoint)
-        for pair in PAIRS[:2]:
-            measurement.add(*pair)
-            assert not measurement.interrupt()
-        measurement.add(*PAIRS[2])
-        assert measurement.interrupt()
 
 
 @pytest.mark.parametrize(

@@ -54,25 +54,6 @@ def test_derivations_see_frames_in_order(order: list[int], wide: bool) -> None:
     assert collect(order) == collect(sorted(order))
 
 
-def test_rows_are_whole_or_nothing() -> None:
-    collector = Collector()
-    collector.declare(["a", "b"])
-    collector.write(3, {"a": 1.0})
-    assert collector.row(["a", "b"], 3) is None
-    collector.write(3, {"b": 2.0})
-    assert collector.row(["a", "b"], 3) == [1.0, 2.0]
-    values, complete = collector.table(["a", "b"], 5)
-    assert complete.tolist() == [False, False, False, True, False]
-    assert values[3].tolist() == [1.0, 2.0]
-
-
-def test_many_at_once() -> None:
-    collector = Collector()
-    collector.declare(["a"])
-    collector.write_all(np.array([700, 2, 5]), {"a": np.array([7.0, 2.0, 5.0])})
-    assert [collector.get("a", index) for index in (2, 5, 700, 3)] == [2.0, 5.0, 7.0, None]
-
-
 def test_threads_may_write_together() -> None:
     collector = Collector()
     collector.replan(0, KEYS, running(Motion(), 0))
@@ -133,13 +114,3 @@ def test_a_run_waits_for_frames_under_way_and_is_then_forgotten() -> None:
     assert len(collector._runs) == 1
     collector.finish()
     assert figures(collector, 11) == [0.0, 1.0, *[None] * 7, 9.0, 10.0]
-
-
-def test_columns_that_nobody_wrote_to_are_let_go() -> None:
-    collector = Collector()
-    collector.replan(0, ["a", "b"], [])
-    collector.write(0, {"a": 1.0})
-    collector.replan(1, ["c"], [])
-    assert collector.get("a", 0) == 1.0
-    assert collector.get("b", 0) is None
-    assert set(collector._columns) == {"a", "c"}

@@ -64,18 +64,6 @@ def _all(member: CrewScheduler, jobs: int) -> None:
     member.drain()
 
 
-def test_every_job_of_every_measurement_is_done_once() -> None:
-    with Crew(3) as crew:
-        works = [Work() for _ in range(4)]
-        members = [crew.join(work.make_worker) for work in works]
-        threads = [_in_thread(lambda member=member: _all(member, 50)) for member in members]
-        for thread, errors in threads:
-            thread.join(20)
-            assert not errors
-        assert [sorted(work.done) for work in works] == [list(range(50))] * 4
-        assert [member.done for member in members] == [50] * 4
-
-
 def test_a_measurement_has_no_more_than_its_share_under_way() -> None:
     with Crew(2) as crew:
         slow, quick = Work(waits=True), Work()

@@ -53,14 +53,6 @@ def test_spans_of_a_range(several: Assignments, first: int, stop: int) -> None:
     assert found == values[first:stop]
 
 
-def test_equal_neighbours_are_one_epoch() -> None:
-    epochs = Epochs("a").assign("b", 5).assign("a", 5)
-    assert epochs == Epochs("a")
-    assert len(Epochs("a").assign("b", 3).assign("b", 1)) == 2
-    assert Epochs("a") != Epochs("a").assign("b", 9)
-    assert repr(Epochs("a").assign("b", 9)) == "Epochs({0: 'a', 9: 'b'})"
-
-
 @given(assignments, st.integers(0, LENGTH))
 def test_counted_frames_are_those_their_step_divides(several: Assignments, length: int) -> None:
     steps, values = both(several)

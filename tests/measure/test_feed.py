@@ -63,37 +63,6 @@ def test_the_running_mean_changes_no_digit(predictions: list[int]) -> None:
     np.testing.assert_array_equal(*found)
 
 
-def test_without_a_listener_all_frames_are_predicted_at_once(predictions: list[int]) -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        feed(measurement, pairs())
-        assert not measurement.boundary
-        measurement.results()
-    assert predictions == [9]
-
-
-def test_features_alone_have_no_mean() -> None:
-    told: list[Told] = []
-    with Measurement(2) as measurement:
-        measurement.add_feature("vif")
-        feed(measurement, pairs(3), progress=lambda *state: told.append(state))
-    assert told[-1] == (3, None, None)
-
-
-def test_a_callback_can_stop_the_work() -> None:
-    class Enough(Exception):
-        pass
-
-    def stop(frames: int, total: int | None, mean: float | None) -> None:
-        raise Enough
-
-    with Measurement(2) as measurement:
-        measurement.add_feature("vif")
-        with pytest.raises(Enough):
-            feed(measurement, pairs(), progress=stop)
-        assert measurement.frames == 1
-
-
 def test_told_rarely_frames_are_predicted_together(predictions: list[int]) -> None:
     told: list[Told] = []
     with Measurement(2) as measurement:

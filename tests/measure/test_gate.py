@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,19 +64,6 @@ def test_add_waits_until_the_lease_runs_out() -> None:
         assert not measurement.paused
         assert measurement.add(*pictures(2)) == 2
         assert clock.waits == 300
-
-
-def test_asking_again_renews_the_lease() -> None:
-    with measuring() as (measurement, clock):
-        measurement.gate.hold("one", lease(10, clock))
-
-        def renew() -> None:
-            if clock.waits == 7:
-                measurement.gate.hold("one", lease(10, clock))
-
-        clock.meanwhile = renew
-        assert measurement.add(*pictures(0)) == 0
-        assert clock.waits == 17
 
 
 def test_frames_go_on_when_no_pause_is_left() -> None:
@@ -143,17 +129,6 @@ def test_add_waits_for_another_threads_pause() -> None:
         assert measurement.frames == 1
 
 
-def test_a_key_press_interrupts_a_pause() -> None:
-    with measuring() as (measurement, clock):
-        measurement.gate.hold("one", lease(300, clock))
-        clock.meanwhile = lambda: signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            measurement.add(*pictures(0))
-        assert measurement.frames == 0
-        measurement.gate.release("one")
-        assert measurement.add(*pictures(0)) == 0
-
-
 def test_closing_ends_a_pause_that_add_waits_for() -> None:
     with measuring() as (measurement, clock):
         measurement.gate.hold("one", lease(300, clock))
@@ -209,21 +184,6 @@ def test_a_stop_ends_a_pause_and_is_final() -> None:
             measurement.stop_after(None)
         measurement.flush()
         assert measurement.results().frames == [0]
-
-
-def test_a_stop_from_another_thread_ends_a_pause() -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
-        waiting = threading.Event()
-        measurement.gate.on_wait(lambda _: waiting.set())
-        measurement.pause()
-        taken: list[int | None] = []
-        feeding = threading.Thread(target=lambda: taken.append(measurement.add(*pictures(0))))
-        feeding.start()
-        assert waiting.wait(PATIENCE)
-        measurement.stop()
-        feeding.join(PATIENCE)
-        assert taken == [None]
 
 
 def test_a_stop_before_the_first_frame_leaves_nothing() -> None:

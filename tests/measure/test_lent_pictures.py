@@ -51,13 +51,6 @@ def test_arrays_of_other_libraries_in_the_machines_memory(copy: bool) -> None:
         assert equal(measurement.results(), measure(3, features=("psnr", "motion")))
 
 
-def test_what_they_can_not_export_gets_a_sentence() -> None:
-    with lending("psnr") as measurement, pytest.raises(InputError, match="OfAnotherLibrary can't be read"):
-        measurement.add(OfAnotherLibrary(luma(0).astype(">u2")), luma(0), bitdepth=10)
-    with lending("psnr") as measurement, pytest.raises(InputError, match="type type can't be read"):
-        measurement.add(np.ndarray, luma(0))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_few_arrays_are_enough_for_any_number_of_frames(threads: int) -> None:
     """Four pairs: one is fed while the measurement looks back at two, and one is on its way."""
@@ -112,17 +105,6 @@ def test_closing_early_frees_everything_once() -> None:
     assert told == Counter(range(13))
 
 
-def test_stopping_frees_what_is_not_taken() -> None:
-    told: Counter[int] = Counter()
-    with lending("motion") as measurement:
-        counted(measurement, 3, told)
-        measurement.stop()
-        assert measurement.add(*pair(3), freed=partial(told.update, [3])) is None
-        assert told[3] == 1
-        measurement.flush()
-        assert told == Counter(range(4))
-
-
 def test_refusals_and_failures_free_everything_once() -> None:
     told: Counter[int] = Counter()
     with lending() as measurement:
@@ -136,28 +118,6 @@ def test_refusals_and_failures_free_everything_once() -> None:
         with pytest.raises(InputError, match="has the sample 1024"):
             measurement.flush()
     assert told == Counter(range(3))
-
-
-def test_a_listener_that_stops_the_feeding_frees_nothing_too_early() -> None:
-    told: Counter[int] = Counter()
-
-    def stop(_: object) -> None:
-        raise KeyError("enough")
-
-    with lending("psnr", threads=1) as measurement:
-        measurement.boundary.on_frame(stop)
-        with pytest.raises(KeyError):
-            counted(measurement, 1, told)
-        measurement.flush()
-        assert told == Counter([0])
-
-
-def test_frames_that_are_left_out_are_freed() -> None:
-    told: Counter[int] = Counter()
-    with lending("psnr", subsample=5) as measurement:
-        counted(measurement, 11, told)
-        measurement.flush()
-    assert told == Counter(range(11))
 
 
 def test_a_measurement_that_nobody_closes_frees_everything() -> None:
@@ -209,11 +169,3 @@ def test_callbacks_run_without_our_locks() -> None:
             measurement.add(*pair(index), freed=freed)
     measurement.close()
     assert len(told) == 2
-
-
-def test_what_cannot_be_called_is_refused_at_once() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
-        with pytest.raises(InputError, match="freed=5 can't be called: pass a function without arguments"):
-            measurement.add(luma(0), luma(0), freed=5)  # type: ignore[arg-type]
-        assert measurement.frames == 0

@@ -7,7 +7,6 @@ import pytest
 
 from acuity.errors import FeatureError, NoFramesError, NotReady
 from acuity.measure import Measurement
-from acuity.models import load_model
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
 
 V061 = "vmaf_v0.6.1"
@@ -43,21 +42,6 @@ def test_columns_are_in_report_order() -> None:
     assert results.fps > 0
 
 
-def test_models_share_features() -> None:
-    alone = measure(4, V061)
-    both = measure(4, V061, NEG)
-    for key, values in alone.columns.items():
-        np.testing.assert_array_equal(both.columns[key], values)
-    assert "integer_vif_scale0_egl_1" in both.columns
-    assert both.models == ["vmaf", "neg"]
-
-
-def test_the_same_extractor_twice_is_computed_once() -> None:
-    results = measure(2, V061, features=("vif", "vif=debug=true", "adm"))
-    assert list(results.columns).count("integer_vif_scale0") == 1
-    assert "integer_vif_num_scale3" in results.columns
-
-
 def test_scores_are_known_as_soon_as_their_inputs_are() -> None:
     with Measurement(threads=1) as measurement:
         measurement.add_model(V061)
@@ -87,18 +71,6 @@ def wait_for_frames(measurement: Measurement, count: int) -> None:
     assert measurement.snapshot().frames_done == count
 
 
-def test_one_by_one_equals_all_at_once() -> None:
-    with Measurement() as measurement:
-        measurement.add_model("path=" + str(load_model(V061).path) + ":name=a")
-        measurement.add_model(NEG)
-        for index in range(6):
-            measurement.add(*pair(index))
-        measurement.flush()
-        singles = [measurement.score_at(index, "neg") for index in range(6)]
-        np.testing.assert_array_equal(measurement.results().columns["neg"], singles)
-    np.testing.assert_array_equal(measure(6, NEG).columns["neg"], singles)
-
-
 def test_subsampling_skips_frames_but_sees_all_motion() -> None:
     every = measure(10, V061)
     third = measure(10, V061, subsample=3)
@@ -118,16 +90,6 @@ def test_subsampled_frames_have_no_score() -> None:
             measurement.score_at(1)
         with pytest.raises(NotReady, match="one frame in 2 is measured"):
             measurement.feature_at(1, "integer_vif_scale0")
-
-
-def test_frames_without_work_are_counted() -> None:
-    with Measurement(subsample=4) as measurement:
-        measurement.add_feature("vif")
-        for index in range(6):
-            measurement.add(*pair(index))
-        measurement.flush()
-        assert measurement.snapshot().frames_done == 6
-        assert measurement.results().frames == [0, 4]
 
 
 def test_pooling() -> None:

@@ -63,21 +63,6 @@ def test_deep_arrays_say_their_depth() -> None:
         assert equal(measurement.results(), found)
 
 
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.zeros((52, 70), np.float32), "must be uint8 or uint16 arrays, and these are float32"),
-        (np.zeros((52, 70, 3), np.uint8), "rows and columns"),
-        ((np.zeros((52, 70), np.uint8), np.zeros((5, 5), np.uint8)), "are no 400, 420, 422 or 444 picture"),
-    ],
-)
-def test_wrong_arrays_are_explained(array: Any, message: str) -> None:
-    with Measurement() as measurement:
-        measurement.add_feature("vif")
-        with pytest.raises(InputError, match=message):
-            measurement.add(array, array)
-
-
 def test_pictures_that_do_not_fit_are_explained() -> None:
     small = np.zeros((40, 40), np.uint8)
     with Measurement() as measurement:
@@ -130,13 +115,14 @@ GREY = PixelFormat("400", 8)
         ((LUMA, None, None), "not something of type NoneType"),
         (LUMA.astype(float), "must be uint8 or uint16 arrays, and these are float64"),
         (LUMA[np.newaxis], "must be an array of rows and columns"),
+        ((LUMA, LUMA[:5, :5]), "are no 400, 420, 422 or 444 picture"),
         (Picture((), GREY), "has no planes"),
         (Picture((LUMA.astype(np.uint16),), GREY), "8 bits are uint8, and a plane of the Picture is <u2"),
         (Picture((LUMA.astype(">u2"),), PixelFormat("400", 10)), "a plane of the Picture is >u2"),
         (Picture((np.asfortranarray(LUMA),), GREY), "lie one after the other"),
         (Picture((LUMA[:, ::-1],), GREY), "lie one after the other"),
-        (Picture((LUMA[np.newaxis],), GREY), "one is an array of shape"),
-        (Picture(([1, 2],), GREY), "one is something of type list"),  # type: ignore[arg-type]
+        (Picture((LUMA[np.newaxis],), GREY), "one is of shape"),
+        (Picture(([1, 2],), GREY), "one is list"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
@@ -151,13 +137,9 @@ def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
     ("bitdepth", "said"),
     [
         ("10", "bitdepth='10' is no depth of samples: pass bitdepth=10"),
-        ("8", "bitdepth='8' is no depth of samples"),
         (17, "bitdepth=17 is no depth of samples"),
-        (7, "bitdepth=7 is no depth of samples"),
-        ([10], "bitdepth=[10] is no depth of samples"),
-        (10.0, "bitdepth=10.0 is no depth of samples"),
-        (8, "bitdepth=8 is the depth of uint8 samples, and these are uint16"),
-        (None, "uint16 samples don't say how deep they are"),
+        (8, "uint16 samples cannot have bitdepth=8"),
+        (None, "uint16 samples cannot have bitdepth=None: pass bitdepth=10"),
     ],
 )
 def test_a_bit_depth_that_cannot_be(bitdepth: Any, said: str) -> None:
@@ -168,29 +150,3 @@ def test_a_bit_depth_that_cannot_be(bitdepth: Any, said: str) -> None:
             measurement.add(deep, deep, bitdepth=bitdepth)
         measurement.add(deep, deep, bitdepth=np.int64(10))  # type: ignore[arg-type]
         assert measurement.frames == 1
-
-
-class Silent:
-    """An array whose library fails without a word."""
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-    def __dlpack__(self, **_: Any) -> Any:
-        raise NotImplementedError
-
-
-def test_an_array_that_fails_without_a_word() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
-        with pytest.raises(InputError, match=r"type Silent can't be read \(NotImplementedError\)"):
-            measurement.add(Silent(), Silent())
-
-
-def test_a_picture_upside_down_is_fine() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
-        upside_down = Picture((luma(0)[::-1],), GREY)
-        measurement.add(upside_down, upside_down)
-        measurement.flush()
-        assert measurement.feature_at(0, "psnr_y") == 60.0

@@ -35,14 +35,6 @@ def test_two_models_of_one_name_are_refused() -> None:
             measurement.add_model("vmaf_v0.6.1neg")
 
 
-def test_models_come_before_frames() -> None:
-    with Measurement() as measurement:
-        measurement.add_feature("vif")
-        measurement.add(*pair(0))
-        with pytest.raises(ClosedError, match="before the first frame"):
-            measurement.add_model(V061)
-
-
 def test_flushed_and_closed_measurements_take_no_frames() -> None:
     measurement = Measurement()
     measurement.add_feature("vif")
@@ -238,14 +230,6 @@ def test_two_threads_that_feed_are_noticed() -> None:
         assert measurement.add(*pair(1)) == 1  # one after the other, from any thread
 
 
-def test_a_frame_that_was_refused_does_not_keep_others_out() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
-        with pytest.raises(InputError):
-            measurement.add(None, None)  # type: ignore[arg-type]
-        assert measurement.add(*pair(0)) == 0
-
-
 @pytest.mark.parametrize("name", ["psnr_y", "integer_adm2", "integer_motion2", "frameNum", "Frame"])
 def test_a_model_labelled_like_a_column_is_refused(name: str) -> None:
     with (
@@ -253,22 +237,6 @@ def test_a_model_labelled_like_a_column_is_refused(name: str) -> None:
         pytest.raises(FeatureError, match=f"reported as '{name}', which is the"),
     ):
         measurement.add_model(f"version={V061}:name={name}")
-
-
-def test_a_label_like_that_of_a_feature_with_options() -> None:
-    limited = "integer_vif_scale0_egl_1"
-    with Measurement() as measurement:
-        measurement.add_model(f"version={V061}:name={limited}")
-        with pytest.raises(FeatureError, match=f"a model is reported as '{limited}', which is the name of a"):
-            measurement.add_feature("vif", {"vif_enhn_gain_limit": 1.0})
-        with pytest.raises(FeatureError, match=f"a model is reported as '{limited}', which is the name of a"):
-            measurement.add_model(NEG)
-    with Measurement() as measurement:
-        measurement.add_feature("vif", {"vif_enhn_gain_limit": 1.0})
-        with pytest.raises(
-            FeatureError, match=f"reported as '{limited}', which is the name of another column"
-        ):
-            measurement.add_model(f"version={V061}:name={limited}")
 
 
 def test_a_model_that_is_swapped_in_brings_no_clash() -> None:

@@ -26,11 +26,6 @@ def test_sums_run_from_first_to_last(values: list[float]) -> None:
     assert pool(array, "max") == max(values)
 
 
-@pytest.mark.parametrize("method", ["min", "max", "mean", "harmonic_mean", "p5"])
-def test_decibels_of_equal_pictures_are_infinite(method: str) -> None:
-    assert pool(np.array([np.inf, np.inf]), method) == np.inf
-
-
 @given(scores, st.floats(0, 100))
 def test_percentiles(values: list[float], percent: float) -> None:
     found = pool(np.array(values), ("percentile", percent))
@@ -40,10 +35,6 @@ def test_percentiles(values: list[float], percent: float) -> None:
 @pytest.mark.parametrize("method", ["min", "max", "mean", "harmonic_mean", "p5"])
 def test_infinitely_good_frames_are_infinitely_good_together(method: str) -> None:
     assert pool(np.array([np.inf, np.inf]), method) == np.inf
-
-
-def test_one_infinite_frame_counts_as_no_inverse() -> None:
-    assert pool(np.array([np.inf, 3.0]), "harmonic_mean") == 2 / 0.25 - 1
 
 
 def test_median_and_deviation() -> None:

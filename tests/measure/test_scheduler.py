@@ -28,17 +28,6 @@ class Gate:
         return work
 
 
-def test_every_job_is_done_once() -> None:
-    done: list[int] = []
-    scheduler: Scheduler[int] = Scheduler(4, lambda: done.append)
-    for job in range(200):
-        scheduler.submit(job)
-    scheduler.drain()
-    assert sorted(done) == list(range(200))
-    assert scheduler.done == 200
-    scheduler.close()
-
-
 def test_a_system_that_has_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     start = threading.Thread.start
 
@@ -113,17 +102,6 @@ def test_the_first_error_is_raised_in_the_caller(threads: int) -> None:
     scheduler.close()
 
 
-def test_an_error_while_making_a_worker_is_raised_too() -> None:
-    def make() -> Callable[[int], None]:
-        raise MemoryError("no scratch")
-
-    scheduler: Scheduler[int] = Scheduler(2, make)
-    with pytest.raises(MemoryError):
-        for job in range(100):
-            scheduler.submit(job)
-    scheduler.close()
-
-
 def test_close_drops_waiting_jobs_and_joins() -> None:
     gate = Gate()
     scheduler: Scheduler[int] = Scheduler(1, gate.worker)
@@ -140,29 +118,6 @@ def test_close_drops_waiting_jobs_and_joins() -> None:
     with pytest.raises(ClosedError):
         scheduler.drain()
     scheduler.close()
-
-
-def test_close_wakes_a_waiting_feeder() -> None:
-    gate = Gate()
-    scheduler: Scheduler[int] = Scheduler(1, gate.worker)
-    seen: list[BaseException] = []
-
-    def feed() -> None:
-        try:
-            for job in range(10):
-                scheduler.submit(job)
-        except ClosedError as error:
-            seen.append(error)
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    gate.entered.acquire()
-    closer = threading.Thread(target=scheduler.close)
-    closer.start()
-    feeder.join()
-    gate.open.set()
-    closer.join()
-    assert len(seen) == 1
 
 
 MOST = 4

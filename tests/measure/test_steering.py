@@ -82,12 +82,6 @@ def test_motion_that_was_not_measured(name: str, boundary: int, first: int) -> N
     check(results, 12)
 
 
-def test_what_is_measured_already_starts_nothing() -> None:
-    step = swap("still")
-    steer(4, {2: step}, "v0.6.1")
-    assert step.answer == Swap(2, [], [])
-
-
 def test_extractors_stop_when_nobody_needs_them() -> None:
     columns = steer(FRAMES, {4: swap("neg")}, "v0.6.1").columns
     for key, values in columns.items():
@@ -108,12 +102,6 @@ def test_extractors_stop_when_nobody_needs_them() -> None:
     assert np.flatnonzero(~np.isnan(columns["integer_motion2"])).tolist() == [0, 1, 2, 3]
 
 
-def test_features_that_were_asked_for_go_on() -> None:
-    columns = steer(FRAMES, {4: swap("still")}, "v0.6.1", features=("motion", "adm=debug=true")).columns
-    for key in ("integer_motion3", "integer_adm_num", "vmaf"):
-        assert not np.isnan(columns[key]).any()
-
-
 def test_twice_and_back_again() -> None:
     there_and_back = steer(FRAMES, {2: swap("neg"), 5: swap("v0.6.1")}, "v0.6.1")
     check(there_and_back, FRAMES)
@@ -126,16 +114,6 @@ def test_twice_and_back_again() -> None:
     results = steer(16, steps, "wide average")
     check(results, 16)
     assert [s.first for s in results.segments] == [0, 2, 7, 8, 13]
-
-
-def test_changes_of_mind_between_two_frames_leave_no_trace() -> None:
-    def waver(measurement: Measurement) -> None:
-        for name in ("neg", "wide average", "bag", "still", "v0.6.1"):
-            measurement.swap_model("vmaf", model(name))
-
-    results = steer(FRAMES, {4: waver}, "v0.6.1")
-    assert equal(results, unsteered("v0.6.1", FRAMES))
-    assert not results.steered
 
 
 def test_a_later_swap_takes_the_place_of_one_that_waits() -> None:
@@ -193,13 +171,6 @@ def test_to_a_collection_and_back() -> None:
     assert {"vmaf_0001", "vmaf_bagging", "vmaf_ci_p95_hi"} < set(results.models)
     assert np.flatnonzero(~np.isnan(results.columns["vmaf_bagging"])).tolist() == [3, 4, 5]
     assert results.pool("vmaf_bagging") == results.pool("vmaf_bagging", first=3, last=5)
-
-
-def test_one_of_two_models() -> None:
-    results = steer(FRAMES, {4: swap("wide", "vmaf2")}, "v0.6.1", "neg")
-    np.testing.assert_array_equal(results.columns["vmaf"], unsteered("v0.6.1", FRAMES).columns["vmaf"])
-    assert [s.name for s in results.segments] == ["vmaf", "vmaf2", "vmaf2"]
-    check(results, FRAMES)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -14,36 +14,7 @@ from acuity.measure import Measurement
 from acuity.measure.agenda import Agenda
 from acuity.measure.gate import Pause
 from acuity.models import load_model
-from steered import MODELS, check, model, pictures, steer, unsteered
-
-
-def test_models_are_those_in_force() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(model("still"))
-        assert measurement.models == [model("still")]
-        for index in range(5):
-            measurement.add(*pictures(index))
-        assert measurement.swap_model("vmaf", model("average")).first == 6
-        assert measurement.models == [model("still")]
-        measurement.add(*pictures(5))
-        assert measurement.models == [model("average")]
-        measurement.flush()
-        assert measurement.models == [model("still")]  # it never came to hold
-
-
-def test_by_name_and_under_the_slots_name() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_model("version=vmaf_v0.6.1:name=first")
-        measurement.add(*pictures(0))
-        measurement.swap_model("first", "vmaf_v0.6.1neg")
-        measurement.add(*pictures(1))
-        measurement.flush()
-        assert [(s.name, s.label) for s in measurement.segments] == [
-            ("first", "vmaf_v0.6.1"),
-            ("first", "vmaf_v0.6.1neg"),
-        ]
-        assert measurement.models[0].name == "first"
-        assert measurement.score_at(1, "first") == unsteered("neg", 2).columns["vmaf"][1]
+from steered import MODELS, check, model, pictures, steer
 
 
 def test_wrong_swaps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

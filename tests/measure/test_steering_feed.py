@@ -71,21 +71,6 @@ def test_nothing_is_taken_after_the_last_frame() -> None:
             measurement.stop_after(9)
 
 
-def test_a_frame_below_zero_is_refused() -> None:
-    with Measurement(1) as measurement, pytest.raises(InputError, match="after frame -1: name 0 or a later"):
-        measurement.stop_after(-1)
-
-
-def test_progress_knows_the_end() -> None:
-    told: list[tuple[int, int | None, float | None]] = []
-    with Measurement(2) as measurement:
-        measurement.add_model(model("v0.6.1"))
-        at(2, measurement, lambda: measurement.stop_after(6))
-        feed(measurement, endless([]), total=100, progress=lambda *state: told.append(state))
-        assert told[0][1] == 100
-        assert told[-1] == (7, 7, pytest.approx(measurement.pool()))
-
-
 def test_the_running_mean_follows_what_is_steered() -> None:
     told: list[tuple[int, int | None, float | None]] = []
     with Measurement(2) as measurement:
@@ -152,20 +137,6 @@ def test_whoever_steers_waits_in_its_own_way() -> None:
         assert measurement.boundary.waiter is None
 
 
-def test_stopping_ends_a_pause() -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
-        at(3, measurement, measurement.pause)
-
-        def stop() -> None:
-            assert measurement.last_frame is None, "asked again after the end"
-            measurement.stop_after(3)
-
-        measurement.boundary.on_pause(stop)
-        feed(measurement, endless([]))
-        assert measurement.results().frames == [0, 1, 2, 3]
-
-
 class Stalling:
     """Pairs of which some come, and then none for ever."""
 
@@ -225,25 +196,3 @@ def test_a_pause_in_the_wait_for_a_pair_holds_it() -> None:
         feed(measurement, source)
         assert waits == [3] * 5  # the source was let be
         assert measurement.frames == 2
-
-
-def test_closing_ends_a_pause() -> None:
-    errors: list[BaseException] = []
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
-
-        def feed_paused() -> None:
-            try:
-                feed(measurement, endless([]))
-            except ClosedError as error:
-                errors.append(error)
-
-        measurement.pause()
-        thread = threading.Thread(target=feed_paused)
-        thread.start()
-        measurement.close()
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-    assert len(errors) == 1
-    with pytest.raises(ClosedError):
-        measurement.pause()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity.errors import FeatureError, ModelError
+from acuity.errors import ModelError
 from acuity.models import Model, load_model, sources
 from acuity.models.describe import list_models
 from acuity.models.document import MAX_BYTES
@@ -232,32 +232,6 @@ def test_listing_shows_the_problem(save: Save, monkeypatch: pytest.MonkeyPatch, 
     broken = next(info for info in list_models() if info.name == "broken")
     assert not broken.usable
     assert "not valid JSON" in str(broken.problem)
-
-
-@pytest.mark.parametrize("key", ["model_type", "norm_type"])
-def test_megabytes_of_a_value_are_not_repeated(key: str, document: dict[str, Any], save: Save) -> None:
-    document["model_dict"][key] = "x" * 30_000_000
-    message = refuse(save(document))
-    assert "'xxxxx" in message
-    assert len(message) < 1000
-
-
-def test_long_names_of_features_are_cut(document: dict[str, Any], save: Save) -> None:
-    document["model_dict"]["feature_names"] = ["y" * 1_000_000] * 64
-    document["model_dict"] |= {
-        "slopes": [1.0] * 65,
-        "intercepts": [0.0] * 65,
-        "feature_opts_dicts": [{}] * 64,
-    }
-    model = load_model(save(document))
-    with pytest.raises(FeatureError, match="which this version cannot measure") as caught:
-        model.extractors()
-    assert len(str(caught.value)) < 2000
-
-
-def test_long_keys_are_cut(document: dict[str, Any], save: Save) -> None:
-    document["model_dict"]["feature_opts_dicts"] = [{"k" * 1_000_000: []}, {}]
-    assert len(refuse(save(document))) < 1000
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import math
 import os
-import resource
 import select
 import signal
 import threading
@@ -73,18 +70,6 @@ def test_an_answer_needs_a_command(bridge: _native.Bridge) -> None:
     with pytest.raises(RuntimeError, match="answered already"):
         bridge.answer(1, 0, b"")
     assert len(bridge.replies()) == 1
-
-
-def test_payloads_that_are_too_long_change_nothing(bridge: _native.Bridge) -> None:
-    with pytest.raises(ValueError, match="512"):
-        bridge.send(1, 0, bytes(513))
-    assert (bridge.outstanding, bridge.waiting) == (0, 0)
-    bridge.send(1, 0, b"")
-    bridge.take()
-    with pytest.raises(ValueError, match="512"):
-        bridge.answer(1, 0, bytes(513))
-    bridge.answer(1, 0, bytes(512))
-    assert bridge.replies() == [(1, 0, bytes(512))]
 
 
 def test_status_is_what_was_published_last(bridge: _native.Bridge) -> None:
@@ -157,17 +142,6 @@ def test_an_interruption_ends_one_wait_even_if_it_came_before(bridge: _native.Br
     finish = in_thread(lambda: bridge.wait(2 * LONG))
     bridge.interrupt()
     assert finish() is False
-
-
-@pytest.mark.parametrize("seconds", [-1.0, math.nan])
-def test_times_that_are_none(bridge: _native.Bridge, seconds: float) -> None:
-    with pytest.raises(ValueError, match="zero seconds or more"):
-        bridge.wait(seconds)
-
-
-def test_an_endless_wait_may_be_asked_for(bridge: _native.Bridge) -> None:
-    bridge.interrupt()
-    assert bridge.wait(math.inf) is False
 
 
 def test_a_signal_ends_a_wait(bridge: _native.Bridge) -> None:
@@ -248,22 +222,6 @@ def test_descriptors_are_closed_once() -> None:
             os.close(mine)
     _native.Bridge(4)  # dropped without a close
     assert open_descriptors() == before
-
-
-def test_running_out_of_descriptors_is_said() -> None:
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.dup(0)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
-    try:
-        with pytest.raises(OSError, match="Too many open files") as caught:
-            _native.Bridge(4)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert caught.value.errno == errno.EMFILE
-
-
-# ---- forking ---------------------------------------------------------------------------------
 
 
 def succeeds_in_child(check: Callable[[], bool]) -> bool:

@@ -35,24 +35,6 @@ def test_a_ring_is_a_bounded_queue(depth: int, steps: list[Envelope | None]) -> 
     assert ring.pop() is None
 
 
-def test_a_refused_envelope_leaves_the_others_alone() -> None:
-    ring = _native.Ring(2)
-    assert ring.push(1, 1, b"one")
-    assert ring.push(2, 2, b"two")
-    assert not ring.push(3, 3, b"three")
-    assert ring.pop() == (1, 1, b"one")
-    assert ring.push(4, 4, b"")
-    assert [ring.pop(), ring.pop(), ring.pop()] == [(2, 2, b"two"), (4, 4, b""), None]
-
-
-@pytest.mark.parametrize("depth", [2, 64, 65536])
-def test_depths_that_are_fine(depth: int) -> None:
-    ring = _native.Ring(depth)
-    assert ring.depth == depth
-    assert sum(ring.push(n, 0, b"x") for n in range(depth + 1)) == depth
-    assert len(ring) == depth
-
-
 @pytest.mark.parametrize("depth", [-64, -1, 0, 1, 3, 48, 65535, 65537, 131072, 2**62])
 @pytest.mark.parametrize("make", [_native.Ring, _native.Bridge])
 def test_depths_that_are_refused(make: type[_native.Ring] | type[_native.Bridge], depth: int) -> None:
@@ -67,16 +49,6 @@ def test_a_payload_has_a_length_limit() -> None:
     assert len(ring) == 0
     assert ring.push(1, 1, bytes(512))
     assert ring.pop() == (1, 1, bytes(512))
-
-
-@pytest.mark.parametrize(
-    "envelope", [(-1, 0, b""), (2**64, 0, b""), (0, -1, b""), (0, 2**32, b""), (0, 0, "text"), (0, 0, None)]
-)
-def test_what_is_no_envelope_is_refused(envelope: tuple[int, int, bytes]) -> None:
-    ring = _native.Ring(2)
-    with pytest.raises(TypeError):
-        ring.push(*envelope)
-    assert len(ring) == 0
 
 
 @pytest.mark.usefixtures("quick_switches")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,31 +77,3 @@ def test_a_lag_is_followed() -> None:
     assert [track.advance(frame, 7, False) for frame in (5, 6)] == [5, 6]
     assert track.path(6)[-4:] == [(3, 5), (4, 6), (5, 7), (6, 8)]
     assert track.least_cost < -60
-
-
-def test_what_it_refuses() -> None:
-    track = _native.Track(**RULES)
-    with pytest.raises(ValueError, match="follow"):
-        track.add_rest([], [])
-    track.extend(signatures(4, 9, 1), signatures(4, 9, 2))
-    for ref, dis in ((1, 2), (KEPT + 1, KEPT + 1)):
-        with pytest.raises(ValueError, match="pairs"):
-            track.extend(signatures(ref, 9, 1), signatures(dis, 9, 1))
-    with pytest.raises(ValueError, match="cells"):
-        track.extend(signatures(1, 9, 1), signatures(1, 8, 1))
-    with pytest.raises(ValueError, match="follow"):
-        track.add_rest(signatures(KEPT + 1, 9, 1), [])
-    for call in (track.usual_motion, track.still):
-        for frame in (-1, 4):
-            with pytest.raises(IndexError):
-                call(frame)
-    with pytest.raises(IndexError):
-        track.advance(0, 5, False)
-    with pytest.raises(IndexError):
-        track.matches(-1)
-    with pytest.raises(ValueError, match="cost"):
-        track.costs(np.zeros(3), 1.0, np.zeros(2))
-    with pytest.raises(ValueError, match="keeps"):
-        _native.Track(**{**RULES, "kept": 0})
-    assert not track.backwards(50)
-    assert track.weight(50) == 1.0

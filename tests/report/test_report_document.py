@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from acuity.measure.results import Results
-from acuity.report import ReportSource, render_report
-from acuity.report.document import as_document, plain
+from acuity.report.document import plain
+from acuity.report.precision import parse_precision
+from acuity.report.writers import as_document, report_rows
 
-PRECISIONS = ("legacy", "max", "full", "1", "5", "16", "17")
 FIGURES = st.floats() | st.sampled_from([0.0, -0.0, 100.0, 1e-7, 1.0000004, 2.0**31 + 1e-7, 1e17, 1e22, 0.5])
 
 
-def measured(columns: dict[str, NDArray[np.float64]], **undefined: NDArray[np.bool_]) -> Results:
-    frames = list(range(len(next(iter(columns.values()), ()))))
-    return Results(frames, columns, [], {}, width=576, height=324, fps=123.456, undefined=undefined)
-
-
-def parsed(source: ReportSource, precision: str, **more: Any) -> Any:
-    return json.loads("".join(render_report(source, "json", precision, **more)))
-
-
-def same(source: ReportSource, precision: str) -> None:
-    extra = {"acuity": {"notes": ["é"], "nothing": float("nan"), "depth": 8}}
-    found, expected = as_document(source, precision, extra=extra), parsed(source, precision, extra=extra)
-    assert json.dumps(found) == json.dumps(expected)  # also the order, and 100 beside 100.0
-
-
-@given(st.lists(st.tuples(FIGURES, FIGURES, st.booleans()), max_size=8), st.sampled_from(PRECISIONS))
-def test_any_figures(rows: list[tuple[float, float, bool]], precision: str) -> None:
-    one, other, which = (np.array(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
-    columns = {"vmaf": np.asarray(one, np.float64), "psnr_y": np.asarray(other, np.float64)}
-    undefined = np.isnan(columns["vmaf"]) & np.asarray(which, np.bool_)
+@given(st.lists(FIGURES, max_size=8), st.sampled_from(("legacy", "max", "1", "17")))
+def test_rows_are_those_of_the_report(values: list[float], precision: str) -> None:
+    columns = {"vmaf": np.array(values, np.float64), "psnr_y": np.arange(len(values)) / 3}
+    undefined = {"vmaf": np.isnan(columns["vmaf"]) & (np.arange(len(values)) % 2 == 0)}
+    frames = list(range(len(values)))
+    results = Results(frames, columns, [], {}, width=576, height=324, fps=123.456, undefined=undefined)
     with np.errstate(all="ignore"):
-        same(measured(columns, vmaf=undefined), precision)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_sources_that_know_less(figures: ReportSource, ragged: ReportSource, precision: str) -> None:
-    same(figures, precision)
-    same(ragged, precision)
-    same(measured({}), precision)
+        document = as_document(results, precision, extra={"acuity": {"nothing": float("nan"), "depth": 8}})
+        assert list(report_rows(results, parse_precision(precision))) == document["frames"]
+    assert document["acuity"] == {"nothing": None, "depth": 8}
+    assert document["fps"] == 123.46
 
 
 def test_what_json_cannot_say_becomes_null_or_a_question_mark() -> None:

@@ -114,11 +114,6 @@ def test_unknown_precision(precision: str, figures: Any) -> None:
         render(figures, "json", precision)
 
 
-def test_unknown_format(figures: Any) -> None:
-    with pytest.raises(OutputError, match="yaml"):
-        render(figures, "yaml")
-
-
 def test_missing_and_infinite_figures_in_json(ragged: Any) -> None:
     document = json.loads(render(ragged, "json"))
     assert document["fps"] is None

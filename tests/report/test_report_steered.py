@@ -108,11 +108,3 @@ def test_other_formats_keep_columns_apart(report: ScoreReport) -> None:
     frames = ElementTree.fromstring(text(report.results, "xml")).findall("frames/frame")
     assert ["integer_adm2" in frame.attrib for frame in frames] == [True] * 4 + [False] * 4
     assert "frame: 4|" in text(report.results, "sub")
-
-
-def test_nothing_is_marked_where_nobody_steered() -> None:
-    report = measure(steered=False)
-    assert report.marks() == {}
-    assert "steering" not in report.to_dict()
-    assert "steering" not in report.about()
-    assert report.to_dict()["model_chosen_by"] == "resolution"

@@ -42,13 +42,6 @@ def test_written_and_replaced(figures: Any, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["report.csv"]
 
 
-def test_permissions_follow_the_umask(figures: Any, tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.write_text("")
-    write_report(figures, tmp_path / "report.json")
-    assert (tmp_path / "report.json").stat().st_mode == plain.stat().st_mode
-
-
 def test_a_link_keeps_pointing_to_its_file(figures: Any, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     link = tmp_path / "link.csv"
@@ -105,17 +98,6 @@ def test_failure_leaves_the_old_file_and_nothing_else(
     assert os.listdir(tmp_path) == ["report.csv"]
 
 
-def test_failed_replacement_leaves_nothing(
-    figures: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse_replace(*arguments: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(write.os, "replace", refuse_replace)
-    refuse(lambda: write_report(figures, tmp_path / "report.csv", "csv"), tmp_path / "report.csv")
-    assert os.listdir(tmp_path) == []
-
-
 @pytest.mark.parametrize(
     "act", [lambda figures, path: write_report(figures, path), lambda _, path: check_output(path)]
 )
@@ -146,13 +128,6 @@ def test_check_leaves_no_trace(tmp_path: Path) -> None:
     check_output("-")
     check_output(os.devnull)
     assert os.listdir(tmp_path) == []
-
-
-def test_the_version_is_ours_unless_given(figures: Any, tmp_path: Path) -> None:
-    write_report(figures, tmp_path / "r.xml", "xml", version='a"<b')
-    assert (tmp_path / "r.xml").read_text().startswith('<VMAF version="a&quot;&lt;b">')
-    write_report(figures, tmp_path / "r.xml", "xml")
-    assert '<VMAF version="">' not in (tmp_path / "r.xml").read_text()
 
 
 @pytest.mark.parametrize("nameless", [True, False])

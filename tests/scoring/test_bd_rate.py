@@ -78,11 +78,6 @@ def test_order_and_useless_points_change_nothing(curve: list[tuple[float, float]
     assert bd_rate(curve, [*dearer_and_worse, *curve]) == pytest.approx(0.0)
 
 
-def test_saturated_scores_count_once() -> None:
-    saturated = [*ANCHOR[:4], (5000, 100.0), (9000, 100.0), (20000, 100.0)]
-    assert rising(saturated)[-1] == (5000, 100.0)
-
-
 @pytest.mark.parametrize(
     ("test", "said"),
     [

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import acuity
-from acuity.cli import main as acuity_command
-from acuity.cli import vmaf as vmaf_command
 from acuity.errors import (
     GEOMETRY,
     TO_LIST_FEATURES,
     TO_LIST_MODELS,
     TO_OMIT_GEOMETRY,
-    AcuityError,
     InputError,
     JobFailed,
     Remedy,
@@ -92,22 +88,6 @@ def test_a_tool_without_a_front_of_its_own_describes_no_raw_video() -> None:
 def clip(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A raw video whose name looks like a setting, and says nothing about its size."""
     return raw(tmp_path / str(request.param))
-
-
-def test_names_of_files_in_python(clip: Path) -> None:
-    with pytest.raises(AcuityError) as caught:
-        acuity.score(clip, clip)
-    assert str(caught.value) == (f"'{clip}' is raw video and its name gives no size: pass width= and height=")
-
-
-def test_names_of_files_on_the_command_line(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    acuity_command.main(["score", str(clip), str(clip)])
-    told = capsys.readouterr().err
-    assert told == f"acuity: '{clip}' is raw video and its name gives no size: pass --width and --height\n"
-    vmaf_command.main(["-r", str(clip), "-d", str(clip)])
-    remedy = "pass --width, --height, --pixel_format and --bitdepth"
-    told = capsys.readouterr().err
-    assert told == f"vmaf: '{clip}' is raw video, which does not say its size: {remedy}\n"
 
 
 @pytest.mark.parametrize(

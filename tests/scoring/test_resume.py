@@ -20,8 +20,6 @@ from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from misaligned_clips import encode_luma, frames_of
-from scoring_clips import raw
-from small_model import SVM_TEXT, small_document
 
 FRAMES = 8
 
@@ -90,18 +88,6 @@ def test_going_on_after_any_frame(name: str, pair: tuple[str, str], tmp_path: Pa
         assert texts(run(replace(request, resume=saved))) == wanted, stop
 
 
-def test_bootstrap_collections(pair: tuple[str, str], tmp_path: Path) -> None:
-    parts = [SVM_TEXT.replace("rho -0.25", f"rho {-0.25 - 0.01 * n * n}") for n in range(4)]
-    bag = {str(n): small_document("BOOTSTRAP_LIBSVMNUSVR", text) for n, text in enumerate(parts)}
-    path = tmp_path / "bag.json"
-    path.write_text(json.dumps(bag))
-    request = Request(*pair, models=[f"path={path}"])
-    wanted = texts(run(request))
-    assert "vmaf_ci_p95_lo" in wanted[0]
-    saved = save(run(request, 3), tmp_path / "part.json")
-    assert texts(run(replace(request, resume=saved))) == wanted
-
-
 def test_interrupted_again_and_again(pair: tuple[str, str], tmp_path: Path) -> None:
     request = Request(*pair)
     wanted = texts(run(request))
@@ -141,13 +127,6 @@ def test_frames_that_do_not_match_get_a_warning_in_a_partial_report(tmp_path: Pa
         run(replace(request, resume=saved))
 
 
-def test_a_whole_run_is_not_partial(pair: tuple[str, str]) -> None:
-    report = run(Request(*pair), FRAMES + 1)
-    assert report.partial is None
-    assert "partial" not in report.to_dict()
-    assert report.resumption() == {}
-
-
 def test_a_partial_document_says_so(pair: tuple[str, str]) -> None:
     report = run(Request(*pair, subsample=2), 5)
     document = report.to_dict()
@@ -167,14 +146,6 @@ def test_speed_is_of_the_frames_that_were_computed(pair: tuple[str, str], tmp_pa
     report = run(Request(*pair, resume=saved))
     assert report.restored == 7
     assert report.speed == pytest.approx(1 / report.seconds)
-
-
-def test_the_python_call(pair: tuple[str, str], tmp_path: Path) -> None:
-    saved = save(run(Request(*pair, guess=True), 4), tmp_path / "part.json")
-    assert acuity.score(*pair, resume=Path(saved)).score == acuity.score(*pair).score
-
-
-# ---- what can't be gone on from -------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -216,13 +187,6 @@ def test_files_that_are_no_report(pair: tuple[str, str], tmp_path: Path, content
     path = tmp_path / "x.json"
     path.write_bytes(content)
     assert "is no JSON report of `acuity score`, or was cut off" in refused(Request(*pair, resume=str(path)))
-
-
-def test_a_report_that_was_cut_off(pair: tuple[str, str], saved: str) -> None:
-    content = Path(saved).read_bytes()
-    for length in (len(content) // 2, len(content) - 3):
-        Path(saved).write_bytes(content[:length])
-        assert "was cut off" in refused(Request(*pair, subsample=2, resume=saved))
 
 
 def test_a_file_that_is_not_there(pair: tuple[str, str], tmp_path: Path) -> None:
@@ -289,13 +253,6 @@ def test_videos_that_are_no_plain_files(pair: tuple[str, str], saved: str, tmp_p
         run(Request(str(tmp_path / "none.y4m"), pair[1], subsample=2, resume=saved))
 
 
-def test_the_same_files_elsewhere(pair: tuple[str, str], saved: str, tmp_path: Path) -> None:
-    copies = [tmp_path / os.path.basename(path) for path in pair]
-    for copy, path in zip(copies, pair, strict=True):
-        copy.write_bytes(Path(path).read_bytes())
-    assert run(Request(*copies, subsample=2, resume=saved)).partial is None
-
-
 def test_large_raw_files_of_one_size_are_told_apart(tmp_path: Path) -> None:
     """Between black frames at both ends, only the middle differs."""
     from acuity.video.local_file import fingerprint
@@ -315,10 +272,3 @@ def test_readers_leave_nothing_to_go_on_from(pair: tuple[str, str]) -> None:
         report = run(Request(ref, dis), 4)
     assert report.partial is not None
     assert report.resumption() == {}
-
-
-def test_raw_video_is_gone_on_with(tmp_path: Path) -> None:
-    paths = raw(tmp_path / "ref_70x52_420p8.yuv"), raw(tmp_path / "dis_70x52_420p8.yuv", worse=True)
-    request = Request(*map(str, paths), guess=True)
-    saved = save(run(request, 2), tmp_path / "part.json")
-    assert texts(run(replace(request, resume=saved))) == texts(run(request))

@@ -81,14 +81,6 @@ def test_a_sidecars_order_and_normalisation(tmp_path: Path, table: dict[str, Any
     assert found.figures.rmse == pytest.approx(np.sqrt(np.square(x - table["mos"][:30]).mean()), abs=1e-4)
 
 
-def test_columns_with_libvmafs_prefix(tmp_path: Path, table: dict[str, Any]) -> None:
-    renamed = {f"integer_{name}" if name in SIX else name: values for name, values in table.items()}
-    model = linear(tmp_path / "m.onnx", SUM)
-    found = evaluate(model, write(tmp_path / "t.parquet", renamed))
-    assert found.figures == evaluate(model, write(tmp_path / "u.parquet", table)).figures
-    assert found.columns == tuple(f"integer_{name}" for name in SIX)
-
-
 def test_without_a_sidecar_the_columns_that_are_there(tmp_path: Path, table: dict[str, Any]) -> None:
     fewer = {name: table[name] for name in ("mos", "key", "motion2", "vif_scale1")}
     features = write(tmp_path / "t.parquet", fewer)
@@ -132,29 +124,6 @@ def test_clips_are_the_samples_where_keys_repeat(tmp_path: Path) -> None:
     plain = evaluate(model, features, pooling="none")
     assert plain.figures == found.per_row
     assert (plain.pooling, plain.per_row) == ("none", None)
-
-
-def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
-    table = clips()
-    model, features = (
-        linear(tmp_path / "m.onnx", SUM),
-        write(tmp_path / "t.parquet", table, row_group_size=13),
-    )
-    order = np.random.default_rng(2).permutation(100)
-    mixed = write(tmp_path / "u.parquet", {name: values[order] for name, values in table.items()})
-    a, b = evaluate(model, features).figures, evaluate(model, mixed).figures
-    assert a.plcc == pytest.approx(b.plcc, abs=1e-12)
-    assert a.krocc == pytest.approx(b.krocc, abs=1e-12)
-
-
-def test_the_spelling_of_keys_does_not_matter(tmp_path: Path) -> None:
-    table = {**columns(60), "key": [f"clip{number // 3:04}" for number in range(60)]}
-    model = linear(tmp_path / "m.onnx", SUM)
-    found = [
-        evaluate(model, write(tmp_path / f"{number}.parquet", {**table, "key": keys}), "all").intervals
-        for number, keys in enumerate((table["key"], [number // 3 for number in range(60)]))
-    ]
-    assert found[0] == found[1]
 
 
 def test_ratings_that_differ_within_a_clip_are_averaged_and_told(tmp_path: Path) -> None:
@@ -286,20 +255,6 @@ def test_rankings_and_failures(tmp_path: Path, table: dict[str, Any]) -> None:
     assert "good.onnx' is in the list twice, and was evaluated once" in document["notes"][0]
     assert "are not distinguishable on these 30 samples (p = 1)" in document["notes"][1]
     json.dumps(document, allow_nan=False)
-
-
-def test_where_no_model_can_be_loaded_the_errors_are_the_answer(tmp_path: Path) -> None:
-    table = {**columns(3), "key": some_keys("train", 3)}  # nothing in the split either
-    found = compare([tmp_path / "a.onnx", tmp_path / "b.onnx"], write(tmp_path / "t.parquet", table))
-    assert found.ranked == ()
-    assert [Path(model).stem for model, _ in found.errors] == ["a", "b"]
-
-
-def test_one_model_alone_raises_its_error(tmp_path: Path, table: dict[str, Any]) -> None:
-    features = write(tmp_path / "t.parquet", table)
-    with pytest.raises(ModelError) as caught:
-        evaluate(linear(tmp_path / "wide.onnx", SUM, outputs=2), features)
-    assert str(caught.value) == "model output shape (30, 2) does not match target shape (30,)"
 
 
 @pytest.mark.parametrize("models", [[], "m.onnx", None, {"a": 1}])

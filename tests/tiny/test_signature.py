@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import builtins
 import json
-import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 import onnx
 import pytest
 
-from acuity.errors import MissingExtra, ModelError, PathError
+from acuity.errors import MissingExtra, ModelError
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
 from acuity.tiny.signature import verify_signature
 from rated_tables import linear
-from signing_room import GITHUB, SIGNER, Sigstore, base64_of, write_json
+from signing_room import SIGNER, Sigstore, base64_of, write_json
 
 ELSE = "https://github.com/somebody/else/.github/workflows/release.yml@refs/heads/main"
 Bundle = dict[str, Any]
@@ -68,17 +67,20 @@ def bundle_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.sigstore.json")
 
 
-def refused(path: Path, **options: Any) -> str:
+def signer_of(path: Path) -> str:
+    return verify_signature(path, path.read_bytes())
+
+
+def refused(path: Path, data: bytes | None = None) -> str:
     with pytest.raises(ModelError) as caught:
-        verify_signature(path, **options)
+        verify_signature(path, data or path.read_bytes())
     sentence = str(caught.value)
     assert "\n" not in sentence
     return sentence
 
 
 def test_a_valid_signature(model: Path) -> None:
-    assert verify_signature(model) == SIGNER
-    assert verify_signature(model, model.read_bytes()) == SIGNER
+    assert signer_of(model) == SIGNER
 
 
 def test_a_model_is_loaded_only_with_its_signature(model: Path) -> None:
@@ -90,51 +92,31 @@ def test_a_model_is_loaded_only_with_its_signature(model: Path) -> None:
         load_tiny_model(model, TinyOptions(verify=True))
 
 
-def test_a_bundle_that_is_a_pipe(model: Path) -> None:
-    bundle_of(model).unlink()
-    os.mkfifo(bundle_of(model))
-    with pytest.raises(PathError, match="is not a regular file: it is a pipe"):
-        verify_signature(model)
-
-
 def test_bundles_by_other_names(model: Path, tmp_path: Path) -> None:
     elsewhere = bundle_of(model).rename(tmp_path / "other.json")
     assert "is not signed: there is no 'model.onnx.sigstore.json' beside it" in refused(model)
-    assert verify_signature(model, bundle=elsewhere) == SIGNER
     entry = {"id": "model", "kind": "fr", "onnx": model.name, "sha256": "0" * 64}
     registry = {"schema_version": 1, "models": [{**entry, "sigstore_bundle": "other.json"}]}
     write_json(tmp_path / "registry.json", registry)
-    assert verify_signature(model) == SIGNER
+    assert signer_of(model) == SIGNER
     write_json(
         tmp_path / "registry.json", {"schema_version": 1, "models": [{**entry, "sigstore_bundle": "../x"}]}
     )
     assert "is no name of a file beside the registry" in refused(model)
     (tmp_path / "registry.json").unlink()
     elsewhere.rename(tmp_path / "model.onnx.sigstore")
-    assert verify_signature(model) == SIGNER
+    assert signer_of(model) == SIGNER
 
 
 def test_a_sidecar_must_be_signed_too(model: Path, sigstore: Sigstore) -> None:
     sidecar = write_json(model.with_suffix(".json"), {"feature_mean": [0] * 6, "feature_std": [1] * 6})
     assert "model.json' is not signed" in refused(model)
     write_json(bundle_of(sidecar), sigstore.sign(sidecar.read_bytes()))
-    assert verify_signature(model) == SIGNER
+    assert signer_of(model) == SIGNER
     sidecar.write_text(json.dumps({"feature_mean": [5] * 6, "feature_std": [1] * 6}))
     assert "the signature of" in refused(model)
     write_json(bundle_of(sidecar), sigstore.sign(sidecar.read_bytes(), ELSE))
-    assert "model.json' is not signed by whom it should be" in refused(model)
-
-
-def test_the_sidecar_that_a_quantised_model_shares_must_be_signed_too(
-    model: Path, sigstore: Sigstore
-) -> None:
-    quantised = model.rename(model.with_name("model.int8.onnx"))
-    write_json(bundle_of(quantised), sigstore.sign(quantised.read_bytes()))
-    assert verify_signature(quantised) == SIGNER
-    shared = write_json(model.with_suffix(".json"), {"feature_mean": [0] * 6, "feature_std": [1] * 6})
-    assert "model.json' is not signed" in refused(quantised)
-    write_json(bundle_of(shared), sigstore.sign(shared.read_bytes()))
-    assert verify_signature(quantised) == SIGNER
+    assert "SANs do not match" in refused(model)
 
 
 def test_a_changed_model(model: Path) -> None:
@@ -155,15 +137,15 @@ def test_nobody_to_expect(model: Path, monkeypatch: pytest.MonkeyPatch, identity
 def test_another_signer_or_issuer(model: Path, sigstore: Sigstore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_SIGSTORE_IDENTITY", ELSE)
     sentence = refused(model)
-    assert f"the certificate is that of {SIGNER} with the issuer {GITHUB}" in sentence
+    assert SIGNER in sentence
     assert ELSE in sentence
     monkeypatch.setenv("ACUITY_SIGSTORE_IDENTITY", f"{ELSE} {SIGNER}")
-    assert verify_signature(model) == SIGNER
+    assert signer_of(model) == SIGNER
     monkeypatch.setenv("ACUITY_SIGSTORE_ISSUER", "https://accounts.example.com")
-    assert "is not signed by whom it should be" in refused(model)
+    assert "OIDCIssuer does not match" in refused(model)
     other = sigstore.sign(model.read_bytes(), issuer="https://accounts.example.com")
     write_json(bundle_of(model), other)
-    assert verify_signature(model) == SIGNER
+    assert signer_of(model) == SIGNER
 
 
 def swap(bundle: Bundle, *path: Any, value: Any = None, change: Callable[[Any], Any] | None = None) -> None:
@@ -205,11 +187,6 @@ def test_every_part_counts(model: Path, what: str) -> None:
     assert reason in sentence
 
 
-def test_a_bundle_that_is_too_large(model: Path) -> None:
-    bundle_of(model).write_bytes(b" " * ((1 << 20) + 1))
-    assert "is larger than 1 MiB" in refused(model)
-
-
 def test_other_roots_of_trust(
     model: Path, tmp_path: Path, sigstore: Sigstore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,7 +213,7 @@ def test_without_the_package(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"needs the extra 'verify': pip install 'acuity-vmaf\[verify\]'"):
-        verify_signature(model)
+        signer_of(model)
 
 
 @pytest.mark.parametrize(
@@ -254,15 +231,6 @@ def test_files_that_are_no_bundles(model: Path, content: str, words: str) -> Non
     assert "is no Sigstore bundle that can be used: " in refused(model)
     assert words in refused(model)
     assert "; fetch the bundle again, or sign 'model.onnx' again" in refused(model)
-
-
-def test_a_missing_bundle_is_said_before_missing_settings(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ACUITY_SIGSTORE_IDENTITY")
-    assert "nothing says who should have signed it" in refused(model)
-    bundle_of(model).unlink()
-    assert "is not signed: there is no" in refused(model)
 
 
 def test_weights_elsewhere_are_refused_before_signing(model: Path) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import helper
 
-from acuity.errors import ResumeError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.measure import Measurement
-from acuity.measure.checkpoint import Checkpoint
 from acuity.tiny.feature_input import make_block
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
@@ -70,13 +67,6 @@ def test_a_frame_has_the_same_figure_alone_and_among_others(tmp_path: Path) -> N
     np.testing.assert_allclose(model.outputs(ROWS, at_once=16)["net"], together, rtol=1e-5)
 
 
-@pytest.mark.parametrize("batch", [1, "N"])
-def test_one_frame_at_a_time_where_the_graph_is_fixed(tmp_path: Path, batch: int | str) -> None:
-    net = Regressor()
-    model = load_tiny_model(save(net.model(batch=batch), tmp_path / "net.onnx"))
-    np.testing.assert_allclose(model.outputs(ROWS, at_once=64)["net"], net.numpy(ROWS), rtol=1e-5)
-
-
 @pytest.mark.parametrize(("size", "name"), [(14, "codec"), (18, "codec_block")])
 def test_the_codec_block_is_the_second_input(tmp_path: Path, size: int, name: str) -> None:
     net = Regressor(codec=size)
@@ -96,13 +86,6 @@ def test_luma_is_scaled_by_its_depth(tmp_path: Path, depth: int) -> None:
     expected = net.numpy(dis.luma[np.newaxis] / ((1 << depth) - 1))
     assert score(model, picture(0, depth=depth), dis) == pytest.approx(expected, rel=1e-5)
     assert (model.kind, model.no_reference, model.uses_chroma) == ("nr", True, False)
-
-
-def test_luma_in_the_sidecars_normalisation(tmp_path: Path) -> None:
-    net = ConvNet()
-    model = load_tiny_model(save(net.model(), tmp_path / "net.onnx", {"norm_mean": 0.4, "norm_std": [0.2]}))
-    expected = net.numpy((picture(1).luma[np.newaxis] / 255 - 0.4) / 0.2)
-    assert score(model, picture(0), picture(1)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_rgb_in_the_videos_colours(tmp_path: Path) -> None:
@@ -140,15 +123,6 @@ def test_two_inputs_are_the_two_pictures(tmp_path: Path, names: tuple[str, str],
     assert (model.kind, model.no_reference) == ("fr", False)
 
 
-def test_two_inputs_of_rgb(tmp_path: Path) -> None:
-    net = ConvNet(channels=3, pictures=2)
-    model = load_tiny_model(save(net.model(("ref", "dis")), tmp_path / "net.onnx"))
-    ref, dis = picture(0), picture(1)
-    planes = [(to_rgb(p, "bt709").transpose(2, 0, 1) - IMAGENET[0]) / IMAGENET[1] for p in (ref, dis)]
-    found = score(model.in_colours("bt709", False), ref, dis)
-    assert found == pytest.approx(net.numpy(np.concatenate(planes)), rel=1e-5)
-
-
 def test_two_channels_are_both_lumas(tmp_path: Path) -> None:
     net = ConvNet(channels=2)
     model = load_tiny_model(save(net.model(), tmp_path / "net.onnx"))
@@ -171,15 +145,6 @@ def test_half_precision(tmp_path: Path) -> None:
     np.testing.assert_allclose(load_tiny_model(path).outputs(ROWS)["reg"], expected, rtol=0.01)
 
 
-def test_single_frames_can_be_tried(tmp_path: Path) -> None:
-    alone, both = ConvNet(), ConvNet(channels=2)
-    ref, dis = picture(0), picture(1)
-    (found,) = load_tiny_model(save(alone.model(), tmp_path / "alone.onnx")).score_pictures(dis)
-    assert found == pytest.approx(alone.numpy(dis.luma[None] / 255), rel=1e-5)
-    (found,) = load_tiny_model(save(both.model(), tmp_path / "both.onnx")).score_pictures(dis, ref)
-    assert found == pytest.approx(both.numpy(np.stack([ref.luma, dis.luma]) / 255), rel=1e-5)
-
-
 def test_several_outputs_have_a_column_each(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ReduceMean", ["features"], ["mean"], axes=[1], keepdims=0),
@@ -196,14 +161,6 @@ def test_several_outputs_have_a_column_each(tmp_path: Path) -> None:
         graph(nodes, [value("features", ["N", 6])], outputs), tmp_path / "one.onnx", {"output_name": "mean"}
     )
     assert load_tiny_model(one).output_names() == ["one"]
-
-
-def test_a_scalar_output(tmp_path: Path) -> None:
-    nodes = [helper.make_node("ReduceMean", ["picture"], ["score"], keepdims=0)]
-    model = load_tiny_model(
-        save(graph(nodes, [value("picture", [1, 1, "H", "W"])], [value("score", [])]), tmp_path / "mean.onnx")
-    )
-    assert score(model, picture(0), picture(1)) == pytest.approx(picture(1).luma.mean() / 255, rel=1e-5)
 
 
 def test_functions_inside_the_file(tmp_path: Path) -> None:
@@ -249,40 +206,6 @@ def test_a_measurement_gives_the_same_on_every_number_of_threads(tmp_path: Path,
     np.testing.assert_allclose(columns[0]["net"], expected, rtol=1e-5)
     features = np.column_stack([columns[0][key] for key in models[1].feature_keys()])
     np.testing.assert_allclose(columns[0]["reg"], regressor.numpy(features), rtol=1e-5)
-
-
-def test_swapping_to_the_same_model_changes_nothing(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "net.onnx")
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(path).renamed("a"))
-        measurement.add(picture(0), picture(1))
-        measurement.swap_model("a", load_tiny_model(path))
-        measurement.add(picture(0), picture(1))
-        measurement.flush()
-        assert not measurement.results().steered
-
-
-def test_a_measurement_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "net.onnx")
-
-    def measured(frames: int, checkpoint: Checkpoint | None = None) -> Measurement:
-        measurement = Measurement()
-        measurement.add_model(load_tiny_model(path))
-        if checkpoint is not None:
-            measurement.restore(checkpoint)
-        for index in range(frames):
-            measurement.add(picture(index), picture(100 + index))
-        measurement.flush()
-        return measurement
-
-    whole, part = measured(6), measured(3).checkpoint()
-    assert part is not None
-    resumed = measured(6, Checkpoint.from_document(json.loads(json.dumps(part.to_document()))))
-    assert resumed.restored == 3
-    assert resumed.results().columns["net"].tolist() == whole.results().columns["net"].tolist()
-    save(ConvNet(seed=9).model(), path)
-    with pytest.raises(ResumeError, match="had other extractors"):
-        measured(6, part)
 
 
 def test_several_outputs_in_a_measurement(tmp_path: Path) -> None:

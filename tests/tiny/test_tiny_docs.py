@@ -241,20 +241,7 @@ def test_the_picture_model_says_less_of_blurrier_pictures() -> None:
     assert found[0] - found[-1] > 20
 
 
-def test_the_picture_model_reads_the_distorted_picture_alone() -> None:
-    picture = gray(smoothed(moving(0), 3))
-    alone, beside = (score([(other, picture)], NR)[NR] for other in (picture, gray(moving(0))))
-    assert np.array_equal(alone, beside)
-
-
-@pytest.mark.parametrize(("width", "height"), [(32, 32), (175, 99), (640, 360)])
-def test_the_picture_model_takes_pictures_of_any_size(width: int, height: int) -> None:
-    picture = gray(moving(0, width, height))
-    (found,) = score([(picture, picture)], NR)[NR]
-    assert 0 <= found <= 100
-
-
-@pytest.mark.parametrize(("width", "height"), [(31, 64), (64, 31), (24, 20)])
+@pytest.mark.parametrize(("width", "height"), [(31, 64), (64, 31)])
 def test_the_picture_model_refuses_pictures_that_are_too_small(width: int, height: int) -> None:
     picture = gray(moving(0, width, height))
     with Measurement(threads=1, alone=True) as measurement:
@@ -280,30 +267,6 @@ def test_the_picture_model_has_no_score_of_pictures_that_show_nothing() -> None:
     assert results.pool() == results.pooled()[NR]["mean"] == results.columns[NR][0]
 
 
-def test_a_clip_that_shows_nothing_has_no_score() -> None:
-    with Measurement(threads=1, alone=True) as measurement:
-        measurement.add_model(load_tiny_model(NR))
-        black = gray(np.full((64, 64), 16))
-        measurement.add(black, black)
-        measurement.flush()
-        with pytest.raises(ScoreError, match="is not a number: the picture is of one colour or noise"):
-            measurement.results()
-
-
-@pytest.mark.parametrize("name", [FR, NR])
-def test_the_sidecar_says_how_far_scores_can_be_trusted(name: str) -> None:
-    model = load_tiny_model(name)
-    assert model.describe()["limits"] == sidecar(name)["limits"]
-    assert "VMAF v0.6.1" in sidecar(name)["limits"]
-
-
-def test_the_picture_model_says_the_same_of_more_bits() -> None:
-    eight = moving(0, 256, 144)
-    ten = gray(np.rint(eight * 1023 / 255), 10)
-    few, many = (score([(picture, picture)], NR)[NR][0] for picture in (gray(eight), ten))
-    assert few == pytest.approx(many, abs=1.0)
-
-
 @pytest.mark.parametrize("name", [FR, NR])
 def test_the_card_has_the_figures_of_the_sidecars(name: str) -> None:
     section = CARD.read_text().split(f"## {name}", 1)[1].split("\n## ", 1)[0]
@@ -316,3 +279,13 @@ def test_the_card_has_the_figures_of_the_sidecars(name: str) -> None:
             n, plcc, srocc, rmse = (about[of][key] for key in ("n", "plcc", "srocc", "rmse"))
             assert known[split, of] == [str(n), f"{plcc:.4f}", f"{srocc:.4f}", f"{rmse:.2f}"]
     assert re.search(r"not (good )?for", section)
+
+
+def test_a_clip_that_shows_nothing_has_no_score() -> None:
+    with Measurement(threads=1, alone=True) as measurement:
+        measurement.add_model(load_tiny_model(NR))
+        black = gray(np.full((64, 64), 16))
+        measurement.add(black, black)
+        measurement.flush()
+        with pytest.raises(ScoreError, match="is not a number: the picture is of one colour or noise"):
+            measurement.results()

@@ -55,18 +55,14 @@ def test_inputs_that_nothing_fits(tmp_path: Path, shape: list[Any], words: str) 
         load_tiny_model(reading(tmp_path, shape))
 
 
-def test_an_input_of_unknown_rank(tmp_path: Path) -> None:
-    nodes = [helper.make_node("ReduceMean", ["x"], ["y"], keepdims=0)]
-    path = save(graph(nodes, [value("x", None)], [value("y", [])]), tmp_path / "m.onnx")
-    assert "is no valid ONNX model: Field 'shape'" in refusal(path)
-
-
 def test_inputs_of_another_type_and_number(tmp_path: Path) -> None:
     assert "takes int64, and it must take float32 or float16" in refusal(
         reading(tmp_path, [1, 1, "H", "W"], type="int64")
     )
     net = ConvNet(pictures=3)
-    assert "has 3 picture inputs" in refusal(save(net.model(("x", "y", "z")), tmp_path / "n.onnx"))
+    assert "'z' of rank 4, which cannot be fed" in refusal(
+        save(net.model(("x", "y", "z")), tmp_path / "n.onnx")
+    )
     both = ConvNet(channels=2, pictures=2)
     assert "has 2 channels, which hold both pictures" in refusal(
         save(both.model(("a", "b")), tmp_path / "b.onnx")
@@ -121,12 +117,6 @@ def test_files_that_are_no_model(tmp_path: Path, content: bytes, words: str) -> 
     assert words in refusal(path)
 
 
-def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
-    assert "could not be read: No such file" in refusal(tmp_path / "none.onnx")
-    (tmp_path / "folder.onnx").mkdir()
-    assert "could not be read" in refusal(tmp_path / "folder.onnx")
-
-
 def test_a_file_of_more_than_50_mb(tmp_path: Path) -> None:
     path = tmp_path / "large.onnx"
     with open(path, "wb") as stream:
@@ -148,12 +138,6 @@ def test_kinds(tmp_path: Path, kind: str, words: str) -> None:
     assert words in refusal(save(ConvNet().model(), tmp_path / "m.onnx", {"kind": kind}))
 
 
-def test_a_feature_model_reads_the_reference_too(tmp_path: Path) -> None:
-    assert "it says kind 'nr', and the model reads the reference too" in refusal(
-        save(Regressor().model(), tmp_path / "m.onnx", {"kind": "nr"})
-    )
-
-
 @pytest.mark.parametrize(
     ("sidecar", "words"),
     [
@@ -161,7 +145,7 @@ def test_a_feature_model_reads_the_reference_too(tmp_path: Path) -> None:
             {"features": ["adm2", "odd", "a", "b", "c", "d"]},
             "reads the feature 'odd', which nothing here measures",
         ),
-        ({"features": ["adm2"]}, "it names 1 features, and the input 'features' reads 6"),
+        ({"features": ["adm2"]}, "takes 6 features, and there are 1: adm2; name them"),
         ({"feature_mean": [0, 0], "feature_std": [1, 1]}, "it has means of 2 features"),
         ({"input_name": "other"}, "it names the input 'other', and the graph has features"),
         ({"output_names": ["other"]}, "it names the output 'other', and the graph has score"),
@@ -239,12 +223,6 @@ def test_a_provider_that_does_not_start_is_not_replaced(
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_provider_is_said(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "m.onnx")
-    found = load_tiny_model(path, TinyOptions(device="cpu", threads=2)).describe()
-    assert (found["provider"], found["threads"]) == ("CPUExecutionProvider", 2)
-
-
 def test_a_fixed_size_is_refused_before_a_frame_is_scored(tmp_path: Path) -> None:
     path = save(ConvNet().model(size=(32, 48)), tmp_path / "m.onnx")
     frame = np.zeros((36, 64), np.uint8)
@@ -261,18 +239,6 @@ def test_a_fixed_size_is_refused_before_a_frame_is_scored(tmp_path: Path) -> Non
         assert len(measurement.results().values("m")) == 1
     (extractor,) = load_tiny_model(path).make_extractors()
     extractor.check_size(Geometry(48, 32, 8))
-
-
-def test_rgb_of_pictures_without_chroma(tmp_path: Path) -> None:
-    """Gray video is gray in RGB; what is refused is chroma that nobody read."""
-    path = save(ConvNet(channels=3).model(), tmp_path / "m.onnx")
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(path))
-        assert measurement.uses_chroma
-        frame = np.full((36, 64), 90, np.uint8)
-        measurement.add(frame, frame)
-        measurement.flush()
-        assert np.isfinite(measurement.results().values("m")).all()
 
 
 def nan_model(tmp_path: Path) -> Path:
@@ -305,18 +271,6 @@ def test_a_score_that_is_no_number_does_not_cost_the_other_models_theirs(tmp_pat
     assert np.isfinite(pooled["vmaf"]["mean"])
     assert np.isnan(pooled["log"]["mean"])
     assert np.isnan(results.pool("log"))
-
-
-def test_a_score_that_is_no_number_is_an_error_where_nothing_else_scores(tmp_path: Path) -> None:
-    from acuity.errors import ScoreError
-
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(nan_model(tmp_path)))
-        for frame in frames():
-            measurement.add(frame, frame)
-        measurement.flush()
-        with pytest.raises(ScoreError, match=r"the score 'log' of frame 2 by '.*log\.onnx' is not a number"):
-            measurement.results()
 
 
 def test_a_graph_that_fails_on_a_frame_names_it(tmp_path: Path) -> None:
@@ -360,10 +314,13 @@ def test_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packag
     )
 
 
-def test_words_of_onnx_runtime_come_without_its_codes(tmp_path: Path) -> None:
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    model = graph(nodes, [value("x", ["N", 6])], [value("y", ["N", 1])], [constant("w", np.ones((5, 1)))])
-    text = refusal(save(model, tmp_path / "m.onnx"))
-    assert "ONNXRuntimeError" not in text
-    assert "onnxruntime_src" not in text
-    assert text.startswith(f"ONNX Runtime cannot run '{tmp_path / 'm.onnx'}': Node () Op (MatMul) [Shape")
+def test_a_score_that_is_no_number_is_an_error_where_nothing_else_scores(tmp_path: Path) -> None:
+    from acuity.errors import ScoreError
+
+    with Measurement() as measurement:
+        measurement.add_model(load_tiny_model(nan_model(tmp_path)))
+        for frame in frames():
+            measurement.add(frame, frame)
+        measurement.flush()
+        with pytest.raises(ScoreError, match=r"the score 'log' of frame 2 by '.*log\.onnx' is not a number"):
+            measurement.results()

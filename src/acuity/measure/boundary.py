@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec
 
 from acuity.features.extractor import Pair
 
@@ -28,22 +28,16 @@ class BoundarySnapshot:
     last_index: int  # of the frame fed last
 
 
-Listener = Callable[[BoundarySnapshot], None]
-Waiter = Callable[[], None]
-Idler = Callable[[], None]
-Viewer = Callable[[int, Pair], None]  # the frame's number, and its pictures
+P = ParamSpec("P")
 
 
-CallbackT = TypeVar("CallbackT", bound=Callable[..., None])
-
-
-class _Hooks(Generic[CallbackT]):
+class Hooks(Generic[P]):
     """Callbacks in the order of their registration; any thread may add one."""
 
     def __init__(self) -> None:
-        self.all: tuple[CallbackT, ...] = ()
+        self.all: tuple[Callable[P, None], ...] = ()
 
-    def add(self, callback: CallbackT) -> Callable[[], None]:
+    def __call__(self, callback: Callable[P, None]) -> Callable[[], None]:
         """Add a callback; returns a function that undoes it."""
         self.all = (*self.all, callback)
 
@@ -52,27 +46,24 @@ class _Hooks(Generic[CallbackT]):
 
         return remove
 
+    def tell(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        for hook in self.all:
+            hook(*args, **kwargs)
+
 
 class FrameBoundary:
-    """Listeners of one measurement. What registers one returns a function that undoes it."""
+    """Listeners of one measurement: `boundary.on_frame(callback)` adds one."""
 
     def __init__(self) -> None:
-        self.waiter: Waiter | None = None  # the function to wait in while paused
-        self._listeners: _Hooks[Listener] = _Hooks()
-        self._endings: _Hooks[Listener] = _Hooks()
-        self._idlers: _Hooks[Idler] = _Hooks()
-        self._viewers: _Hooks[Viewer] = _Hooks()
+        self.waiter: Callable[[], None] | None = None  # the function to wait in while paused
+        self.on_frame: Hooks[[BoundarySnapshot]] = Hooks()  # at every boundary, on the feeding thread
+        self.on_end: Hooks[[BoundarySnapshot]] = Hooks()  # once, on the thread that ends the measurement
+        self.on_idle: Hooks[[]] = Hooks()  # a few times a second while no pair is ready
+        # With the number and the pictures of every frame that is counted; these are borrowed for that time.
+        self.on_pictures: Hooks[[int, Pair]] = Hooks()
 
-    def __bool__(self) -> bool:
-        """Whether there are listeners; otherwise no snapshot is needed."""
-        return bool(self._listeners.all)
-
-    def on_frame(self, callback: Listener) -> Callable[[], None]:
-        """Call back at every boundary, in the order of registration."""
-        return self._listeners.add(callback)
-
-    def on_pause(self, waiter: Waiter) -> Callable[[], None]:
-        """Wait in this function while paused.
+    def on_pause(self, waiter: Callable[[], None]) -> Callable[[], None]:
+        """Wait in this function while paused; returns a function that undoes it.
 
         The waiter is called on the feeding thread, repeatedly until the measurement continues.
         """
@@ -83,41 +74,3 @@ class FrameBoundary:
                 self.waiter = None
 
         return remove
-
-    def on_idle(self, callback: Idler) -> Callable[[], None]:
-        """Call back on the feeding thread, some times a second, while it waits for the next pair."""
-        return self._idlers.add(callback)
-
-    def on_pictures(self, callback: Viewer) -> Callable[[], None]:
-        """Show the pictures of every frame that is counted, on the feeding thread; any thread may call this.
-
-        The pictures are borrowed for the time of the call.
-        """
-        return self._viewers.add(callback)
-
-    def on_end(self, callback: Listener) -> Callable[[], None]:
-        """Call back once, on the thread that ends the measurement."""
-        return self._endings.add(callback)
-
-    @property
-    def viewers(self) -> tuple[Viewer, ...]:
-        return self._viewers.all
-
-    def notify(self, snapshot: BoundarySnapshot) -> None:
-        for listener in self._listeners.all:
-            listener(snapshot)
-
-    def idle(self) -> None:
-        """Call the idle listeners."""
-        for idler in self._idlers.all:
-            idler()
-
-    def show(self, index: int, pictures: Pair) -> None:
-        """Show the viewers a frame."""
-        for viewer in self._viewers.all:
-            viewer(index, pictures)
-
-    def end(self, snapshot: BoundarySnapshot) -> None:
-        """Call the end listeners: no more frames come."""
-        for ending in self._endings.all:
-            ending(snapshot)

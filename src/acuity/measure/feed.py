@@ -78,7 +78,7 @@ def _arrived(measurement: Measurement, ready: ReadyCallback | None) -> bool:
     while not measurement.finished:
         if ready is None or ready(_LOOK):
             return True
-        measurement.boundary.idle()
+        measurement.boundary.on_idle.tell()
         measurement.wait_while_paused()
     return False
 

@@ -191,13 +191,13 @@ class Measurement(Readings):
             scheduler.submit(WorkItem(self._intake.frame(index, pictures, plan.lookback), plan, counted))
         else:
             self._unscheduled += 1
-        if counted and self.boundary.viewers:
-            self.boundary.show(index, pictures)
+        if counted:
+            self.boundary.on_pictures.tell(index, pictures)
         self._intake.keep(pictures)
         self._frames += 1
         self._failure = None  # its host goes on
-        if self.boundary:
-            self.boundary.notify(self.snapshot())
+        if self.boundary.on_frame.all:
+            self.boundary.on_frame.tell(self.snapshot())
         return index
 
     def snapshot(self) -> BoundarySnapshot:
@@ -256,7 +256,7 @@ class Measurement(Readings):
             self._scheduler.close()
         self._loans.end()
         if begins:
-            self.boundary.end(self.snapshot())
+            self.boundary.on_end.tell(self.snapshot())
 
     def _check_open(self) -> None:
         self._check_process()

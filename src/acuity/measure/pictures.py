@@ -64,15 +64,6 @@ def in_memory(array: Plane) -> Samples | None:
     )
 
 
-def no_port() -> InputError:
-    """The sentence about an array on a card, in a measurement without one."""
-    return InputError(
-        "the array lies on a card, and this measurement computes on the CPU: pass array.cpu().numpy() or "
-        "cupy.asnumpy(array), or make the measurement with ",
-        to_set("backend", "cuda"),
-    )
-
-
 PictureLike = Picture | Plane | tuple[Plane, ...]
 
 _BYTES: Final = np.dtype(np.uint8)
@@ -90,8 +81,8 @@ class Terms(NamedTuple):
 
 def as_depth(bitdepth: int | None) -> int | None:
     """The bitdepth that was passed in; raises InputError if samples can't have it."""
-    if bitdepth is None or (type(bitdepth) is int and bitdepth in _DEPTHS):
-        return bitdepth
+    if bitdepth is None:
+        return None
     if isinstance(bitdepth, Integral) and not isinstance(bitdepth, bool) and int(bitdepth) in _DEPTHS:
         return int(bitdepth)
     raise InputError(
@@ -107,7 +98,11 @@ def as_pair(ref: PictureLike, dis: PictureLike, terms: Terms, find_port: Callabl
     taken: Iterator[Picture] = iter(())
     if on_card:
         if (port := find_port()) is None:
-            raise no_port()
+            raise InputError(
+                "the array lies on a card, and this measurement computes on the CPU: pass "
+                "array.cpu().numpy() or cupy.asnumpy(array), or make the measurement with ",
+                to_set("backend", "cuda"),
+            )
         taken = iter(port.take(on_card, partial(_format_of, bitdepth=terms.bitdepth), copy=terms.copy))
     pictures = [entry if isinstance(entry, Picture) else next(taken) for entry in found]
     for picture, given in zip(pictures, (ref, dis), strict=True):
@@ -168,32 +163,24 @@ def geometry_of(picture: Picture) -> Geometry:
 
 def _check_planes(picture: Picture) -> None:
     """Refuse planes that the kernels can't read."""
-    wanted = picture.format.dtype
     if isinstance(picture, CardPicture):
         return  # made and checked by its device
     if not picture.planes:
         raise InputError("a Picture has no planes: give it one of luma samples at least")
     for plane in picture.planes:
         if not isinstance(plane, np.ndarray) or plane.ndim != 2:
+            given = f"of shape {plane.shape}" if isinstance(plane, np.ndarray) else type(plane).__name__
+            raise InputError(f"the planes of a Picture are arrays of rows and columns, and one is {given}")
+        if plane.dtype != picture.format.dtype:
             raise InputError(
-                f"the planes of a Picture are arrays of rows and columns, and one is {_kind(plane)}"
-            )
-        if plane.dtype != wanted:
-            raise InputError(
-                f"samples of {picture.format.depth} bits are {wanted.name}, and a plane of the Picture is "
-                f"{plane.dtype.str}: convert it with astype()"
+                f"samples of {picture.format.depth} bits are {picture.format.dtype.name}, and a plane of the "
+                f"Picture is {plane.dtype.str}: convert it with astype()"
             )
         if plane.shape[1] > 1 and plane.strides[1] != plane.itemsize:
             raise InputError(
                 "the samples of a row of a Picture have to lie one after the other, and these don't: "
                 "pass numpy.ascontiguousarray() of it"
             )
-
-
-def _kind(given: object) -> str:
-    if isinstance(given, np.ndarray):
-        return f"an array of shape {given.shape}"
-    return f"something of type {type(given).__name__}"
 
 
 @lru_cache(64)
@@ -206,23 +193,18 @@ def _format_of(
 def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
     dtype = dtypes[0]
     if any(other != dtype for other in dtypes) or dtype not in (_BYTES, _WORDS):
-        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {_named(dtypes)}")
+        named = " and ".join(dict.fromkeys(map(str, dtypes)))
+        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {named}")
     if dtype == _BYTES:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
         return 8
-    if bitdepth == 8:
+    if bitdepth in (None, 8):
         raise InputError(
-            "bitdepth=8 is the depth of uint8 samples, and these are uint16: convert them with "
-            "astype('uint8'), or pass bitdepth=10, 12 or 16"
+            f"uint16 samples cannot have bitdepth={bitdepth}: pass bitdepth=10, 12 or 16, or convert them "
+            "with astype('uint8')"
         )
-    if bitdepth is None:
-        raise InputError("uint16 samples don't say how deep they are: pass bitdepth=10, 12 or 16")
-    return bitdepth
-
-
-def _named(dtypes: Sequence[np.dtype[Any]]) -> str:
-    return " and ".join(dict.fromkeys(str(dtype) for dtype in dtypes))
+    return int(bitdepth or 0)
 
 
 def _layout(shapes: tuple[tuple[int, ...], ...]) -> str:

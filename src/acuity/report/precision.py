@@ -7,7 +7,6 @@
 legacy is libvmaf's own rule.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +17,6 @@ from acuity.errors import OutputError
 _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
 # libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.
 _INT_LIMIT = 2.0**31
-_EXACT = "%.17g"
-_LEAST_POWER = 1e17  # what %.17g writes with an exponent; whole numbers below have no point
 
 
 class Precision(NamedTuple):
@@ -35,19 +32,6 @@ class Precision(NamedTuple):
     def format(self, value: float) -> str:
         small = not self.uniform and bool(is_small_fraction(np.array([value], np.float64))[0])
         return (self.small if small else self.usual) % value
-
-    def numbers(self, values: NDArray[np.float64]) -> list[float | int | None]:
-        """The numbers that a JSON parser makes of the formatted values; None for what isn't finite."""
-        if self.usual == _EXACT:  # which brings the same double back
-            found = [int(v) if v.is_integer() and abs(v) < _LEAST_POWER else v for v in values.tolist()]
-        else:
-            texts = (f"{self.usual} " * len(values) % tuple(values.tolist())).split()
-            found = [int(text) if text.lstrip("-").isdigit() else float(text) for text in texts]
-        odd = ~np.isfinite(values) if self.uniform else ~np.isfinite(values) | is_small_fraction(values)
-        for index in np.flatnonzero(odd).tolist():
-            value = float(values[index])
-            found[index] = float(self.small % value) if math.isfinite(value) else None
-        return found
 
 
 LEGACY = Precision("%.6f", "%.16f")

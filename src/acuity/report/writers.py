@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity import __version__
 from acuity.report.document import plain
-from acuity.report.precision import Precision, is_small_fraction
+from acuity.report.precision import Precision, is_small_fraction, parse_precision
 from acuity.report.source import Extra, ReportSource
 
 _CHUNK_ROWS = 4096
@@ -132,6 +133,21 @@ def write_json(source: ReportSource, precision: Precision, version: str, extra: 
         text = json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
         yield f",\n  {_quote(key)}: {text}"
     yield "\n}\n"
+
+
+def as_document(
+    source: ReportSource, precision: str | int = "legacy", *, extra: Extra | None = None
+) -> dict[str, Any]:
+    """The JSON report as a document, for whoever passes it on inside a program."""
+    pieces = write_json(source, parse_precision(precision), __version__, extra or {})
+    document: dict[str, Any] = json.loads("".join(pieces))
+    return document
+
+
+def report_rows(source: ReportSource, precision: Precision) -> Iterator[dict[str, Any]]:
+    """Every frame of the JSON report that has figures, as in its document."""
+    for number, figures in format_rows(source, precision, _JSON):
+        yield {"frameNum": number, "metrics": json.loads(f"{{{figures}}}")}
 
 
 def _pooled(source: ReportSource, precision: Precision) -> Iterator[str]:

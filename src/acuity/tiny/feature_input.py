@@ -11,6 +11,7 @@ input called `codec_block`, has 18 numbers and no such place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -84,11 +85,15 @@ class CodecBlock(NamedTuple):
         return {"encoder": self.encoder, "preset_ordinal": self.preset, "crf": self.crf}
 
 
-def make_block(label: str, size: int, vocabulary: tuple[str, ...] | None, options: TinyOptions) -> CodecBlock:
+def make_block(
+    label: str, size: int | None, vocabulary: tuple[str, ...] | None, options: TinyOptions
+) -> CodecBlock:
     """The block of `size` values for these options; raises ModelError where they don't say enough.
 
-    `vocabulary` is the encoders of the model's sidecar; None: those of the layout of this size.
+    `vocabulary` is the encoders of the model's sidecar; None: those of the layout of this size. The graph may
+    leave the size open (None).
     """
+    size = size or _BESIDES + len(vocabulary or ())
     encoders = vocabulary or VOCABULARIES.get(size)
     if encoders is None:
         raise ModelError(
@@ -163,65 +168,64 @@ class FeatureInput(NamedTuple):
     """The input of features, and the codec block beside it if the model has one."""
 
     name: str
-    features: tuple[ModelFeature, ...]
+    features: tuple[ModelFeature, ...]  # that are measured; none where a table has them
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     type: np.dtype[Any]
     single: bool  # takes one frame at a time
-    codec_name: str | None = None
-    codec_type: np.dtype[Any] | None = None
-    block: CodecBlock | None = None
+    codec: Tensor | None = None
+    block: CodecBlock | None = None  # None where each row has its own
 
-    def feeds(self, rows: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def feeds(self, rows: NDArray[np.float64], blocks: NDArray[Any] | None = None) -> dict[str, NDArray[Any]]:
         """The inputs for these frames (frames x features)."""
         with np.errstate(all="ignore"):  # what isn't finite is found in the scores
             values = ((rows - self.mean) / self.std).astype(self.type)
         found: dict[str, NDArray[Any]] = {self.name: values}
-        if self.codec_name is not None and self.block is not None:
-            block = np.broadcast_to(self.block.values, (len(rows), len(self.block.values)))
-            found[self.codec_name] = np.ascontiguousarray(block, self.codec_type)
+        if self.block is not None:
+            blocks = np.broadcast_to(self.block.values, (len(rows), len(self.block.values)))
+        if self.codec is not None and blocks is not None:
+            found[self.codec.name] = np.ascontiguousarray(blocks, np.dtype(self.codec.type))
         return found
 
 
 def make_feature_input(
-    label: str, tensor: Tensor, sidecar: Sidecar, codec: Tensor | None, block: CodecBlock | None
+    label: str,
+    tensor: Tensor,
+    sidecar: Sidecar,
+    codec: Tensor | None = None,
+    block: CodecBlock | None = None,
+    columns: Sequence[str] = (),
 ) -> FeatureInput:
-    """The input of features of a model; raises ModelError."""
-    assert tensor.shape is not None
+    """The input of features of a model, or of the columns of a table; raises ModelError."""
     sidecar.check_use(pictures=False)
-    batch, count = tensor.shape
+    batch, count = tensor.shape or (None, None)
     where = f"the input '{tensor.name}' of '{label}'"
     if batch not in (None, 1):
         raise ModelError(f"{where} takes {batch} frames at once, and it must take 1, or leave that open")
-    names = sidecar.features
-    if count is None:
-        count = len(names) or None
-    if not names:
-        if count != len(USUAL):
-            size = "an unknown number of" if count is None else str(count)
-            raise ModelError(
-                f"{where} reads {size} features, and nothing says which: write a sidecar beside it with "
-                '{"features": ["adm2", …]}, one name for each'
-            )
-        names = USUAL
-    if len(names) != count:
-        raise sidecar.fail(f"it names {len(names)} features, and the input '{tensor.name}' reads {count}")
-    mean, std = sidecar.feature_mean, sidecar.feature_std
-    if mean and len(mean) != count:
-        raise sidecar.fail(
-            f"it has means of {len(mean)} features, and the input '{tensor.name}' reads {count}"
+    names = columns or sidecar.features
+    if not names and count != len(USUAL):
+        size = "an unknown number of" if count is None else str(count)
+        raise ModelError(
+            f"{where} reads {size} features, and nothing says which: write a sidecar beside it with "
+            '{"features": ["adm2", …]}, one name for each'
         )
-    if std and len(std) != count:
-        raise sidecar.fail(f"it has deviations of {len(std)} features, and '{tensor.name}' reads {count}")
+    names = names or USUAL
+    if count not in (None, len(names)):
+        raise ModelError(
+            f"{where} takes {count} features, and there are {len(names)}: {', '.join(names)}; name them as "
+            '"features" in a sidecar'
+        )
+    for what, numbers in (("means", sidecar.feature_mean), ("deviations", sidecar.feature_std)):
+        if numbers and len(numbers) != len(names):
+            raise sidecar.fail(f"it has {what} of {len(numbers)} features, and {where} reads {len(names)}")
     return FeatureInput(
         name=tensor.name,
-        features=tuple(find_feature(label, name) for name in names),
-        mean=np.array(mean or (0.0,) * count),
-        std=np.array(std or (1.0,) * count),
+        features=() if columns else tuple(find_feature(label, name) for name in names),
+        mean=np.array(sidecar.feature_mean or (0.0,) * len(names)),
+        std=np.array(sidecar.feature_std or (1.0,) * len(names)),
         type=np.dtype(tensor.type),
         single=batch == 1 or (codec is not None and (codec.shape or (None,))[0] == 1),
-        codec_name=None if codec is None else codec.name,
-        codec_type=None if codec is None else np.dtype(codec.type),
+        codec=codec,
         block=block,
     )
 

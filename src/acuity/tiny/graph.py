@@ -24,6 +24,10 @@ class Tensor(NamedTuple):
     type: str
     shape: tuple[int | None, ...] | None  # None: the file doesn't say even the rank
 
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
 
 class Graph(NamedTuple):
     """A model that passed the checks."""

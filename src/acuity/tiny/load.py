@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,8 @@ from acuity.tiny.sidecar import Sidecar, check_kind, read_sidecar
 from acuity.tiny.tiny_model import Network, TinyModel, choose_outputs
 
 _FLOATS: Final = ("float32", "float16", "float64")
+_FEATURES, _PICTURES = 2, 4  # ranks
+_MOST_INPUTS: Final = 2
 _CODEC_NAMES: Final = ("codec", "codec_block")
 _DEFAULTS: Final = TinyOptions()
 
@@ -71,68 +72,62 @@ def _inputs(
     label: str, graph: Graph, sidecar: Sidecar, options: TinyOptions
 ) -> tuple[list[PictureInput], FeatureInput | None]:
     """What the graph's inputs are fed with; raises ModelError where nothing fits them."""
-    tensors = _ordered(graph.inputs, sidecar)
-    if not tensors:
-        raise ModelError(f"the model '{label}' has no input, so it reads neither pictures nor features")
-    for tensor in tensors:
-        if tensor.type not in _FLOATS:
-            raise ModelError(
-                f"the input '{tensor.name}' of '{label}' takes {tensor.type}, and it must take float32 "
-                "or float16"
-            )
-        if tensor.shape is None or len(tensor.shape) not in (2, 4):
-            rank = "an unknown rank" if tensor.shape is None else f"rank {len(tensor.shape)}"
-            raise ModelError(
-                f"the input '{tensor.name}' of '{label}' has {rank}, and it must have rank 4 (pictures: "
-                "batch x channels x rows x columns) or 2 (features: batch x features)"
-            )
-    ranks = {len(tensor.shape or ()) for tensor in tensors}
-    if ranks == {4}:
+    tensors = read_inputs(label, graph, sidecar)
+    if tensors[0].rank == _PICTURES:
         _check_unread(label, options)
         return make_picture_inputs(label, tensors, sidecar), None
-    if ranks != {2} or len(tensors) > 2:
-        shown = ", ".join(f"'{tensor.name}' of rank {len(tensor.shape or ())}" for tensor in tensors)
+    features, codec = split_codec(label, tensors, sidecar)
+    if codec is None:
+        if sidecar.codec_aware:
+            raise sidecar.fail("it says codec_aware, and the graph has no second input for the codec")
+        _check_unread(label, options)
+        return [], make_feature_input(label, features, sidecar)
+    assert codec.shape is not None
+    block = make_block(label, codec.shape[1], sidecar.vocabulary, options)
+    return [], make_feature_input(label, features, sidecar, codec, block)
+
+
+def read_inputs(label: str, graph: Graph, sidecar: Sidecar) -> list[Tensor]:
+    """The inputs in the sidecar's order: one or two of pictures, or of features; raises ModelError."""
+    known = {tensor.name: tensor for tensor in graph.inputs}
+    for name in sidecar.inputs:
+        if name not in known:
+            raise sidecar.fail(f"it names the input '{name}', and the graph has {', '.join(known) or 'none'}")
+    tensors = [known[name] for name in dict.fromkeys((*sidecar.inputs, *known))]
+    for tensor in tensors:
+        where = f"the input '{tensor.name}' of '{label}'"
+        if tensor.type not in _FLOATS:
+            raise ModelError(f"{where} takes {tensor.type}, and it must take float32 or float16")
+        if tensor.rank not in (_FEATURES, _PICTURES):
+            rank = "an unknown rank" if tensor.rank is None else f"rank {tensor.rank}"
+            raise ModelError(
+                f"{where} has {rank}, and it must have rank 4 (pictures: batch x channels x rows x columns) "
+                "or 2 (features: batch x features)"
+            )
+    if len({tensor.rank for tensor in tensors}) != 1 or len(tensors) > _MOST_INPUTS:
+        shown = ", ".join(f"'{tensor.name}' of rank {tensor.rank}" for tensor in tensors) or "none"
         raise ModelError(
             f"the model '{label}' has the inputs {shown}, which cannot be fed: it must have one or two of "
             "pictures, or one of features and one of the codec"
         )
-    codec = codec_input(tensors, sidecar)
-    if codec is None:
-        if len(tensors) == 2:
-            raise ModelError(
-                f"the model '{label}' has two inputs of rank 2, and neither is the codec block: call that "
-                "one 'codec' or 'codec_block', or set codec_aware in the sidecar"
-            )
-        if sidecar.codec_aware:
-            raise sidecar.fail("it says codec_aware, and the graph has no second input for the codec")
-        _check_unread(label, options)
-        return [], make_feature_input(label, tensors[0], sidecar, None, None)
-    (features,) = (tensor for tensor in tensors if tensor is not codec)
-    size = (codec.shape or (None, None))[1] or sidecar.codec_block_size
-    if size is None:
-        size = 2 + len(sidecar.vocabulary or ())
-    block = make_block(label, size, sidecar.vocabulary, options)
-    return [], make_feature_input(label, features, sidecar, codec, block)
+    return tensors
 
 
-def _ordered(tensors: tuple[Tensor, ...], sidecar: Sidecar) -> tuple[Tensor, ...]:
-    """The inputs in the sidecar's order, if it has one."""
-    known = {tensor.name: tensor for tensor in tensors}
-    for name in sidecar.inputs:
-        if name not in known:
-            raise sidecar.fail(f"it names the input '{name}', and the graph has {', '.join(known) or 'none'}")
-    return tuple(known[name] for name in dict.fromkeys((*sidecar.inputs, *known)))
-
-
-def codec_input(tensors: Sequence[Tensor], sidecar: Sidecar, features: str = "") -> Tensor | None:
-    """The input of the codec block, if there is one; `features` is the other's name, if that is known."""
-    if len(tensors) != 2 or sidecar.codec_aware is False:
-        return None
-    named = [tensor for tensor in tensors if tensor.name in _CODEC_NAMES and tensor.name != features]
-    if len(named) == 1:
-        return named[0]
-    second = tensors[tensors[0].name == features or tensors[1].name != features]
-    return second if sidecar.codec_aware else None
+def split_codec(
+    label: str, tensors: list[Tensor], sidecar: Sidecar, wanted: str = ""
+) -> tuple[Tensor, Tensor | None]:
+    """The input of features (`wanted` is its name, if known), and that of the codec block, if any."""
+    if len(tensors) == 1:
+        return tensors[0], None
+    named = [tensor for tensor in tensors if tensor.name in _CODEC_NAMES and tensor.name != wanted]
+    first, second = tensors if tensors[1].name != wanted else tensors[::-1]
+    codec = named[0] if len(named) == 1 else second
+    if sidecar.codec_aware is False or (codec not in named and not sidecar.codec_aware):
+        raise ModelError(
+            f"the model '{label}' has two inputs of rank 2, and neither is the codec block: call that "
+            "one 'codec' or 'codec_block', or set codec_aware in the sidecar"
+        )
+    return first if codec is second else second, codec
 
 
 def _check_unread(label: str, options: TinyOptions) -> None:

@@ -12,6 +12,7 @@ to (x - norm_mean) / norm_std; RGB by ImageNet's numbers unless the sidecar has 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -126,13 +127,8 @@ class PictureInput(NamedTuple):
         return planes
 
 
-def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sidecar) -> list[PictureInput]:
+def make_picture_inputs(label: str, tensors: Sequence[Tensor], sidecar: Sidecar) -> list[PictureInput]:
     """The inputs of a model whose inputs are all of rank 4; raises ModelError."""
-    if len(tensors) > 2:
-        raise ModelError(
-            f"the model '{label}' has {len(tensors)} picture inputs, and one or two can be fed: the "
-            "distorted picture, or the reference and the distorted one"
-        )
     sidecar.check_use(pictures=True)
     sides = _sides(tensors)
     found = []
@@ -164,7 +160,7 @@ def make_picture_inputs(label: str, tensors: tuple[Tensor, ...], sidecar: Sideca
     return found
 
 
-def _sides(tensors: tuple[Tensor, ...]) -> tuple[str, ...]:
+def _sides(tensors: Sequence[Tensor]) -> tuple[str, ...]:
     """Which picture each input takes."""
     if len(tensors) == 1:
         return ("dis",)

@@ -8,8 +8,8 @@ Two spellings of several keys are in use, and both are accepted:
     feature_mean, feature_std | input_mean, input_std   their normalisation, a number for each
     norm_mean, norm_std                         the normalisation of pictures: a number, or one a channel
     input_name | input_names, output_name | output_names   which of the graph's, in order
-    codec_aware, encoder_vocab, codec_block_layout      the second input of codec-aware models
-    sha256, onnx, opset | onnx_opset            of the .onnx file; int8_sha256 of MODEL.int8.onnx
+    codec_aware, encoder_vocab                  the second input of codec-aware models
+    sha256, opset | onnx_opset                  of the .onnx file
     limits                                      how far its scores can be trusted: a sentence for reports
     min_width, min_height                       the smallest pictures that it takes
     min_deviation, max_roughness                what a picture must show to be judged: see PictureInput.judges
@@ -53,9 +53,6 @@ _WEIGHTY: Final[tuple[tuple[tuple[str, ...], tuple[type, ...]], ...]] = (
 _KNOWN: Final = frozenset(key for spellings, _ in _WEIGHTY for key in spellings)
 _MOST_NAMES: Final = 4096
 _LONGEST_LIMITS: Final = 300  # characters
-_QUANTISED: Final = (
-    ".int8.onnx"  # the end of the name of a quantised model, which has the sidecar of the other
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,6 @@ class Sidecar:
     digest: str = ""  # the SHA-256 of the sidecar itself
     name: str | None = None
     kind: str | None = None
-    onnx: str | None = None
     sha256: str | None = None
     opset: int | None = None
     inputs: tuple[str, ...] = ()
@@ -83,7 +79,6 @@ class Sidecar:
     min_deviation: float = 0.0
     max_roughness: float = math.inf
     limits: str | None = None  # on one line
-    codec_block_size: int | None = None  # the number of entries of codec_block_layout, if it is a list
     facts: dict[str, str] = field(default_factory=dict)  # for reports
 
     def check_use(self, *, pictures: bool) -> None:
@@ -111,19 +106,11 @@ def sidecar_path(model: Path) -> Path:
 def read_sidecar(model: Path) -> Sidecar:
     """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
     path = sidecar_path(model)
-    if path.exists():
-        return parse_sidecar(read_document(path, MAX_ABOUT, regular=True))
-    base = model.with_name(model.name.removesuffix(_QUANTISED) + ".json")
-    if model.name.endswith(_QUANTISED) and base.exists():
-        return parse_sidecar(read_document(base, MAX_ABOUT, regular=True), digest="int8_sha256")
-    return Sidecar()
+    return parse_sidecar(read_document(path, MAX_ABOUT, regular=True)) if path.exists() else Sidecar()
 
 
-def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
-    """Check the types, lengths and values of a sidecar; raises ModelError with file and key.
-
-    `digest` is the key of the SHA-256 of the .onnx file that it is read for.
-    """
+def parse_sidecar(document: Section) -> Sidecar:
+    """Check the types, lengths and values of a sidecar; raises ModelError with file and key."""
     _check_spelling(document)
     features = _texts(document, "features", "feature_order")
     mean, std = _normalisation(document, ("feature_mean", "input_mean"), ("feature_std", "input_std"))
@@ -134,14 +121,14 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
                 key, f"it must hold {len(features)} numbers, one a feature, not {len(numbers)}"
             )
     norm_mean, norm_std = _normalisation(document, ("norm_mean",), ("norm_std",))
-    vocabulary = _texts(document, "encoder_vocab")
+    limits = document.values.get("limits")
+    limits = limits if isinstance(limits, str) else ""
     return Sidecar(
         file=document.file,
         digest=document.sha256,
         name=_name(document),
         kind=_text(document, "kind"),
-        onnx=_text(document, "onnx"),
-        sha256=said_digest(document, digest) if document.has(digest) else None,
+        sha256=said_digest(document, "sha256") if document.has("sha256") else None,
         opset=_whole(document, "opset", "onnx_opset"),
         inputs=_texts(document, "input_names", "input_name"),
         outputs=_texts(document, "output_names", "output_name"),
@@ -151,13 +138,12 @@ def parse_sidecar(document: Section, digest: str = "sha256") -> Sidecar:
         norm_mean=norm_mean,
         norm_std=norm_std,
         codec_aware=document.switch("codec_aware") if document.has("codec_aware") else None,
-        vocabulary=vocabulary or None,
+        vocabulary=_texts(document, "encoder_vocab") or None,
         min_width=_whole(document, "min_width") or 1,
         min_height=_whole(document, "min_height") or 1,
         min_deviation=document.number("min_deviation") if document.has("min_deviation") else 0.0,
         max_roughness=document.number("max_roughness") if document.has("max_roughness") else math.inf,
-        limits=_limits(document),
-        codec_block_size=_layout_size(document),
+        limits=one_line(shortened(limits.strip(), _LONGEST_LIMITS)) if limits.strip() else None,
         facts={key: note(document.text(key)) for key in _FACTS if isinstance(document.values.get(key), str)},
     )
 
@@ -168,13 +154,8 @@ def _check_spelling(document: Section) -> None:
         if any(document.has(key) for key in spellings):
             continue
         for key, value in document.values.items():
-            entries = value if isinstance(value, list) else [value]
-            if (
-                isinstance(value, str)
-                or key in _KNOWN
-                or not entries
-                or not all(_is(entry, of) for entry in entries)
-            ):
+            entries = value if isinstance(value, list) and value else [value]
+            if key in _KNOWN or isinstance(value, str) or not all(_is(entry, of) for entry in entries):
                 continue
             plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[ -]", "_", key[:64]).lower()
             if close := difflib.get_close_matches(plain, spellings, n=1, cutoff=0.84):
@@ -267,18 +248,3 @@ def _whole(document: Section, *keys: str) -> int | None:
     if not math.isfinite(number) or number != int(number) or number < 1:
         raise document.fail(key, f"{number:g} should be a whole number from 1 on")
     return int(number)
-
-
-def _limits(document: Section) -> str | None:
-    """The sentence for reports: anybody's text, so it is shortened and kept on one line."""
-    text = document.values.get("limits")
-    return (
-        one_line(shortened(text.strip(), _LONGEST_LIMITS)) if isinstance(text, str) and text.strip() else None
-    )
-
-
-def _layout_size(document: Section) -> int | None:
-    value = document.values.get("codec_block_layout")
-    if value is None or isinstance(value, str):
-        return None
-    return len(document.texts("codec_block_layout"))

@@ -23,7 +23,7 @@ from acuity.errors import AcuityError, MissingExtra, ModelError, to_omit
 from acuity.models.document import read_document
 from acuity.models.sources import TINY_REGISTRY
 from acuity.text import one_line, quoted, shortened
-from acuity.tiny.files import MAX_ABOUT, OWN_FOLDER, read_bounded, read_model
+from acuity.tiny.files import MAX_ABOUT, OWN_FOLDER, read_bounded
 from acuity.tiny.sidecar import read_sidecar
 
 IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
@@ -31,35 +31,27 @@ ISSUER: Final = "ACUITY_SIGSTORE_ISSUER"
 TRUST_ROOT: Final = "ACUITY_SIGSTORE_TRUST_ROOT"
 GITHUB: Final = "https://token.actions.githubusercontent.com"
 ENDINGS: Final = (".sigstore.json", ".sigstore")  # of bundles, after the whole name of the signed file
-_LARGEST: Final = 1 << 20  # bytes of a bundle; usual ones have 10 KB
-_LARGEST_ROOT: Final = 8 << 20
-_DETAILS: Final = re.compile(
-    r": expected log_index=| \(encountered "
-)  # of sigstore's errors: whole structures
+_LARGEST: Final = 1 << 20  # bytes of a bundle or sidecar; usual bundles have 10 KB
+# What sigstore's errors say after this are whole structures.
+_DETAILS: Final = re.compile(r": expected log_index=| \(encountered ")
 # Where the package keeps the root of sigstore.dev.
 _EMBEDDED: Final = ("_store", "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev", "trusted_root.json")
 
 
-class _Refused(Exception):
-    """A reason, in words for people."""
-
-
-def verify_signature(path: Path, data: bytes | None = None, bundle: Path | None = None) -> str:
+def verify_signature(path: Path, data: bytes) -> str:
     """Who signed the model and its sidecar; raises ModelError or MissingExtra.
 
-    `data` is the content of the model file, if it was read already: what was checked is then what is used.
-    `bundle` is the model's; without it, the one beside the file or in the registry.
+    `data` is the content of the model file that is used.
     """
     _check_own(path)
     _import_sigstore()
-    found = bundle or _registered(path) or _beside(path)  # first: who isn't signed at all needs no settings
+    bundle = _registered(path) or _beside(path)  # first: who isn't signed at all needs no settings
     identities = _expected(path)
     verifier = _verifier()
-    content = read_model(path) if data is None else data
-    signer = _verify(verifier, identities, path, content, found)
-    if used := read_sidecar(path).file:  # whatever its name is
+    signer = _verify(verifier, identities, path, data, bundle)
+    if used := read_sidecar(path).file:
         sidecar = Path(used)
-        _verify(verifier, identities, sidecar, _read(sidecar, _LARGEST_ROOT), _beside(sidecar))
+        _verify(verifier, identities, sidecar, _read(sidecar), _beside(sidecar))
     return signer
 
 
@@ -118,9 +110,10 @@ def _registered(path: Path) -> Path | None:
 def _verify(verifier: Any, identities: tuple[str, ...], path: Path, content: bytes, bundle: Path) -> str:
     """Who signed one file; raises ModelError."""
     from sigstore.models import Bundle
+    from sigstore.verify.policy import Identity
 
     try:
-        parsed = Bundle.from_json(_read(bundle, _LARGEST))
+        parsed = Bundle.from_json(_read(bundle))
     except AcuityError:
         raise
     except Exception as error:  # those of JSON, pydantic, certificates and sigstore itself
@@ -128,54 +121,15 @@ def _verify(verifier: Any, identities: tuple[str, ...], path: Path, content: byt
             f"'{bundle}' is no Sigstore bundle that can be used: {_reason(error)}; fetch the bundle again, "
             f"or sign '{path.name}' again"
         ) from None
-    policy = _Policy(identities)
-    try:
-        verifier.verify_artifact(content, parsed, policy)
-    except _Refused as error:
-        raise ModelError(f"'{path}' is not signed by whom it should be: {error}") from None
-    except Exception as error:  # whatever goes wrong, the model is refused
-        raise ModelError(f"the signature of '{path}' in '{bundle}' is not valid: {_reason(error)}") from None
-    if policy.signer is None:  # no verification without the policy
-        raise ModelError(f"the signature of '{path}' in '{bundle}' names no signer")
-    return policy.signer
-
-
-class _Policy:
-    """Accepts certificates of the expected signers; sigstore calls verify() with that of the signature."""
-
-    def __init__(self, identities: tuple[str, ...]) -> None:
-        self._identities = identities
-        self._issuer = os.environ.get(ISSUER, "").strip() or GITHUB
-        self.signer: str | None = None
-
-    def verify(self, cert: Any) -> None:
-        from sigstore.errors import VerificationError
-        from sigstore.verify.policy import Identity
-
-        for identity in self._identities:
-            try:
-                Identity(identity=identity, issuer=self._issuer).verify(cert)
-            except VerificationError:
-                continue
-            self.signer = identity
-            return
-        raise _Refused(
-            f"the certificate is that of {_names(cert)}, and {IDENTITY} is"
-            f" {' '.join(self._identities)} with the issuer {self._issuer}"
-        )
-
-
-def _names(cert: Any) -> str:
-    """The names in a certificate and their issuer, for people."""
-    from cryptography import x509
-
-    try:
-        names = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        shown = [str(getattr(name, "value", "?")) for name in names]
-        issuer = cert.extensions.get_extension_for_oid(x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.1"))
-        return shortened(f"{' '.join(shown)} with the issuer {issuer.value.value.decode()}", 300)
-    except Exception:
-        return "somebody without a name"
+    issuer = os.environ.get(ISSUER, "").strip() or GITHUB
+    for identity in identities:
+        try:
+            verifier.verify_artifact(content, parsed, Identity(identity=identity, issuer=issuer))
+        except Exception as error:  # whatever goes wrong, the model is refused
+            reason = _reason(error)
+        else:
+            return identity
+    raise ModelError(f"the signature of '{path}' in '{bundle}' is not valid: {reason}")
 
 
 def _verifier() -> Any:
@@ -188,12 +142,7 @@ def _verifier() -> Any:
     where = f"the root of trust '{source}' ({TRUST_ROOT})" if named else "the root of trust of sigstore.dev"
     remedy = "give another trusted_root.json" if named else f"set {TRUST_ROOT} to a trusted_root.json"
     try:
-        if source.exists() and not source.is_file():
-            raise _Refused("it is not a regular file")
-        if source.stat().st_size > _LARGEST_ROOT:
-            raise _Refused(f"it has more than {_LARGEST_ROOT >> 20} MiB")
-        root = TrustedRoot.from_file(str(source))
-        return Verifier(trusted_root=root)
+        return Verifier(trusted_root=TrustedRoot.from_file(str(source)))
     except OSError as error:
         raise ModelError(f"{where} can't be read: {error.strerror or error}; {remedy}") from None
     except Exception as error:
@@ -210,10 +159,10 @@ def _import_sigstore() -> None:
         ) from None
 
 
-def _read(path: Path, largest: int) -> bytes:
+def _read(path: Path) -> bytes:
     """The content of a small file; raises ModelError or PathError."""
-    large = ModelError(f"'{path}' is larger than {largest >> 20} MiB, so it is none of a signature's files")
-    return read_bounded(path, largest, f"'{path}', which a signature needs, can't be read", large)
+    large = ModelError(f"'{path}' is larger than {_LARGEST >> 20} MiB, so it is none of a signature's files")
+    return read_bounded(path, _LARGEST, f"'{path}', which a signature needs, can't be read", large)
 
 
 def _reason(error: Exception) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import ModelError
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Run
-from acuity.models.inputs import ModelFeature, OptionValue, ReadsFeatures
+from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.model import Columns, as_matrix
 from acuity.text import bounded, note
 from acuity.tiny.feature_input import FeatureInput
@@ -184,10 +184,6 @@ class TinyModel(ReadsFeatures):
         if self.network.pictures:
             return self._extractor().hidden_keys()
         return super().feature_keys()
-
-    def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]:
-        """Extractors of features by name and options; none if it reads pictures."""
-        return super().extractors()
 
     def make_extractors(self) -> list[Extractor]:
         """The extractors that a measurement computes for it."""

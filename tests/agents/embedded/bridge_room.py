@@ -94,7 +94,7 @@ class Counting:
         """Boundaries, as fast as they can be."""
         while not until.is_set():
             self.frames += 1
-            self.boundary.notify(BoundarySnapshot(self.frames, self.frames, self.frames - 1))
+            self.boundary.on_frame.tell(BoundarySnapshot(self.frames, self.frames, self.frames - 1))
 
     def as_measurement(self) -> Measurement:
         return cast(Measurement, self)

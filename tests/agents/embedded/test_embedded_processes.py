@@ -32,7 +32,7 @@ if not child:
         server.start_sse()
     except Exception as error:
         print(error, flush=True)
-    measurement.boundary.notify(measurement.snapshot())
+    measurement.boundary.on_frame.tell(measurement.snapshot())
     print("heard by", bool(measurement.boundary), flush=True)
     del server
     gc.collect()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from packed_columns import unpack
 
-from acuity.report.page.packing import DETAILS, LARGEST, decimals_for, pack, pack_ranges, storable
+from acuity.report.page.packing import LARGEST, pack, pack_ranges, storable
 
 DIGITS = (0, 2, 3, 4, 6, 9, 12)
 
@@ -70,36 +70,8 @@ def test_ranges_are_the_least_and_the_greatest(seed: int) -> None:
                 assert math.isnan(high)
 
 
-def test_every_whole_number_up_to_the_limit_is_exact() -> None:
-    edges = [sign * (2**power + by) for power in range(51) for by in (-1, 0, 1) for sign in (1, -1)]
-    values = np.array([*edges, LARGEST - 1, 1 - LARGEST, LARGEST - 1], np.float64)
-    assert unpack(pack(values, 0)) == values.tolist()
-
-
-def test_digits_are_those_of_the_largest_value() -> None:
-    assert decimals_for(np.array([0.5, math.nan]), 5) == 5
-    assert decimals_for(np.array([99.0, 0.001]), 5) == 3
-    assert decimals_for(np.array([1e9]), 5) == 0
-    assert decimals_for(np.array([1e-300]), 5) == 12
-    assert decimals_for(np.array([0.0]), 5) == 0
-    assert decimals_for(np.array([math.inf]), 5) == 0
-
-
 def test_regular_columns_take_no_room() -> None:
     rows = np.arange(170_000)
     assert len(pack(rows, 0)["data"]) < 500
     assert len(pack(rows / 30, 6)["data"]) < 2000
     assert len(pack(np.full(170_000, math.nan), 6)["absent"]) < 500
-
-
-def test_details_become_shorter() -> None:
-    """Each row of the table is smaller than the one before, so that the first that fits is the most exact."""
-    random_number = np.random.default_rng(5)
-    values = 80 + np.cumsum(random_number.normal(0, 1, 20_000))
-    sizes = [
-        len(pack(values, detail.decimals)["data"])
-        + len(pack(values, decimals_for(values, detail.feature_digits))["data"])
-        for detail in DETAILS
-        if detail.feature_points is None
-    ]
-    assert sizes == sorted(sizes, reverse=True)

@@ -113,11 +113,6 @@ def test_figures_as_text(call: str, text: str) -> None:
     assert run("format: number, figure, clock, count", f"return {call}") == text
 
 
-def test_labels_of_an_axis_end_where_steps_cannot_be_counted() -> None:
-    body = "return [multiples(0, 1, 0.5), multiples(2 ** 51 - 2, 2 ** 51 - 1, 0.2), multiples(0, 1, NaN)]"
-    assert run("format: multiples", body) == [[0, 0.5, 1], [], []]
-
-
 def test_imports_exports_comments_and_indents_are_dropped() -> None:
     one = "// Greets.\n\nexport function hello(name) {\n  // kindly\n  return `hello ${name}`; // twice\n}\n"
     two = "import { hello } from './one.js';\n\nexport const said = hello('you');\n"
@@ -125,11 +120,6 @@ def test_imports_exports_comments_and_indents_are_dropped() -> None:
         "// one.js\nfunction hello(name) {\nreturn `hello ${name}`; // twice\n}\n\n"
         "// two.js\nconst said = hello('you');\n"
     )
-
-
-def test_what_cannot_be_joined_is_said() -> None:
-    with pytest.raises(ValueError, match=r"one.js has a line that can't be bundled: export default"):
-        bundle([("one.js", "export default 3;\n")])
 
 
 def test_the_pages_own_files_stay_small() -> None:

@@ -174,6 +174,14 @@ def test_a_page_stays_small(rows: int, columns: int) -> None:
         assert len("".join(html_page(page)).encode()) <= LARGEST_FILE
 
 
+def test_metrics_are_shown_as_the_commands_show_them() -> None:
+    for metric in METRICS.values():
+        if not metric.model:
+            shown = column_name(metric.key, asked=[metric.key])
+            assert (shown.kind, shown.main) == ("metric", True)
+            assert (shown.unit, shown.better, shown.decimals) == (metric.unit, metric.better, metric.decimals)
+
+
 def test_thousands_of_columns_are_not_shown() -> None:
     columns = {f"f{number}": np.zeros(3) for number in range(5000)} | {"vmaf": np.full(3, 90.0)}
     page = score_page(StoredReport([0, 1, 2], columns), {})
@@ -182,11 +190,3 @@ def test_thousands_of_columns_are_not_shown() -> None:
     (note,) = page.notes
     assert "64 columns, scores and metrics first: left out are f63, f64" in note.text
     assert note.text.endswith("and 4,929 more; the report has all")
-
-
-def test_metrics_are_shown_as_the_commands_show_them() -> None:
-    for metric in METRICS.values():
-        if not metric.model:
-            shown = column_name(metric.key, asked=[metric.key])
-            assert (shown.kind, shown.main) == ("metric", True)
-            assert (shown.unit, shown.better, shown.decimals) == (metric.unit, metric.better, metric.decimals)

@@ -8,14 +8,14 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from acuity.report.plots.axes import PlotSeries, column_spans, frame_axis, time_axis, value_axis
 from acuity.report.plots.figure import Area, Line, Words
-from acuity.report.plots.png_plot import Raster, plain_letters, plot_pixels, png_plot
+from acuity.report.plots.png_plot import Raster, plot_pixels, png_plot
 from acuity.report.plots.svg_plot import svg_plot
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -44,18 +44,6 @@ def test_spans_are_the_lowest_and_the_highest_of_each_share() -> None:
     assert high.tolist() == [share.max() for share in shares]
     assert np.allclose(column_spans(values, 7).mean, [share.mean() for share in shares])
     assert column_spans(values, 7).frames == 143
-
-
-def test_spans_leave_out_what_is_not_finite() -> None:
-    low, high, *_ = column_spans(np.array([np.nan, np.inf, 3.0, 5.0, np.nan, -np.inf]), 3)
-    assert low[1:2].tolist() == [3.0]
-    assert high[1:2].tolist() == [5.0]
-    assert np.isnan(low[[0, 2]]).all()
-    assert np.isnan(high[[0, 2]]).all()
-    few = np.array([1.0, np.inf])
-    assert column_spans(few, 8).low.tolist()[0] == 1.0
-    assert np.isnan(column_spans(few, 8).high[1])
-    assert [len(one) for one in column_spans(np.empty(0), 8)[:2]] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -159,21 +147,6 @@ def test_bad_curves_are_plots_too(curves: list[PlotSeries], seconds: float | Non
     assert not re.search(r"\b(nan|inf)\b", text)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[1e308, -1e308], [1e308, 50.0, 51.0], [1e12, 1e12 + 1e-4], [2.0**51 - 1, 1 - 2.0**51], [1e-320, 2e-320]],
-)
-def test_absurd_values_are_plots_too(values: list[float]) -> None:
-    with np.errstate(all="raise", under="ignore"):
-        found = svg_plot([series(values)], seconds=None)
-    assert "nan" not in found.replace("encoded", "")
-    assert ("too large to be drawn" in found) == (1e308 in values)
-
-
-def test_nothing_finite_is_said() -> None:
-    assert "no frame has a finite value" in words(svg_plot([series([np.nan, np.inf])]))
-
-
 def test_names_are_text_and_not_markup() -> None:
     name = "<script>alert(1)</script>&\"'\x00\x1b[31m\ud800.mp4"
     text = svg_plot([series([1, 2], name), series([2, 3], name)], title=name, label=name)
@@ -191,12 +164,6 @@ def test_every_curve_is_named_or_counted() -> None:
     assert f"and {40 - len(shown)} more" in found
 
 
-def test_curves_differ_without_colour() -> None:
-    text = svg_plot([series(noise(20, seed), str(seed)) for seed in range(8)])
-    dashes = re.findall(r'stroke-dasharray="([^"]+)"', text)
-    assert len(set(dashes)) == 7  # and one without
-
-
 BLUE = (0x00, 0x72, 0xB2)
 _SMALL: dict[str, Any] = {"width": 420, "height": 200, "title": "", "label": "VMAF"}
 
@@ -207,10 +174,9 @@ def blue(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def test_it_is_a_png_file_of_the_size_that_was_asked_for() -> None:
     data = png_plot([series([50, 60, 70])], width=420, height=200, seconds=0.12)
-    with av.open(io.BytesIO(data), format="png_pipe") as container:
-        frame = next(container.decode(video=0)).to_ndarray(format="rgb24")
-    expected = plot_pixels([series([50, 60, 70])], seconds=0.12, **_SMALL)
-    assert np.array_equal(frame, expected)
+    with Image.open(io.BytesIO(data)) as image:
+        found = np.asarray(image)
+    assert np.array_equal(found, plot_pixels([series([50, 60, 70])], seconds=0.12, **_SMALL))
 
 
 def test_a_rising_curve_rises() -> None:
@@ -268,34 +234,3 @@ def test_words_stand_where_they_should() -> None:
     rows, columns = np.nonzero(upwards.pixels()[:, :, 0] < 128)
     assert abs((rows.min() + rows.max()) / 2 - 100) < 6
     assert 38 <= columns.max() <= 41
-
-
-def test_words_outside_are_cut() -> None:
-    raster = Raster(20, 20, "#ffffff")
-    for place in ((-30.0, 10.0), (15.0, -5.0), (15.0, 60.0), (500.0, 10.0), (10.0, 10.0)):
-        raster.words(Words(*place, "wide text", 18.0))
-    assert raster.pixels().min() < 128
-
-
-def test_letters_without_a_drawing() -> None:
-    assert plain_letters("Überprüfung 視 ½") == "Uberprufung ? 1?2"
-
-
-@pytest.mark.parametrize("curves", [*BAD, [series([1, 2], "<script>\x00\ud800"), series([2, 3], "b" * 500)]])
-@pytest.mark.parametrize("size", [(420, 200), (60, 40)])
-def test_bad_curves_are_pixels_too(curves: list[PlotSeries], size: tuple[int, int]) -> None:
-    width, height = size
-    for seconds in (None, float("nan"), 0.04):
-        found = plot_pixels(
-            curves, width=width, height=height, title="x" * 200, seconds=seconds, label="VMAF"
-        )
-        assert found.shape == (height, width, 3)
-
-
-def test_nothing_is_left_empty_below_the_axis_where_nothing_is_said() -> None:
-    def lowest(values: object) -> int:
-        dark = plot_pixels([series(values)], seconds=None, width=1200, height=480, title="", label="VMAF")
-        return int(np.flatnonzero((dark < 200).all(-1).any(1))[-1])
-
-    assert lowest([50, 60, 70]) > 480 - 20
-    assert lowest(np.linspace(40, 90, 9000)) > 480 - 20  # words about the area

@@ -28,7 +28,7 @@ WARM: Final = (
     "acuity._native",
     "acuity.jobs.tasks.score",
     "acuity.models",
-    "acuity.report.document",
+    "acuity.report.writers",
     "acuity.scoring.run",
     "acuity.video.readers.container",
 )

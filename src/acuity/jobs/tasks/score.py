@@ -61,8 +61,8 @@ def _score(request: Request, report: Callable[[Progress], None]) -> ScoreReport:
 
 
 def _document(request: Request, found: ScoreReport, precision: str) -> dict[str, Any]:
-    from acuity.report.document import as_document
     from acuity.report.precision import parse_precision
+    from acuity.report.writers import as_document
 
     about = found.about()
     document = {

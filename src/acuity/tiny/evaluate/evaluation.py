@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -139,8 +139,7 @@ def evaluate(
 
     `score` scores the videos of a table that names some.
     """
-    found = _Evaluations([model], features, split, input_name, pooling, progress, score).run()
-    outcome = found[0]
+    (outcome,) = _Evaluator([model], features, split, input_name, pooling, progress, score).run()
     if isinstance(outcome, AcuityError):
         raise outcome
     return outcome
@@ -164,18 +163,53 @@ def compare(
     if isinstance(models, str | bytes) or not isinstance(models, Sequence) or not models:
         raise EvaluationError(NO_MODELS)
     unique, notes = _without_repeats(models)
-    outcomes = _Evaluations(unique, features, split, input_name, pooling, progress, score).run()
-    errors = [
-        (os.fspath(model), outcome)
-        for model, outcome in zip(unique, outcomes, strict=True)
-        if isinstance(outcome, AcuityError)
-    ]
+    outcomes = _Evaluator(unique, features, split, input_name, pooling, progress, score).run()
+    named = [(os.fspath(model), outcome) for model, outcome in zip(unique, outcomes, strict=True)]
+    errors = tuple((name, outcome) for name, outcome in named if isinstance(outcome, AcuityError))
     ranked = _rank([outcome for outcome in outcomes if isinstance(outcome, Evaluation)])
-    return Comparison(os.fspath(features), split, tuple(ranked), tuple(errors), (*notes, *_verdicts(ranked)))
+    return Comparison(os.fspath(features), split, tuple(ranked), errors, (*notes, *_verdicts(ranked)))
 
 
 @dataclass
-class _Evaluations:
+class _Candidate:
+    """A model, what it predicts, and the error that it failed with."""
+
+    model: ModelName
+    predictor: Predictor | None = None
+    predictions: list[Vector] = field(default_factory=list)
+    shape: tuple[int, ...] | None = None  # of an output that is no score; -1 stands for the number of rows
+    error: AcuityError | None = None
+
+    @property
+    def predicts(self) -> Predictor | None:
+        return self.predictor if self.error is None else None
+
+    def predict(self, batch: Batch) -> None:
+        if self.shape is not None or self.predictor is None or self.error is not None:
+            return
+        try:
+            output = self.predictor.predict(batch)
+        except AcuityError as error:
+            self.error = error
+            return
+        if output.shape not in ((len(batch),), (len(batch), 1)):
+            # The shape for all rows is said, so the error waits until they are counted.
+            rest = output.shape[1:] if output.shape[:1] == (len(batch),) else None
+            self.shape = output.shape if rest is None else (-1, *rest)
+            return
+        values = output.reshape(-1).astype(np.float64)
+        usable = np.abs(values) <= LARGEST  # False for NaN
+        if not usable.all():
+            bad = int(np.flatnonzero(~usable)[0])
+            self.error = ModelError(
+                f"'{self.predictor.name}' predicts {values[bad]} for row {batch.rows[bad]}, counted from 0:"
+                " its predictions have to be finite numbers"
+            )
+        self.predictions.append(values)
+
+
+@dataclass
+class _Evaluator:
     """Reads the table once, and lets every model predict each batch."""
 
     models: Sequence[ModelName]
@@ -185,118 +219,72 @@ class _Evaluations:
     pooling: str
     progress: Progress | None
     score: ScoreVideo | None
-    failed: dict[int, AcuityError] = field(default_factory=dict)
-    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of outputs that are no scores
-
-    def __post_init__(self) -> None:
-        require_extra("eval_model_on_split")
-        check_split(self.split)
-        check_pooling(self.pooling)
 
     def run(self) -> list[Evaluation | AcuityError]:
         """An evaluation or an error for each model, in their order."""
+        require_extra("eval_model_on_split")
+        check_split(self.split)
+        check_pooling(self.pooling)
+        candidates = [_Candidate(model) for model in self.models]
         with Ratings(self.features) as ratings:
-            regressors = self._load(ratings)
-            if not regressors:
-                return [self.failed[number] for number in range(len(self.models))]
-            if not ratings.keyed and self.split != ALL:
-                raise EvaluationError(
-                    f"'{os.fspath(self.features)}' has no '{KEY}' column, so it has no split "
-                    f"'{self.split}': add '{KEY}', the clip of each row, or pass ",
-                    to_set("split", ALL),
-                    " to use every row",
-                )
-            collected = Collected(predictions={number: [] for number in regressors})
-            for batch in self._batches(ratings, regressors.values()):
-                collected.add(batch)
-                self._predict(batch, regressors, collected)
-                if self.progress is not None:
-                    self.progress(batch.done, ratings.rows)
-            samples = samples_of(collected, ratings, self.pooling)
-        return self._judge(samples, collected, regressors)
-
-    def _load(self, ratings: Ratings) -> dict[int, Predictor]:
-        found = {}
-        for number, model in enumerate(self.models):
-            try:
-                found[number] = predictor(model, self.input, ratings, self.score, self.progress)
-            except MissingExtra:
-                raise
-            except AcuityError as error:
-                self.failed[number] = error
-        return found
-
-    def _batches(self, ratings: Ratings, regressors: Iterable[Predictor]) -> Iterable[Batch]:
-        numbers = dict.fromkeys(column for each in regressors for column in each.columns)
-        more = dict.fromkeys(column for each in regressors for column in each.number_columns)
-        if ratings.has(MARGIN):
-            more[MARGIN] = None
-        texts = dict.fromkeys(column for each in regressors for column in each.text_columns)
-        return ratings.batches(self.split, list(numbers | more), list(texts))
-
-    def _predict(self, batch: Batch, regressors: dict[int, Predictor], collected: Collected) -> None:
-        if not len(batch):
-            return
-        for number, regressor in list(regressors.items()):
-            if number in self.shapes:
-                continue
-            try:
-                output = regressor.predict(batch)
-            except AcuityError as error:
-                self.failed[number] = error
-                del regressors[number], collected.predictions[number]
-                continue
-            if output.shape not in ((len(batch),), (len(batch), 1)):
-                # The shape for all rows is said, so the error waits until they are counted.
-                rest = output.shape[1:] if output.shape[:1] == (len(batch),) else None
-                self.shapes[number] = output.shape if rest is None else (-1, *rest)
-                continue
-            values = output.reshape(-1).astype(np.float64)
-            usable = np.abs(values) <= LARGEST  # False for NaN
-            if not usable.all():
-                bad = int(np.flatnonzero(~usable)[0])
-                self.failed[number] = ModelError(
-                    f"'{regressor.name}' predicts {values[bad]} for row {batch.rows[bad]}, counted from 0:"
-                    " its predictions have to be finite numbers"
-                )
-                del regressors[number], collected.predictions[number]
-                continue
-            collected.predictions[number].append(values)
-
-    def _judge(
-        self, samples: Samples, collected: Collected, regressors: dict[int, Predictor]
-    ) -> list[Evaluation | AcuityError]:
+            for one in candidates:
+                try:
+                    one.predictor = predictor(one.model, self.input, ratings, self.score, self.progress)
+                except MissingExtra:
+                    raise
+                except AcuityError as error:
+                    one.error = error
+            predictors = [found for one in candidates if (found := one.predicts) is not None]
+            if predictors:
+                samples, rows = self._read(ratings, predictors, candidates)
+        if not predictors:
+            return [one.error for one in candidates if one.error is not None]
         count = len(samples.target)
         if count < 2:
             raise EvaluationError(f"split '{self.split}' has {count} samples — {TOO_FEW}")
-        for number, shape in self.shapes.items():
-            whole = tuple(collected.rows if size < 0 else size for size in shape)
-            self.failed[number] = ModelError(
-                f"model output shape {whole} does not match target shape {(collected.rows,)}"
-            )
-            del regressors[number]
-        draws = Draws(count) if count >= FEWEST and regressors else None
-        outcomes: list[Evaluation | AcuityError] = []
-        for number in range(len(self.models)):
-            if number in self.failed:
-                outcomes.append(self.failed[number])
-                continue
-            predicted = np.concatenate(collected.predictions.pop(number))
-            outcomes.append(self._evaluation(regressors[number], predicted, samples, draws))
-        return outcomes
+        for one in candidates:
+            if one.shape is not None:
+                whole = tuple(rows if size < 0 else size for size in one.shape)
+                one.error = ModelError(f"model output shape {whole} does not match target shape {(rows,)}")
+        draws = Draws(count) if count >= FEWEST else None
+        return [one.error or self._evaluation(one, samples, draws) for one in candidates]
 
-    def _evaluation(
-        self, regressor: Predictor, predicted: Vector, samples: Samples, draws: Draws | None
-    ) -> Evaluation:
+    def _read(
+        self, ratings: Ratings, predictors: Sequence[Predictor], candidates: Sequence[_Candidate]
+    ) -> tuple[Samples, int]:
+        """The samples of the split and its number of rows, which the candidates have predicted then."""
+        if not ratings.keyed and self.split != ALL:
+            raise EvaluationError(
+                f"'{os.fspath(self.features)}' has no '{KEY}' column, so it has no split "
+                f"'{self.split}': add '{KEY}', the clip of each row, or pass ",
+                to_set("split", ALL),
+                " to use every row",
+            )
+        numbers = [column for each in predictors for column in (*each.columns, *each.number_columns)]
+        texts = [column for each in predictors for column in each.text_columns]
+        margins = [MARGIN] if ratings.has(MARGIN) else []
+        collected = Collected(len(predictors))
+        wanted = list(dict.fromkeys([*numbers, *margins]))
+        for batch in ratings.batches(self.split, wanted, list(dict.fromkeys(texts))):
+            collected.add(batch)
+            for one in candidates if len(batch) else ():
+                one.predict(batch)
+            if self.progress is not None:
+                self.progress(batch.done, ratings.rows)
+        return samples_of(collected, ratings, self.pooling), collected.rows
+
+    def _evaluation(self, one: _Candidate, samples: Samples, draws: Draws | None) -> Evaluation:
+        assert one.predictor is not None
+        predicted = np.concatenate(one.predictions)
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
-        notes = [*regressor.notes, *samples.notes, *_gaps(figures, draws), *_scales(pooled, samples.target)]
+        gaps, scales = _gaps(figures, draws), _scales(pooled, samples.target)
         return Evaluation(
-            model=regressor.name,
+            model=one.predictor.name,
             features=os.fspath(self.features),
             split=self.split,
-            columns=tuple(regressor.columns),
+            columns=tuple(one.predictor.columns),
             figures=figures,
             intervals={
                 name: None if replicates is None else replicates.interval(name, getattr(figures, name))
@@ -306,7 +294,7 @@ class _Evaluations:
             pooling=samples.pooling,
             per_row=figures_of(predicted, samples.rows) if samples.pooling == PER_CLIP else None,
             mapped=mapped_figures(pooled, samples.target, samples.sample_margins),
-            notes=tuple(notes),
+            notes=(*one.predictor.notes, *samples.notes, *gaps, *scales),
             replicates=replicates,
         )
 

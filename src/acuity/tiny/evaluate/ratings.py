@@ -44,7 +44,6 @@ MOST_ROWS: Final = 50_000_000
 _MOST_COLUMNS: Final = 10_000
 _MOST_GROUPS: Final = 100_000
 _LONGEST_KEY: Final = 4096  # characters
-_REMEMBERED: Final = 100_000  # keys whose place in the split is kept
 
 Whole = npt.NDArray[np.uint64]
 RowNumbers = npt.NDArray[np.int64]
@@ -125,7 +124,6 @@ class Ratings:
 
         for column in (TARGET, *numbers):
             self.check_numbers(column)
-        places = _Places(self, split)
         wanted = [TARGET, *([KEY] if self.keyed else []), *numbers, *texts]
         self._ask(list(dict.fromkeys(wanted)))
         done = 0
@@ -133,16 +131,16 @@ class Ratings:
             table = pa.ipc.open_stream(message[1]).read_next_batch()
             first, done = done, done + table.num_rows
             try:
-                yield self._batch(table, first, done, places, numbers, texts)
+                yield self._batch(table, first, done, split, numbers, texts)
             except (pa.ArrowException, UnicodeDecodeError) as error:  # text that is no text, for example
                 raise self._broken(error) from error
 
     def _batch(
-        self, table: Any, first: int, done: int, places: _Places, numbers: Sequence[str], texts: Sequence[str]
+        self, table: Any, first: int, done: int, split: str, numbers: Sequence[str], texts: Sequence[str]
     ) -> Batch:
         chosen, keys = np.ones(table.num_rows, np.bool_), None
         if self.keyed:
-            chosen, keys = places.of(table.column(KEY), first)
+            chosen, keys = self._places(table.column(KEY), first, split)
         rows = first + np.flatnonzero(chosen)
         if len(rows) < table.num_rows:
             import pyarrow as pa
@@ -156,6 +154,21 @@ class Ratings:
             {column: self._texts(table, column, rows) for column in texts},
             done,
         )
+
+    def _places(self, column: Any, first: int, split: str) -> tuple[npt.NDArray[np.bool_], Whole]:
+        """Which rows are in the split, and the numbers of their keys."""
+        codes, values = self._coded(column, KEY, np.arange(first, first + len(column)))
+        found = []
+        for key in map(str, values):
+            if len(key) > _LONGEST_KEY:
+                raise EvaluationError(
+                    f"'{self.name}' has a key of {len(key):,} characters, more than {_LONGEST_KEY:,}: "
+                    "shorten it"
+                )
+            found.append(place_of(key))
+        inside = np.array([split in (ALL, place.split) for place in found], np.bool_)
+        numbers = np.array([place.number for place in found], np.uint64)
+        return inside[codes], numbers[codes]
 
     def _numbers(self, table: Any, column: str, rows: RowNumbers) -> Vector:
         import pyarrow as pa
@@ -172,8 +185,7 @@ class Ratings:
     def _texts(self, table: Any, column: str, rows: RowNumbers) -> list[str]:
         array = table.column(column)
         codes, values = self._coded(array, column, rows)
-        known = [str(value) for value in values]
-        return [known[code] for code in codes]
+        return [str(values[code]) for code in codes]
 
     def _coded(self, array: Any, column: str, rows: RowNumbers) -> tuple[npt.NDArray[np.int64], list[object]]:
         """For each row the index of its text or whole number, and those that occur."""
@@ -242,38 +254,6 @@ class Ratings:
         return {field.name: field.type for field in schema}
 
 
-class _Places:
-    """Which rows are in the split, and the numbers of their keys."""
-
-    def __init__(self, ratings: Ratings, split: str) -> None:
-        self._ratings = ratings
-        self._split = split
-        self._known: dict[str, tuple[bool, int]] = {}
-
-    def of(self, column: Any, first: int) -> tuple[npt.NDArray[np.bool_], Whole]:
-        rows = np.arange(first, first + len(column))
-        codes, values = self._ratings._coded(column, KEY, rows)
-        found = [self._place(value) for value in values]
-        inside = np.array([within for within, _ in found], np.bool_)
-        numbers = np.array([number for _, number in found], np.uint64)
-        return inside[codes], numbers[codes]
-
-    def _place(self, value: object) -> tuple[bool, int]:
-        key = str(value)
-        if (known := self._known.get(key)) is not None:
-            return known
-        if len(key) > _LONGEST_KEY:
-            raise EvaluationError(
-                f"'{self._ratings.name}' has a key of {len(key):,} characters, more than {_LONGEST_KEY:,}:"
-                " shorten it"
-            )
-        place = place_of(key)
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        self._known[key] = found = (self._split in (ALL, place.split), place.number)
-        return found
-
-
 def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[object]]:
     """For each row the index of its value, and the values that occur."""
     import pyarrow as pa
@@ -300,19 +280,19 @@ _MOST_KEPT: Final = 40_000_000  # numbers, of 8 bytes each
 
 @dataclass(slots=True)
 class Collected:
-    """The ratings and predictions of all rows of a split, as they come in."""
+    """The ratings of all rows of a split, as they come in."""
 
+    models: int  # whose predictions are kept beside them
     targets: list[Vector] = field(default_factory=list)
     keys: list[Whole] = field(default_factory=list)
     margins: list[Vector] = field(default_factory=list)  # of the ratings, where the table has them
-    predictions: dict[int, list[Vector]] = field(default_factory=dict)  # by the number of the model
     rows: int = 0
 
     def add(self, batch: Batch) -> None:
         self.rows += len(batch)
-        if self.rows * (2 + len(self.predictions)) > _MOST_KEPT:
+        if self.rows * (2 + self.models) > _MOST_KEPT:
             raise EvaluationError(
-                f"more than {self.rows - len(batch):,} rows are too many for {len(self.predictions)} models"
+                f"more than {self.rows - len(batch):,} rows are too many for {self.models} models"
                 " at once: evaluate fewer models in a call, or a smaller split"
             )
         self.targets.append(batch.target)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -18,17 +17,17 @@ from acuity.errors import EvaluationError, ModelError, Remedy
 from acuity.text import quoted
 from acuity.tiny.evaluate.choices import INPUT
 from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
-from acuity.tiny.feature_input import USUAL, make_block
+from acuity.tiny.feature_input import USUAL, make_block, make_feature_input
 from acuity.tiny.files import check_registered_kind, find_tiny_model
-from acuity.tiny.graph import Graph, Tensor
-from acuity.tiny.load import codec_input, read_checked
+from acuity.tiny.graph import Graph
+from acuity.tiny.load import read_checked, read_inputs, split_codec
 from acuity.tiny.options import MAX_CRF, TinyOptions
 from acuity.tiny.session import Session
 from acuity.tiny.sidecar import Sidecar
 
-_FLOATS: Final = ("float32", "float16", "float64")
 _ROWS: Final = 4096  # that a model gets at once
 _MOST_BLOCKS: Final = 100_000  # codec blocks that are kept
+_PICTURES: Final = 4  # rank
 
 Output = npt.NDArray[Any]
 
@@ -40,18 +39,30 @@ class Regressor:
         """Raises ModelError, EvaluationError or MissingExtra."""
         self.name = os.fspath(model)
         path = find_tiny_model(model)
-        _, _, sidecar, graph = read_checked(path)
-        self._sidecar = sidecar
-        self._input, self._codec = _inputs(self.name, graph, sidecar, input_name)
-        sidecar.check_use(pictures=False)
+        _, _, self._sidecar, graph = read_checked(path)
+        tensors = read_inputs(self.name, graph, self._sidecar)
+        if tensors[0].rank == _PICTURES:
+            raise ModelError(
+                f"'{self.name}' reads pictures (rank 4), and the table has features: 'acuity evaluate' scores"
+                " tables that name videos, with the columns reference and distorted"
+            )
+        if input_name != INPUT and all(tensor.name != input_name for tensor in tensors):
+            listed = ", ".join(quoted(tensor.name) for tensor in tensors)
+            raise ModelError(f"'{self.name}' has no input {quoted(input_name)}: its inputs are {listed}")
+        features, self._codec = split_codec(self.name, tensors, self._sidecar, input_name)
         check_registered_kind(path, "fr")
-        self._output = _output(self.name, graph, sidecar)
+        self._output = _output(self.name, graph, self._sidecar)
         self.notes: tuple[str, ...] = ()
         if len(graph.outputs) > 1:
             self.notes = (
                 f"'{self.name}' has {len(graph.outputs)} outputs, and '{self._output}' was evaluated",
             )
         self.columns = self._find_columns(ratings)
+        self._input = make_feature_input(
+            self.name, features, self._sidecar, self._codec, columns=self.columns
+        )
+        for column in self.columns:
+            ratings.check_numbers(column)
         self.number_columns, self.text_columns = self._find_codec_columns(ratings)
         self._blocks: dict[tuple[str, str | None, float], npt.NDArray[np.float32]] = {}
         self._session = Session(self.name, graph, TinyOptions(device="cpu"))
@@ -59,17 +70,13 @@ class Regressor:
     def predict(self, batch: Batch) -> Output:
         """The model's output for these rows, in whatever shape it has; raises ModelError."""
         rows = np.stack([batch.columns[column] for column in self.columns], axis=1)
-        with np.errstate(all="ignore"):  # what isn't finite is found in the predictions
-            values = ((rows - self._mean) / self._std).astype(self._input.type)
-        feeds = {self._input.name: values}
-        if self._codec is not None:
-            feeds[self._codec.name] = self._codec_blocks(batch).astype(self._codec.type)
-        step = 1 if self._single else _ROWS
+        feeds = self._input.feeds(rows, None if self._codec is None else self._codec_blocks(batch))
+        step = 1 if self._input.single else _ROWS
         found = [
             self._run({name: values[at : at + step] for name, values in feeds.items()})
             for at in range(0, len(rows), step)
         ]
-        if found[0].ndim == 0 and self._single:
+        if found[0].ndim == 0 and self._input.single:
             return np.stack(found)
         if any(part.ndim == 0 for part in found):
             return found[0]
@@ -81,23 +88,8 @@ class Regressor:
             raise ModelError(f"the output '{self._output}' of '{self.name}' holds no numbers")
         return output
 
-    @property
-    def _single(self) -> bool:
-        """Whether it takes one row at a time."""
-        tensors = [tensor for tensor in (self._input, self._codec) if tensor is not None]
-        return any((tensor.shape or (None,))[0] == 1 for tensor in tensors)
-
-    @cached_property
-    def _mean(self) -> npt.NDArray[np.float64]:
-        return np.array(self._sidecar.feature_mean or (0.0,) * len(self.columns))
-
-    @cached_property
-    def _std(self) -> npt.NDArray[np.float64]:
-        return np.array(self._sidecar.feature_std or (1.0,) * len(self.columns))
-
     def _find_columns(self, ratings: Ratings) -> tuple[str, ...]:
         """The table's columns of the features, in the model's order."""
-        wanted = (self._input.shape or (None, None))[1]
         names = self._sidecar.features
         if names:
             found = [(name, ratings.column(name)) for name in names]
@@ -114,20 +106,7 @@ class Regressor:
                     f"{ratings.name} has none of the expected feature columns {list(USUAL)!r}:"
                     " add them, or write a sidecar beside the model that names others"
                 )
-        columns = tuple(str(column) for _, column in found)
-        if wanted is not None and wanted != len(columns):
-            raise ModelError(
-                f"the input '{self._input.name}' of '{self.name}' takes {wanted} features, and there are"
-                f' {len(columns)}: {", ".join(columns)}; name them as "features" in a sidecar'
-            )
-        if self._sidecar.feature_mean and len(self._sidecar.feature_mean) != len(columns):
-            raise ModelError(
-                f"the sidecar of '{self.name}' has means of {len(self._sidecar.feature_mean)} features,"
-                f" and there are {len(columns)}: {', '.join(columns)}"
-            )
-        for column in columns:
-            ratings.check_numbers(column)
-        return columns
+        return tuple(str(column) for _, column in found)
 
     def _find_codec_columns(self, ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns of numbers and of texts that a codec-aware model reads besides."""
@@ -162,10 +141,10 @@ class Regressor:
                 f"'{self.name}' can't read {what}: crf has to be a whole number from 0 to {MAX_CRF}"
             )
         assert self._codec is not None
-        size = (self._codec.shape or (None, None))[1] or self._sidecar.codec_block_size
+        assert self._codec.shape is not None
         options = TinyOptions(codec=codec, preset=preset, crf=int(crf))
         try:
-            block = make_block(self.name, size or 0, self._sidecar.vocabulary, options)
+            block = make_block(self.name, self._codec.shape[1], self._sidecar.vocabulary, options)
         except ModelError as error:
             raise ModelError(f"'{self.name}' can't read {what}: {_of_columns(error)}") from None
         if len(self._blocks) < _MOST_BLOCKS:
@@ -179,39 +158,6 @@ def _of_columns(error: ModelError) -> str:
         f"give the column '{piece.names[0]}'" if isinstance(piece, Remedy) else piece for piece in error.args
     ]
     return re.sub(r"\btiny_(codec|preset|crf)\b", r"\1", "".join(map(str, pieces)))
-
-
-def _inputs(name: str, graph: Graph, sidecar: Sidecar, wanted: str) -> tuple[Tensor, Tensor | None]:
-    """The input of features, and that of the codec if there is one; raises ModelError."""
-    known = {tensor.name: tensor for tensor in graph.inputs}
-    for tensor in known.values():
-        rank = None if tensor.shape is None else len(tensor.shape)
-        if rank == 4:
-            raise ModelError(
-                f"'{name}' reads pictures (rank 4), and the table has features: 'acuity evaluate' scores"
-                " tables that name videos, with the columns reference and distorted"
-            )
-        if rank != 2 or tensor.type not in _FLOATS:
-            raise ModelError(
-                f"the input '{tensor.name}' of '{name}' has rank {rank} and type {tensor.type}:"
-                " it must take float32 of rank 2, rows x features"
-            )
-        if (tensor.shape or (None,))[0] not in (None, 1):
-            raise ModelError(
-                f"the input '{tensor.name}' of '{name}' takes {(tensor.shape or (0,))[0]} rows at once:"
-                " it must take 1, or leave that open"
-            )
-    listed = ", ".join(map(quoted, known)) or "none"
-    if wanted != INPUT and wanted not in known:
-        raise ModelError(f"'{name}' has no input {quoted(wanted)}: its inputs are {listed}")
-    ordered = [known[each] for each in dict.fromkeys((*sidecar.inputs, *known)) if each in known]
-    codec = codec_input(ordered, sidecar, wanted)
-    if len(known) != (1 if codec is None else 2):
-        raise ModelError(
-            f"'{name}' has the inputs {listed}: it must have one of features, and at most one more,"
-            " 'codec' or 'codec_block'"
-        )
-    return known.get(wanted) or next(tensor for tensor in ordered if tensor is not codec), codec
 
 
 def _output(name: str, graph: Graph, sidecar: Sidecar) -> str:

@@ -32,16 +32,16 @@ def test_nothing_is_copied_while_nobody_watches() -> None:
     clock = Clock()
     with Measurement(threads=1) as measurement:
         pictures = LivePictures(measurement, clock=clock, watch=10.0)
-        assert measurement.boundary.viewers == ()
+        assert measurement.boundary.on_pictures.all == ()
         pictures.watch()
-        assert len(measurement.boundary.viewers) == 1
+        assert len(measurement.boundary.on_pictures.all) == 1
         pictures.watch()  # a second page: still one copy
-        assert len(measurement.boundary.viewers) == 1
+        assert len(measurement.boundary.on_pictures.all) == 1
         clock.now += 10.0
         pictures.show(0, pair())
         pictures.settle(0, lambda _: 1.0)
         assert pictures.kept == {}
-        assert measurement.boundary.viewers == ()
+        assert measurement.boundary.on_pictures.all == ()
 
 
 def test_the_lowest_are_kept_and_stand_for_those_close_by() -> None:

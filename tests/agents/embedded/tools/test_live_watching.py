@@ -15,8 +15,8 @@ from acuity.agents.embedded.live import report as reporting
 from acuity.agents.embedded.live.report import Excerpt
 from acuity.measure.pooling import POOLS, pool
 from acuity.report import render_report
-from acuity.report.document import report_rows
 from acuity.report.precision import Precision
+from acuity.report.writers import report_rows
 from live_ground import ERAS, MODEL, NEG, playing
 from longwire.product.results import to_text
 from moving_pictures import measure

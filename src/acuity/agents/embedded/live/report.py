@@ -16,8 +16,8 @@ import numpy as np
 
 from acuity.errors import EmbeddedError
 from acuity.measure.results import Results
-from acuity.report.document import as_document, report_rows
 from acuity.report.precision import parse_precision
+from acuity.report.writers import as_document, report_rows
 from longwire.product.results import READABLE, answer, to_text, without_frames
 
 if TYPE_CHECKING:
