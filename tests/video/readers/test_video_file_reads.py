@@ -245,22 +245,6 @@ def test_a_file_that_gets_shorter_or_longer_by_whole_frames(
     assert bool(said) == (name == "clip.yuv")
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-def test_what_the_threads_cannot_read_the_reader_reads(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Such as an error that doesn't come again."""
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.yuv", size, 9, format)
-    expected = told(path, size, format)
-    monkeypatch.setattr(
-        Source, "duplicate", lambda _: os.open(tmp_path, os.O_RDONLY)
-    )  # no file can be read so
-    for kind in Source.__subclasses__():
-        monkeypatch.setattr(kind, "duplicate", lambda _: os.open(tmp_path, os.O_RDONLY))
-    assert told(path, size, format) == expected
-
-
 def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     format = PixelFormat("420", 8)
     path = write(tmp_path, "clip.yuv", LARGE, 9, format)
@@ -272,15 +256,6 @@ def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.M
     for kind in Source.__subclasses__():
         monkeypatch.setattr(kind, "duplicate", refuse)
     assert told(path, LARGE, format) == expected
-
-
-def test_many_that_are_left_early(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.yuv", LARGE, 9, format)
-    for number in range(100):
-        with LoneVideo(reader(path, LARGE, format), PairOptions()) as video:
-            for _ in zip(range(number % 4), video, strict=False):
-                pass
 
 
 def test_a_reader_that_was_closed(tmp_path: Path) -> None:
