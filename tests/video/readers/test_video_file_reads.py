@@ -187,17 +187,6 @@ def test_pictures_are_signed_and_looked_at(
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-def test_a_line_that_makes_up_for_a_frame(tmp_path: Path, size: tuple[int, int], ways: Ways) -> None:
-    """The first and the last line are where plain lines would be, and one between them isn't."""
-    format = PixelFormat("420", 8)
-    long = b"FRAME X".ljust(min(format.frame_bytes(*size) + 2 * len(LINE) - 1, 1 << 20), b"x") + b"\n"
-    path = write(tmp_path, "clip.y4m", size, 6, format, lambda n: long if n == 2 else LINE)
-    pictures, said = ways.both(lambda: told(path, size, format))
-    assert ways.started == 1
-    assert (len(pictures), said) == (6, "") if size == SMALL else "FRAME" in said
-
-
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("less", [1, 10, 100])
 @pytest.mark.parametrize("name", ["clip.yuv", "clip.y4m"])
 def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], less: int, ways: Ways) -> None:
