@@ -98,16 +98,6 @@ def test_boxes_meet_and_have_places() -> None:
     ] == ["upper left", "across the middle", "down the middle"]
 
 
-def test_nothing_visible() -> None:
-    assert describe(_found(("blur", 0.05)), Typical()) == "No visible artefact measured."
-    assert artefacts(_found(("blur", 0.05)), Typical()) == []
-
-
-def test_a_freeze_says_which_frame_is_repeated() -> None:
-    found = _found(("freeze", 0.8), note="the picture repeats frame 41 while the reference moves")
-    assert describe(found, Typical()) == ("Freeze: the picture repeats frame 41 while the reference moves.")
-
-
 def test_the_list_has_the_figures() -> None:
     listed = artefacts(_found(("blocking", 0.6), ("blur", 0.3)), Typical({"blocking": 0.2, "blur": 0.0}))
     assert json.loads(json.dumps(listed)) == [

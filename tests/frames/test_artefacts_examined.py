@@ -22,8 +22,6 @@ BOXES = {
     "upper left": (24, 16, 150, 100),
     "lower right": (300, 190, 150, 110),
     "centre": (170, 110, 150, 100),
-    "left edge": (0, 0, 80, 320),
-    "bottom": (0, 240, 480, 80),
 }
 LOCAL = {
     "blocking": ("cartoon", d.block_offsets(8, 10)),
@@ -46,21 +44,13 @@ def _overlap(region: Box, box: tuple[int, int, int, int]) -> float:
 
 
 @pytest.mark.parametrize("artefact", LOCAL)
-@pytest.mark.parametrize("words", ["upper left", "lower right", "centre"])
+@pytest.mark.parametrize("words", BOXES)
 def test_where_it_is(artefact: str, words: str) -> None:
     kind, damage = LOCAL[artefact]
     frame = d.made(d.synthetic(kind, 480, 320, 3), d.only_in(BOXES[words], damage))
     found = examine(frame).findings[artefact]
     assert found.where == words
     assert _overlap(found.region, BOXES[words]) > 0.5, found
-
-
-@pytest.mark.parametrize("words", ["left edge", "bottom"])
-def test_along_a_side(words: str) -> None:
-    frame = d.made(d.synthetic("texture", 480, 320, 3), d.only_in(BOXES[words], d.cast(20, 0)))
-    found = examine(frame).findings["colour shift"]
-    assert found.where == words
-    assert _overlap(found.region, BOXES[words]) > 0.7
 
 
 def test_everywhere() -> None:
@@ -237,11 +227,6 @@ def test_the_same_picture_in_other_depths_and_ranges() -> None:
     assert eight.severity("noise") == pytest.approx(ten.severity("noise"), abs=0.02)
     full = examine(d.made(content, damage, full_range=True))  # a level of the full range is smaller
     assert 0.75 * eight.severity("noise") < full.severity("noise") < eight.severity("noise")
-
-
-def test_the_answer_is_the_same_every_time() -> None:
-    frame = d.made(d.synthetic("city", 256, 224, 2), d.transform_coded(30))
-    assert examine(frame) == examine(frame)
 
 
 # Codecs -------------------------------------------------------------------------------------------

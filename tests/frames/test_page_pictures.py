@@ -21,7 +21,7 @@ from acuity.errors import InputError
 from acuity.frames.heat_map import GAIN, difference_picture
 from acuity.frames.page_pictures import folder_pictures, page_pictures
 from acuity.frames.previews import compressed
-from acuity.frames.request import WorstProgress, WorstRequest
+from acuity.frames.request import WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.report.page.page_document import Picture
 from acuity.scoring.report import ScoreReport
@@ -87,19 +87,6 @@ def test_the_difference_is_brighter_and_never_wraps() -> None:
     assert found[1, 0].tolist() == [0] * 3
 
 
-def test_progress_is_told_and_may_end_the_work(damaged: Scored) -> None:
-    told: list[WorstProgress] = []
-    page_pictures(*damaged, 1, progress=told.append)
-    assert told[-1].stage == "drawing"
-    assert told[-1].done == told[-1].total == damaged.report.pairs
-
-    def stop(_: WorstProgress) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        page_pictures(*damaged, 1, progress=stop)
-
-
 def test_none_were_asked_for(damaged: Scored) -> None:
     assert page_pictures(*damaged, 0) == ([], None)
 
@@ -139,11 +126,6 @@ def test_a_budget_that_nothing_fits_gives_the_smallest() -> None:
 def test_samples_become_square(aspect: Fraction | None, size: tuple[int, int]) -> None:
     made = compressed({"reference": textured(180, 144, 1)}, 1 << 20, aspect)
     assert (made.width, made.height) == size
-
-
-def test_small_pictures_are_not_enlarged() -> None:
-    made = compressed({"reference": textured(16, 8, 1)}, 1 << 20)
-    assert (made.width, made.height) == (16, 8)
 
 
 def without(found: Scored) -> str:
@@ -250,15 +232,6 @@ def test_a_file_that_changed_since_it_was_scored_is_not_shown(report: ScoreRepor
     text = page.read_text()
     assert PICTURE not in text
     assert "changed while its frames were scored and drawn" in text
-
-
-def test_it_is_noticed_before_a_frame_is_read(report: ScoreReport) -> None:
-    assert report.request is not None
-    os.utime(report.request.distorted, ns=(0, 0))  # type: ignore[arg-type]
-    told: list[Any] = []
-    _, why = page_pictures(report.request, report, 2, progress=told.append)
-    assert why is not None
-    assert told == []
 
 
 def test_a_report_that_was_kept_has_none(report: ScoreReport, tmp_path: Path) -> None:

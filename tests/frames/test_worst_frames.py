@@ -344,14 +344,6 @@ def test_a_folder_in_the_place_of_a_file(videos: tuple[Path, Path], tmp_path: Pa
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["worst.json"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_no_permission(videos: tuple[Path, Path], tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
-    folder.mkdir(mode=0o500)
-    with pytest.raises(OutputError, match="Permission denied"):
-        find_worst(wanted(videos, folder))
-
-
 def test_a_full_disk(videos: tuple[Path, Path], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

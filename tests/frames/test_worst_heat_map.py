@@ -110,17 +110,6 @@ def test_the_scale_is_that_of_8_bit() -> None:
     np.testing.assert_allclose(heat_map(*deep).cells, heat_map(ref, dis).cells, atol=1e-5)
 
 
-def test_tall_pictures_are_done_in_parts() -> None:
-    """Rows are computed in blocks, and a picture of several blocks has the loss of each of its parts."""
-    ref, dis = noise(40, 600, seed=1), noise(40, 600, seed=2)
-    whole = heat_map(ref, dis).cells
-    part = [
-        Picture((p.planes[0][192:400], *(plane[96:200] for plane in p.planes[1:])), p.format)
-        for p in (ref, dis)
-    ]
-    np.testing.assert_allclose(heat_map(*part).cells[16:-16], whole[64:84], atol=1e-5)
-
-
 def test_the_region_of_a_small_picture_is_all_of_it() -> None:
     box = heat_map(noise(50, 40, seed=1), noise(50, 40, seed=2)).worst_region()
     assert box == (0, 0, 50, 40)

@@ -126,12 +126,3 @@ def test_frames_that_one_video_lacks_are_left_out(tmp_path: Path) -> None:
     for frame in found.frames:
         wanted = frame.index if frame.index < lost else frame.index + 1
         assert number_of(read_png(frame.reference)) == number_of(read_png(frame.distorted)) == wanted
-
-
-def test_frames_are_worst_first_with_their_times(tmp_path: Path) -> None:
-    ref, dis = pair(tmp_path)
-    found = find_worst(WorstRequest(Request(ref, dis, threads=1), tmp_path / "out", n=3, apart=0.1))
-    assert [frame.index for frame in found.frames] == sorted(
-        DAMAGED, key=lambda n: found.scoring.results.columns["vmaf"][n]
-    )
-    assert [frame.time for frame in found.frames] == [frame.index / 25 for frame in found.frames]

@@ -13,7 +13,8 @@ from acuity.devices.cuda.backend import CudaDevice
 from acuity.errors import BackendError
 from acuity.scoring.speed import Place, SpeedRun, Workload, as_document, find_places
 from acuity.video.made_up import moving_pairs
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 from off_device import OffDevice
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
@@ -67,7 +68,7 @@ def test_a_card_is_measured_however_long_its_kernels_took_to_compile() -> None:
 @needs_compiler
 @pytest.mark.parametrize("depth", [8, 10])
 def test_a_card_beside_the_cpu(depth: int) -> None:
-    card = Place("cuda", 2, [CudaDevice(EmulatedCard()), CpuDevice()], 0)
+    card = Place("cuda", 2, [CudaDevice(emulated_card()), CpuDevice()], 0)
     ticks = itertools.count()
     run = SpeedRun(SIZE, depth, 0.01, now=lambda: next(ticks) / 10)  # an emulated card needs long for a frame
     speeds = [run.measure(place, workload, 1) for workload in (PSNR, VIF) for place in (ONE, card)]

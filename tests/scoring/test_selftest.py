@@ -14,7 +14,8 @@ from acuity.devices.cuda.backend import CudaDevice
 from acuity.scoring import selftest
 from acuity.scoring.libvmaf import FILTER, Libvmaf, find_libvmaf
 from acuity.scoring.selftest import CLIPS, Clip, Engine, Entry, Row, SelfTest, measure, read_golden
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 from golden_digits import expected
 from off_device import OffDevice
 
@@ -93,7 +94,7 @@ def test_models_that_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.Monke
 @needs_compiler
 @pytest.mark.usefixtures("small")
 def test_a_card_is_checked_for_what_it_computes() -> None:
-    card = Engine("cuda:0", [CudaDevice(EmulatedCard()), CpuDevice()])
+    card = Engine("cuda:0", [CudaDevice(emulated_card()), CpuDevice()])
     rows = check(card, *entries("psnr", "float_psnr"))
     assert [(row.entry.name, row.engine, row.differences) for row in rows] == [("psnr", "cuda:0", ())]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from acuity.video.buffers import BufferPool, Bytes, FrameLayout
@@ -59,47 +57,3 @@ def test_samples_are_aligned() -> None:
         pool = BufferPool(size)
         held = [pool.take() for _ in range(3)]
         assert all(address(buffer) % 64 == 0 and len(buffer) == size for buffer in held)
-
-
-def test_memory_may_come_from_elsewhere() -> None:
-    slab, used = np.zeros(1 << 16, np.uint8), 0
-
-    def part_of_slab(size: int) -> Bytes:
-        nonlocal used
-        used += 4096  # more than is asked for, as devices round up
-        return slab[used - 4096 : used]
-
-    pool = BufferPool(1000, part_of_slab)
-    held = [pool.take() for _ in range(4)]
-    for number, buffer in enumerate(held):
-        assert len(buffer) == 1000
-        buffer[:] = number + 1
-    assert [int(slab[4096 * n]) for n in range(4)] == [1, 2, 3, 4]
-    view = held[0][5:6]
-    del held, buffer
-    for _ in range(8):
-        pool.take()[:] = 0
-    assert (view == 1).all()
-    assert used == 4 * 4096
-
-
-def test_no_two_threads_get_one_buffer() -> None:
-    pool = BufferPool(64)
-    start = threading.Barrier(6)
-    wrong: list[int] = []
-
-    def work(number: int) -> None:
-        start.wait()
-        for turn in range(400):
-            held = [pool.take() for _ in range(turn % 5 + 1)]
-            for buffer in held:
-                buffer[:] = number
-            wrong.extend(number for buffer in held if (buffer != number).any())
-            del held, buffer
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong

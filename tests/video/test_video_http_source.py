@@ -14,10 +14,9 @@ from acuity.errors import FormatError, InputError
 from acuity.video import http_source
 from acuity.video.http_source import HttpSource
 from acuity.video.local_file import restrict
-from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import open_video
 from video_baits import BAITS, lay_bait
-from video_clips import encode, number_of, random_planes, y4m_bytes
+from video_clips import encode, number_of
 from web_server import PATIENCE, WebServer, serving
 
 
@@ -82,17 +81,6 @@ def test_an_index_at_the_end_needs_ranges(tmp_path: Path) -> None:
             picture = reader.read()
             assert picture is not None
             assert number_of(picture) == 7
-
-
-def test_y4m_and_raw(tmp_path: Path) -> None:
-    frames = [random_planes(PixelFormat("420", 8), 16, 10, seed) for seed in range(3)]
-    with serving(y4m_bytes(frames, "W16 H10")) as server:
-        for how in ("ranges", "plain"):
-            with open_video(server.address(how), allow_network=True) as reader:
-                assert reader.info.kind == "y4m"
-                assert [np.array_equal(p.luma, f[0]) for p, f in zip(reader, frames, strict=True)] == [
-                    True
-                ] * 3
 
 
 @pytest.mark.parametrize("how", ["cut", "cutranges", "cutchunked"])

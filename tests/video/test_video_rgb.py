@@ -82,13 +82,6 @@ def test_known_colours() -> None:
     assert to_rgb8(flat(64 * 4, 128 * 4, 128 * 4, 10), "bt709")[0, 0].tolist() == [56, 56, 56]
 
 
-def test_gray_is_gray() -> None:
-    gray = noise("400", 8)
-    found = to_rgb8(gray, None, True)
-    assert found.shape == (9, 17, 3)
-    assert (found == gray.luma[..., np.newaxis]).all()
-
-
 def test_the_matrix_of_players() -> None:
     assert [usual_matrix(*size) for size in ((720, 576), (1280, 534), (960, 720))] == [
         "smpte170m",

@@ -1,7 +1,7 @@
-"""The table of devices that compute extractors, and the choice among them.
+"""The devices that compute extractors, and the choice among them.
 
-Every device and instruction set gives the same digits; they differ in speed only. A new device is a module
-with an implementation of Device, and a line in DEVICES.
+Every device and instruction set gives the same digits; they differ in speed only. The modules of cards are
+imported where a card may be used.
 """
 
 from __future__ import annotations
@@ -27,64 +27,11 @@ if TYPE_CHECKING:
     from acuity.video.readers.reader import BaseReader
 
 AUTO: Final = "auto"
-
-
-class Wish(NamedTuple):
-    """Which device of a backend is wanted."""
-
-    instruction_set: str | None  # of the CPU
-    number: int | None  # of a card; None: any
-    excluded: frozenset[int]  # numbers of cards
-    share: int = 1  # of a card: the measurements that compute on it side by side
-
-
-class _Entry(NamedTuple):
-    """A device in the table. Nothing is imported or started before its functions are called."""
-
-    look: Callable[[], Signs]
-    describe: Callable[[bool], Backend]  # called with whether to compute something on it
-    # Raises BackendError if the device can't start; None if every card is excluded.
-    open: Callable[[Wish], Device | None]
-    notes: Callable[[], list[str]] = list  # what makes it slower than it could be
-
-
-def _look_for_cuda() -> Signs:
-    from acuity.devices.cuda.hardware.cards import look
-
-    return look()
-
-
-def _describe_cuda(probe: bool) -> Backend:
-    from acuity.devices.cuda.backend import describe_cuda
-
-    return describe_cuda(probe=probe)
-
-
-def _open_cuda(wish: Wish) -> Device | None:
-    from acuity.devices.cuda.backend import open_cuda
-
-    return open_cuda(wish.number, wish.excluded, wish.share)
-
-
-def _notes_of_cuda() -> list[str]:
-    from acuity.devices.cuda.hardware.cards import CARDS
-
-    return CARDS.notes()
-
-
-DEVICES: Final[dict[str, _Entry]] = {
-    "cpu": _Entry(lambda: Signs(True, True, None), lambda _: describe_cpu(),
-        lambda wish: CpuDevice(wish.instruction_set)),
-    "cuda": _Entry(_look_for_cuda, _describe_cuda, _open_cuda, _notes_of_cuda),
-}  # fmt: skip
-# The devices that 'auto' tries, the fastest first.
-_PREFERRED: Final = ("cuda", "cpu")
-
+DEVICES: Final = ("cpu", "cuda")
 # All backends by name, also those of other VMAF tools that this version lacks.
-BACKENDS: Final = ("cpu", "cuda", "sycl", "hip", "metal")
+BACKENDS: Final = (*DEVICES, "sycl", "hip", "metal")
 # What decodes containers: FFmpeg's decoders, or NVIDIA's on the card that computes.
 DECODERS: Final = ("auto", "cpu", "nvdec")
-_EXCLUDED: Final = "it is excluded"
 _LAST_CARD: Final = 999_999_999  # no machine has so many
 
 
@@ -97,18 +44,21 @@ class Opened(NamedTuple):
 
     def notes(self) -> list[str]:
         """What makes the devices slower than they could be."""
-        return [note for device in self.devices for note in _notes_of(device)]
+        if self.devices[0].name != "cuda":
+            return []
+        from acuity.devices.cuda.hardware.cards import CARDS
 
-
-def _notes_of(device: Device) -> list[str]:
-    entry = DEVICES.get(device.name)
-    return [] if entry is None else entry.notes()
+        return CARDS.notes()
 
 
 def look_for(name: str) -> Signs:
     """What is known of a backend without starting it."""
-    if (entry := DEVICES.get(name)) is not None:
-        return entry.look()
+    if name == "cpu":
+        return Signs(True, True, None)
+    if name == "cuda":
+        from acuity.devices.cuda.hardware.cards import look
+
+        return look()
     return Signs(False, False, BackendError(f"the backend '{name}' is {_absence(name)}"))
 
 
@@ -123,8 +73,13 @@ def list_backends(*, probe: bool = False) -> list[Backend]:
 
 def describe_backend(name: str, *, probe: bool = False) -> Backend:
     """A backend by name; `probe` computes something on it."""
-    entry = DEVICES.get(name)
-    return Backend(name, False, False, _absence(name)) if entry is None else entry.describe(probe)
+    if name == "cpu":
+        return describe_cpu()
+    if name == "cuda":
+        from acuity.devices.cuda.backend import describe_cuda
+
+        return describe_cuda(probe=probe)
+    return Backend(name, False, False, _absence(name))
 
 
 def start_backend(wanted: str, excluded: Collection[str] = ()) -> str:
@@ -132,15 +87,13 @@ def start_backend(wanted: str, excluded: Collection[str] = ()) -> str:
     return open_backend(wanted, excluded).devices[0].name
 
 
-def open_devices(
-    backend: str | Sequence[Device], excluded: Collection[str] = (), instruction_set: str | None = None
-) -> list[Device]:
+def open_devices(backend: str | Sequence[Device], instruction_set: str | None = None) -> list[Device]:
     """The devices of one measurement, the preferred one first; raises BackendError.
 
     Devices that are open already are returned as they are.
     """
     if isinstance(backend, str):
-        return open_backend(backend, excluded, instruction_set).devices
+        return open_backend(backend, instruction_set=instruction_set).devices
     given: object = backend  # programs pass anything
     devices: list[Device] = list(given) if isinstance(given, Sequence) else []
     if not devices or not all(hasattr(device, "workers") for device in devices):
@@ -163,10 +116,7 @@ def open_backend(
     lack, and the report names the device of each.
     """
     name, number = chosen_card(backend, device)
-    wish = Wish(instruction_set, number, _excluded_cards(name, excluded), share)
-    if name == AUTO:
-        return _open_any(wish, excluded)
-    if (entry := DEVICES.get(name)) is None:
+    if name not in (AUTO, *DEVICES):
         known = ", ".join((AUTO, *DEVICES))
         raise BackendError(
             f"the backend {quoted(backend)} can't start ({_absence(name)}): use one of {known}"
@@ -176,36 +126,34 @@ def open_backend(
             to_set("device", str(device)), f" is a card, and {name} is excluded: ", to_omit("device")
         )
     if name in excluded:
-        raise _cannot_start(backend, _EXCLUDED)
+        raise _cannot_start(backend)
+    card = declined = None
     try:
-        opened = entry.open(wish)
+        if name == "cpu":
+            return Opened([CpuDevice(instruction_set)])
+        card = _open_card(name, number, excluded, share)
     except BackendError as error:
-        raise BackendError(f"the backend '{backend}' can't start: ", *error.args) from error
-    if opened is None:
-        raise _cannot_start(backend, _EXCLUDED)
-    return Opened([opened] if name == "cpu" else [opened, CpuDevice(instruction_set)])
+        if name != AUTO:
+            raise BackendError(f"the backend '{backend}' can't start: ", *error.args) from error
+        declined = error
+    if card is None and (name == "cuda" or "cpu" in excluded):
+        raise _cannot_start(backend)
+    cpu = CpuDevice(instruction_set)
+    return Opened([cpu] if card is None else [card, cpu], declined, automatic=name == AUTO)
 
 
-def _open_any(wish: Wish, excluded: Collection[str]) -> Opened:
-    """The fastest devices that work; those that somebody may have expected are told of."""
-    declined = None
-    for name in (name for name in _PREFERRED if name not in excluded):
-        signs = DEVICES[name].look()
-        if not signs.expected:
-            continue
-        try:
-            if signs.problem is not None:
-                raise signs.problem
-            opened = DEVICES[name].open(wish._replace(excluded=_excluded_cards(name, excluded)))
-        except BackendError as error:
-            if name == "cpu":
-                raise
-            declined = error
-            continue
-        if opened is not None:
-            others = [] if name == "cpu" else [CpuDevice(wish.instruction_set)]
-            return Opened([opened, *others], declined, automatic=True)
-    raise _cannot_start(AUTO, _EXCLUDED)
+def _open_card(name: str, number: int | None, excluded: Collection[str], share: int) -> Device | None:
+    """A card; None if each is excluded, or if nothing suggests to 'auto' that there is one."""
+    if "cuda" in excluded:
+        return None
+    signs = look_for("cuda")
+    if name == AUTO and not signs.expected:
+        return None
+    if name == AUTO and signs.problem is not None:
+        raise signs.problem
+    from acuity.devices.cuda.backend import open_cuda
+
+    return open_cuda(number, _excluded_cards(excluded), share)
 
 
 class Decoding(NamedTuple):
@@ -271,18 +219,15 @@ def _card_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_LAST_CARD)) else None
 
 
-def _excluded_cards(name: str, excluded: Collection[str]) -> frozenset[int]:
-    """The numbers of this backend's cards that must not be used."""
-    return frozenset(
-        number
-        for entry in excluded
-        if ":" in entry and (card := chosen_card(entry))[0] == name and (number := card[1]) is not None
-    )
+def _excluded_cards(excluded: Collection[str]) -> frozenset[int]:
+    """The numbers of the cards that must not be used."""
+    cards = (chosen_card(entry) for entry in excluded if ":" in entry)
+    return frozenset(number for name, number in cards if name == "cuda" and number is not None)
 
 
-def _cannot_start(backend: str, why: str) -> BackendError:
+def _cannot_start(backend: str) -> BackendError:
     there = ", ".join(name for name in DEVICES if look_for(name).problem is None)
-    return BackendError(f"the backend '{backend}' can't start ({why}): use one of {there}")
+    return BackendError(f"the backend '{backend}' can't start (it is excluded): use one of {there}")
 
 
 def are_spent() -> bool:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from acuity.devices.cuda.card_arrays import CardArrays
     from acuity.features.extractor import Extractor, Frame, Geometry
-    from acuity.video.picture import Picture, PixelFormat
     from acuity.video.readers.reader import BaseReader
 
 
@@ -99,24 +99,6 @@ class Conveyor(Protocol):
         ...
 
 
-# Finds the format of a picture from the shapes and types of its planes; raises InputError.
-FormatOf = Callable[["tuple[tuple[int, ...], ...]", "tuple[np.dtype[Any], ...]"], "PixelFormat"]
-
-
-class Port(Protocol):
-    """Takes arrays that lie in a device's own memory as pictures; used by one thread."""
-
-    def take(
-        self, pictures: Sequence[Sequence[Any]], format_of: FormatOf, *, copy: bool
-    ) -> Sequence[Picture]:
-        """The planes of each picture as a picture; raises InputError.
-
-        Copies are made on the device, and what the program does next with its arrays waits for them. Without,
-        the arrays have to stay as they are while the picture is needed.
-        """
-        ...
-
-
 class Device(Protocol):
     """A processor that computes extractors, with the same digits as every other."""
 
@@ -146,7 +128,7 @@ class Device(Protocol):
         """Allocates memory that it copies pictures from faster, by its size in bytes; None: any will do."""
         ...
 
-    def port(self) -> Port | None:
+    def port(self) -> CardArrays | None:
         """What takes arrays that lie in its own memory; None: it has none."""
         ...
 

@@ -12,7 +12,6 @@ import ctypes
 import json
 import os
 import re
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -92,8 +91,6 @@ def main() -> None:
     _be_killed_first()
     try:
         setup = read_document(jobs)
-        if setup["memory"] is not None:
-            resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
         try:
             import onnxruntime_genai
         except ImportError as error:

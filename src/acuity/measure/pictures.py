@@ -20,7 +20,8 @@ from acuity.video.card_picture import CardPicture
 from acuity.video.picture import LAYOUTS, ColourTags, Picture, PixelFormat, Samples
 
 if TYPE_CHECKING:
-    from acuity.devices.device import Device, Port
+    from acuity.devices.cuda.card_arrays import CardArrays
+    from acuity.devices.device import Device
 
 # DLPack's kinds of devices whose memory is the machine's: the CPU, and memory that is page-locked for a GPU.
 _HOST: Final = frozenset({1, 3, 11})
@@ -91,7 +92,9 @@ def as_depth(bitdepth: int | None) -> int | None:
     )
 
 
-def as_pair(ref: PictureLike, dis: PictureLike, terms: Terms, find_port: Callable[[], Port | None]) -> Pair:
+def as_pair(
+    ref: PictureLike, dis: PictureLike, terms: Terms, find_port: Callable[[], CardArrays | None]
+) -> Pair:
     """Pictures unchanged; arrays as copies, or as they are."""
     found = [_as_picture(given, terms) for given in (ref, dis)]
     on_card = [entry for entry in found if not isinstance(entry, Picture)]
@@ -224,7 +227,7 @@ class Intake:
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self._devices = devices
-        self._port: Port | None = None  # of the first device that has one, when it is needed
+        self._port: CardArrays | None = None  # of the first device that has one, when it is needed
         self.colour = ColourTags()  # of all pairs, told before the first one
         self.geometry: Geometry | None = None  # of all pairs
         self.planes = 0  # of the last pair
@@ -263,7 +266,7 @@ class Intake:
         self._form = form if form == _form(pictures.dis) else None
         return pictures
 
-    def _find_port(self) -> Port | None:
+    def _find_port(self) -> CardArrays | None:
         if self._port is None:
             self._port = next((port for d in self._devices if (port := d.port()) is not None), None)
         return self._port

@@ -251,7 +251,6 @@ def _folder_digest(path: str) -> str:
     from acuity.video.readers.image_names import find_images
 
     digest = hashlib.sha256()
-    images = find_images(path)
-    for index in range(len(images)):
-        digest.update(file_digest(images[index]).encode())
+    for image in find_images(path).paths:
+        digest.update(file_digest(image).encode())
     return digest.hexdigest()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,8 @@ class CardPlane(NamedTuple):
     dtype: np.dtype[np.uint8] | np.dtype[np.uint16]
 
 
-class CardOwner(Protocol):
-    """Who has the memory of a card picture, and keeps it for as long as the picture refers to it."""
-
-    def to_host(self, planes: tuple[CardPlane, ...]) -> tuple[Samples, ...]:
-        """Copies of planes in the machine's memory, complete when this returns."""
-        ...
+# Copies of planes in the machine's memory, complete when it returns.
+Fetch = Callable[[tuple[CardPlane, ...]], tuple[Samples, ...]]
 
 
 class CardPicture(Picture):
@@ -34,7 +31,7 @@ class CardPicture(Picture):
     format are known without.
     """
 
-    __slots__ = ("_fetched", "_fetching", "card", "card_planes", "owner", "written")
+    __slots__ = ("_fetched", "_fetching", "card", "card_planes", "fetch", "owner", "written")
 
     def __init__(
         self,
@@ -43,14 +40,16 @@ class CardPicture(Picture):
         pts: float | None = None,
         *,
         card: int,
-        owner: CardOwner,
+        fetch: Fetch,
+        owner: object,
         written: Any = None,
     ) -> None:
         self.card_planes = planes
         self.format = format
         self.pts = pts
         self.card = card  # its number
-        self.owner = owner
+        self.fetch = fetch
+        self.owner = owner  # of the memory, which stays for as long as this
         self.written = written  # the event of that card after which the samples are there; None: they are
         self.signature = self.kept = self.loan = self.finer = None
         self.chroma = ()
@@ -62,7 +61,7 @@ class CardPicture(Picture):
         """The samples in the machine's memory, fetched once."""
         with self._fetching:
             if self._fetched is None:
-                self._fetched = self.owner.to_host(self.card_planes)
+                self._fetched = self.fetch(self.card_planes)
             return self._fetched
 
     @property
@@ -80,7 +79,13 @@ class CardPicture(Picture):
     def share(self) -> CardPicture:
         """The same samples as an object of its own."""
         shared = CardPicture(
-            self.card_planes, self.format, self.pts, card=self.card, owner=self.owner, written=self.written
+            self.card_planes,
+            self.format,
+            self.pts,
+            card=self.card,
+            fetch=self.fetch,
+            owner=self.owner,
+            written=self.written,
         )
         shared.signature = self.signature
         return shared
@@ -90,7 +95,7 @@ class CardPicture(Picture):
         luma = self.card_planes[0]
         rows = -(-luma.shape[0] // step)
         few = CardPlane(luma.address, luma.pitch * step, (rows, luma.shape[1]), luma.dtype)
-        return self.owner.to_host((few,))[0][:, ::step]
+        return self.fetch((few,))[0][:, ::step]
 
     def __repr__(self) -> str:
         return f"CardPicture({self.width}x{self.height}, {self.format}, card {self.card})"

@@ -9,11 +9,13 @@ Several threads may use it: lists of memory are copied before they are looked th
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,12 +25,16 @@ from acuity.devices.cuda.compiler.compile import NvrtcCompiler
 from acuity.devices.cuda.compiler.kernel_cache import KernelCache
 from acuity.devices.cuda.hardware import cards, probe
 from acuity.devices.cuda.hardware.bindings import Bindings
-from acuity.devices.cuda.hardware.cupy_card import CupyCard
+from acuity.devices.cuda.hardware.card import Card
+from acuity.devices.cuda.hardware.card_context import Properties
+from emulated_card import launch
 
 _CONTEXT = 0x7000  # the handle of the first card's context
 _HOST_TO_CARD, _CARD_TO_HOST, _CARD_TO_CARD = 1, 2, 3
 _RUNNING = threading.RLock()  # one thread does the work of all streams at a time
 _ELF = b"\x7fELF"
+_HANDLES = itertools.count(3)
+KERNELS: dict[int, tuple[str, str]] = {}  # program and kernel by the handles of functions, of all machines
 
 
 class CUDARuntimeError(RuntimeError):
@@ -39,12 +45,12 @@ class CUDARuntimeError(RuntimeError):
         self.status = status
 
 
-class CUDADriverError(CUDARuntimeError):
-    """As CuPy's."""
-
-
 class NVRTCError(RuntimeError):
     """As CuPy's."""
+
+
+def _nothing() -> None:
+    """What is left in a stream of work that was done."""
 
 
 @dataclass
@@ -56,8 +62,9 @@ class FakeStream:
     def run(self, until: int) -> None:
         with _RUNNING:
             while self.done < until:
+                work, self.queue[self.done] = self.queue[self.done], _nothing
                 self.done += 1
-                self.queue[self.done - 1]()
+                work()
 
 
 @dataclass
@@ -99,17 +106,16 @@ class FakeCuda:
         self.streams: dict[int, FakeStream] = {1: FakeStream(0)}  # the default stream of the first card
         self.events: dict[int, FakeEvent] = {}
         self.modules: dict[int, tuple[int, str]] = {}  # card and program
-        self.functions: dict[int, tuple[int, str, str]] = {}  # card, program, kernel
+        self.functions: dict[int, int] = {}  # the card of each kernel
         self.launches: list[tuple[str, tuple[int, ...], list[bytes]]] = []
         self.refused: set[bytes] = set()  # code that the driver doesn't load
-        self._handles = iter(range(3, 1 << 30))
         self._thread = threading.local()
         self.runtime = FakeRuntime(self)
         self.driver = FakeDriver(self)
         self.nvrtc = FakeNvrtc()
 
     def bindings(self) -> Bindings:
-        return Bindings(self.runtime, self.driver, lambda: self.nvrtc, (CUDARuntimeError, CUDADriverError))
+        return Bindings(self.runtime, self.driver, lambda: self.nvrtc, (CUDARuntimeError,))
 
     def builder(self, folder: str, architecture: str = "sm_90") -> KernelBuilder:
         return KernelBuilder(architecture, NvrtcCompiler(lambda: self.nvrtc), KernelCache(folder))
@@ -136,9 +142,6 @@ class FakeCuda:
             raise CUDARuntimeError(self.lost)
         if (status := self.failures.get(function)) is not None:
             raise CUDARuntimeError(status)
-
-    def handle(self) -> int:
-        return next(self._handles)
 
     def in_use(self) -> int:
         return sum(ctypes.sizeof(block) for block in self.blocks.copy().values())
@@ -265,7 +268,7 @@ class FakeRuntime:
     def streamCreateWithFlags(self, flags: int) -> int:
         self._cuda.check("streamCreateWithFlags")
         assert flags == 1, "a stream that waits for the default one"
-        handle = self._cuda.handle()
+        handle = next(_HANDLES)
         self._cuda.streams[handle] = FakeStream(self._cuda.card)
         return handle
 
@@ -283,7 +286,7 @@ class FakeRuntime:
     def eventCreateWithFlags(self, flags: int) -> int:
         self._cuda.check("eventCreateWithFlags")
         assert flags == 3
-        handle = self._cuda.handle()
+        handle = next(_HANDLES)
         self._cuda.events[handle] = FakeEvent(self._cuda.card)
         return handle
 
@@ -323,58 +326,44 @@ class FakeDriver:
     def moduleLoadData(self, code: bytes) -> int:
         self._cuda.check("moduleLoadData")
         if code in self._cuda.refused or not code.startswith(_ELF):
-            raise CUDADriverError(300)
+            raise CUDARuntimeError(300)
         about = json.loads(code[len(_ELF) :])
         major, minor = self._cuda.architecture
         if about["target"] != f"sm_{major}{minor}":
-            raise CUDADriverError(209)
-        handle = self._cuda.handle()
+            raise CUDARuntimeError(209)
+        handle = next(_HANDLES)
         self._cuda.modules[handle] = self._cuda.card, about["program"]
         return handle
 
     def moduleGetFunction(self, module: int, name: str) -> int:
         card, program = self._cuda.modules[module]
         if name not in kernel_names(program):
-            raise CUDADriverError(500)
-        handle = self._cuda.handle()
-        self._cuda.functions[handle] = card, program, name
+            raise CUDARuntimeError(500)
+        handle = next(_HANDLES)
+        self._cuda.functions[handle] = card
+        KERNELS[handle] = program, name
         return handle
 
-    def launchKernel(
-        self,
-        function: int,
-        grid_x: int,
-        grid_y: int,
-        grid_z: int,
-        block_x: int,
-        block_y: int,
-        block_z: int,
-        shared: int,
-        stream: int,
-        parameters: int,
-        extra: int,
-    ) -> None:
+    def launchKernel(self, function: int, *given: int) -> None:
         self._cuda.check("launchKernel")
-        card, program, name = self._cuda.functions[function]
+        card, (program, name) = self._cuda.functions[function], KERNELS[function]
+        shape, (_, stream, parameters, _) = given[:6], given[6:]
         into = self._cuda.streams[stream]
         assert card == into.card == self._cuda.card, "a kernel, its stream and the thread are of one card"
         pointers = (ctypes.c_uint64 * count_of_parameters(program, name)).from_address(parameters)
         values = [ctypes.string_at(pointer, 8) for pointer in pointers]  # CUDA has read them when it returns
-        shape = grid_x, grid_y, grid_z, block_x, block_y, block_z
         self._cuda.launches.append((name, shape, values))
         if self._cuda.computes:
             into.queue.append(lambda: _emulate(program, name, shape, values))
 
 
 def _emulate(program: str, name: str, shape: tuple[int, ...], values: list[bytes]) -> None:
-    from emulated_card import compiled
-
     held = [ctypes.create_string_buffer(value, 8) for value in values]
     pointers = (ctypes.c_void_p * len(held))(*[ctypes.addressof(buffer) for buffer in held])
-    launch = getattr(compiled(program), f"emulate_{name}")
-    launch((ctypes.c_uint * 3)(*shape[:3]), (ctypes.c_uint * 3)(*shape[3:]), pointers)
+    launch(program, name, shape[:3], shape[3:], pointers)
 
 
+@cache
 def count_of_parameters(program: str, name: str) -> int:
     """How many parameters a kernel has, also if a macro lists them."""
     source = kernel_source(program).replace("\\\n", " ")
@@ -436,13 +425,28 @@ class FakeNvrtc:
         return f".version 9.0 .target {target} // {name}".encode()
 
 
-def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> CupyCard:
+def fake_card(cuda: FakeCuda, folder: object, number: int = 0) -> Card:
     """A card of that machine, started, whose kernels are cached in the folder."""
-    from acuity.devices.cuda.hardware.cards import Cards
-
-    card = Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture)).open(number)
+    found = cards.Cards(cuda.bindings, lambda _, architecture: cuda.builder(str(folder), architecture))
+    card = found.open(number)
     assert card is not None
     return card
+
+
+class _Ready:
+    """Has the code of every kernel at once."""
+
+    def prefetch(self, program: str, names: object) -> None:
+        """Nothing is compiled."""
+
+    def code(self, program: str, name: str) -> bytes:
+        return _ELF + json.dumps({"program": program, "target": "sm_90"}).encode()
+
+
+def emulated_card(cuda: FakeCuda | None = None) -> Card:
+    """The card of a machine, which has one processor and was not tried with a kernel."""
+    properties = Properties(0, "emulated", 1 << 30, "sm_90", "13.0", 1)
+    return Card((cuda or FakeCuda()).bindings(), properties, _Ready())
 
 
 def fake_cards(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from emulated_card import launch
+from fake_cuda import KERNELS
 from fake_decoder import FakeDecoder, FakeFrame
 
 _NAMES = {4: "H264", 8: "HEVC", 10: "VP9", 11: "AV1"}
@@ -194,8 +195,7 @@ class FakeDriver(dict[str, int]):
         return 0
 
     def cuLaunchKernel(self, function: int, *rest: Any) -> int:
-        kernel = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)(function)
-        launch(kernel, rest[:3], rest[3:6], rest[8])
+        launch(*KERNELS[function], rest[:3], rest[3:6], c_void_p(rest[8]))
         return 0
 
     # ---- decoding -------------------------------------------------------------------------------

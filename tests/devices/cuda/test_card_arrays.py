@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.backend import CudaDevice
-from acuity.devices.cuda.hardware.cupy_card import CupyCard
-from acuity.errors import BackendError, CardLost, CardMemoryError, InputError
-from acuity.measure import Measurement
+from acuity.devices.cuda.hardware.card import Card, Stream
+from acuity.errors import BackendError, CardLost, CardMemoryError
 from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
-from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
+from emulated_card import needs_compiler
 from exporters import CudaInterface, Dlpack, OnCard
-from fake_cuda import FakeCuda, fake_card
+from fake_cuda import FakeCuda, emulated_card, fake_card
 from twin_bench import random_frames
 
 pytestmark = needs_compiler
@@ -33,7 +30,7 @@ pytestmark = needs_compiler
 def test_arrays_on_the_card_have_the_digits_of_the_cpu(
     export: Export, copy: bool, depth: int, layout: str, size: tuple[int, int]
 ) -> None:
-    card, frames = EmulatedCard(), random_frames(9, *size, depth, layout=layout)
+    card, frames = emulated_card(), random_frames(9, *size, depth, layout=layout)
     features = "motion=motion_five_frame_window=true", "psnr", "adm", "float_moment"
     pitch, offset = (128, 2) if depth == 10 else (61, 3)
     with on_card(card, *features) as measurement:
@@ -48,7 +45,7 @@ def test_arrays_on_the_card_have_the_digits_of_the_cpu(
 
 
 def test_luma_alone_and_one_picture_in_the_machines_memory() -> None:
-    card, frames = EmulatedCard(), random_frames(5, 40, 32, 8)
+    card, frames = emulated_card(), random_frames(5, 40, 32, 8)
     with on_card(card, "psnr", "motion") as measurement:
         for frame in frames:
             measurement.add(frame.ref.luma, Dlpack(card, frame.dis.luma))
@@ -57,17 +54,17 @@ def test_luma_alone_and_one_picture_in_the_machines_memory() -> None:
 
 
 def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    card, frames = EmulatedCard(), random_frames(70, 32, 48, 8)
+    card, frames = emulated_card(), random_frames(70, 32, 48, 8)
     moved: list[tuple[str, int]] = []
 
     def counted(name: str, rows_of: Callable[..., int]) -> None:
-        done = getattr(EmulatedStream, name)
+        done = getattr(Stream, name)
 
-        def move(stream: EmulatedStream, *given: Any) -> None:
+        def move(stream: Stream, *given: Any) -> None:
             moved.append((name, rows_of(*given)))
             done(stream, *given)
 
-        monkeypatch.setattr(EmulatedStream, name, move)
+        monkeypatch.setattr(Stream, name, move)
 
     counted("upload", lambda address, pitch, rows: rows.shape[0])
     counted("copy", lambda address, pitch, plane: plane.shape[0])
@@ -83,15 +80,15 @@ def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest
 
 
 def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    card, frames = EmulatedCard(), random_frames(6, 40, 36, 8, layout="420")
+    card, frames = emulated_card(), random_frames(6, 40, 36, 8, layout="420")
     downloads: list[int] = []
-    download = EmulatedStream.download
+    download = Stream.download
 
-    def counted(stream: EmulatedStream, into: Any, *place: Any) -> None:
+    def counted(stream: Stream, into: Any, *place: Any) -> None:
         downloads.append(into.shape[0] if into.ndim == 2 else 0)
         download(stream, into, *place)
 
-    monkeypatch.setattr(EmulatedStream, "download", counted)
+    monkeypatch.setattr(Stream, "download", counted)
     features = "float_moment", "float_psnr", "float_motion", "psnr"
     with on_card(card, *features) as measurement:
         for frame in frames:
@@ -101,55 +98,9 @@ def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatc
     assert downloads.count(36) == 12
 
 
-def test_subsampling_steering_and_checkpoints() -> None:
-    card, frames = EmulatedCard(), random_frames(40, 32, 32, 8)
-
-    def fed(measurement: Measurement, first: Any, last: int = 40) -> None:
-        told: Counter[int] = Counter()
-        for frame in frames[:last]:
-            if frame.index == first:
-                measurement.set_subsample(4)
-            pair = (CudaInterface(card, picture.luma) for picture in (frame.ref, frame.dis))
-            measurement.add(*pair, copy=False, freed=partial(told.update, [frame.index]))  # type: ignore[misc]
-        measurement.flush()
-        assert told == Counter(range(last))
-
-    with on_card(card, "motion", "float_moment", subsample=3) as measurement:
-        fed(measurement, None)
-        np.testing.assert_equal(columns(measurement), on_cpu(frames, "motion", "float_moment", subsample=3))
-    with on_card(card, "motion", "psnr") as measurement:
-        fed(measurement, 13)
-    expected = on_cpu(frames, "motion", "psnr")
-    with on_card(card, "motion", "psnr") as measurement:
-        fed(measurement, None, 17)
-        checkpoint = measurement.checkpoint()
-    assert checkpoint is not None
-    with on_card(card, "motion", "psnr") as measurement:
-        measurement.restore(checkpoint)
-        fed(measurement, None)
-        np.testing.assert_equal(columns(measurement), expected)
-
-
-def test_a_model_that_begins_midway() -> None:
-    card, frames = EmulatedCard(), random_frames(12, 40, 36, 8)
-    found = []
-    for devices in ([CudaDevice(card), CpuDevice()], [CpuDevice()]):
-        with Measurement(2, backend=devices) as measurement:
-            measurement.add_model("vmaf_v0.6.1:name=vmaf")
-            for frame in frames:
-                if frame.index == 5:
-                    measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
-                pair = frame.ref.luma, frame.dis.luma
-                given = pair if len(devices) == 1 else [CudaInterface(card, samples) for samples in pair]
-                measurement.add(*given, copy=False)  # type: ignore[arg-type]
-            measurement.flush()
-            found.append(columns(measurement))
-    np.testing.assert_equal(*found)
-
-
 @pytest.mark.parametrize("pairs", [4, 9])
 def test_a_few_arrays_are_enough_for_any_number_of_frames(pairs: int) -> None:
-    card, frames = EmulatedCard(), random_frames(60, 32, 24, 8)
+    card, frames = emulated_card(), random_frames(60, 32, 24, 8)
     free: queue.SimpleQueue[Any] = queue.SimpleQueue()
     for _ in range(pairs):
         free.put([CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"])
@@ -166,7 +117,7 @@ def test_a_few_arrays_are_enough_for_any_number_of_frames(pairs: int) -> None:
 
 
 def test_arrays_stay_lent_while_the_card_may_read_them(
-    cuda: FakeCuda, card: CupyCard, monkeypatch: pytest.MonkeyPatch
+    cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch that can't be started as a whole may have begun to read its pictures."""
     launched = cuda.driver.launchKernel
@@ -189,7 +140,7 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
 
 
 @pytest.mark.parametrize("copy", [True, False])
-def test_a_card_that_is_lost_frees_everything_once(cuda: FakeCuda, card: CupyCard, copy: bool) -> None:
+def test_a_card_that_is_lost_frees_everything_once(cuda: FakeCuda, card: Card, copy: bool) -> None:
     told: Counter[int] = Counter()
     arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
     with on_card(card, "motion", "psnr") as measurement:
@@ -204,7 +155,7 @@ def test_a_card_that_is_lost_frees_everything_once(cuda: FakeCuda, card: CupyCar
     assert told == Counter(range(4))
 
 
-def test_a_card_without_room_for_copies(cuda: FakeCuda, card: CupyCard) -> None:
+def test_a_card_without_room_for_copies(cuda: FakeCuda, card: Card) -> None:
     told: list[int] = []
     arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
     with on_card(card, "psnr") as measurement:
@@ -212,21 +163,6 @@ def test_a_card_without_room_for_copies(cuda: FakeCuda, card: CupyCard) -> None:
         with pytest.raises(CardMemoryError, match=r"memory free, and .* more are needed"):
             measurement.add(*arrays, freed=lambda: told.append(1))  # type: ignore[misc]
     assert told == [1]
-
-
-def test_samples_that_are_too_deep_are_refused() -> None:
-    card, frames = EmulatedCard(), random_frames(3, 32, 32, 10)
-    deep = Dlpack(card, np.full((32, 32), 1024, np.uint16))
-    told: list[int] = []
-    with on_card(card, "motion") as measurement:
-        fine = CudaInterface(card, frames[0].ref.luma)
-        for index, dis in enumerate((fine, deep, fine)):
-            measurement.add(fine, dis, bitdepth=10, copy=False, freed=lambda n=index: told.append(n))  # type: ignore[misc]
-        with pytest.raises(
-            InputError, match="frame 1 of the distorted video has the sample 1024, and 10 bits"
-        ):
-            measurement.flush()
-    assert sorted(told) == [0, 1, 2]
 
 
 # ---- order on the card: a machine that is made up, where work in streams is done late ----
@@ -238,7 +174,7 @@ def cuda() -> FakeCuda:
 
 
 @pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CupyCard:
+def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Card:
     from acuity.devices.cuda.hardware import probe
 
     monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
@@ -256,7 +192,7 @@ def finish(cuda: FakeCuda, stream: int) -> None:
 @pytest.mark.parametrize("stream", [1, 0x5000_0000])
 @pytest.mark.parametrize("early", [False, True])
 def test_copies_come_after_what_was_written_and_before_what_is_written_next(
-    cuda: FakeCuda, card: CupyCard, stream: int, early: bool
+    cuda: FakeCuda, card: Card, stream: int, early: bool
 ) -> None:
     cuda.streams[stream] = type(cuda.streams[1])(0)
     frames = random_frames(5, 32, 24, 8)
@@ -286,7 +222,7 @@ def waits_for(cuda: FakeCuda, theirs: int) -> Callable[[int], None]:
 
 
 @pytest.mark.parametrize("copy", [True, False])
-def test_dlpack_lets_our_stream_wait(cuda: FakeCuda, card: CupyCard, copy: bool) -> None:
+def test_dlpack_lets_our_stream_wait(cuda: FakeCuda, card: Card, copy: bool) -> None:
     theirs = card.stream()
     frames = random_frames(5, 32, 24, 8)
     told: list[int] = []
@@ -312,7 +248,7 @@ def test_dlpack_lets_our_stream_wait(cuda: FakeCuda, card: CupyCard, copy: bool)
 
 
 def test_a_library_whose_stream_is_known_is_not_waited_for(
-    cuda: FakeCuda, card: CupyCard, monkeypatch: pytest.MonkeyPatch
+    cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PyTorch says in which stream a program works: what it writes next waits for the copy."""
 
@@ -353,9 +289,7 @@ def test_a_library_whose_stream_is_known_is_not_waited_for(
     assert (ref.exported, ref.deleted) == (4, 4)
 
 
-def test_memory_of_copies_is_used_again(
-    cuda: FakeCuda, card: CupyCard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_of_copies_is_used_again(cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = random_frames(3, 32, 24, 8)
     allocated: list[int] = []
     allocate = cuda.runtime.malloc

@@ -14,7 +14,7 @@ from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
 from acuity.devices.cuda.fitting import STREAMS, Fit, Needs, batch_frames, fits, memory_needed
-from acuity.devices.cuda.hardware.cupy_card import CupyCard
+from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.stage import Group
 from acuity.errors import BackendError, CardMemoryError
 from acuity.features import get_extractor
@@ -37,7 +37,7 @@ def cuda() -> FakeCuda:
 
 
 @pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path) -> CupyCard:
+def card(cuda: FakeCuda, tmp_path: Path) -> Card:
     return fake_card(cuda, tmp_path)
 
 
@@ -55,7 +55,7 @@ def test_fits_become_smaller_down_to_one_frame_in_one_stream() -> None:
 @pytest.mark.parametrize("geometry", [SMALL, Geometry(67, 51, 10, (34, 26))])
 @pytest.mark.parametrize("names", [["motion"], ["vif", "adm", "motion"], ["psnr", "cambi"]])
 def test_what_is_needed_is_what_is_taken(
-    cuda: FakeCuda, card: CupyCard, geometry: Geometry, names: list[str]
+    cuda: FakeCuda, card: Card, geometry: Geometry, names: list[str]
 ) -> None:
     groups = [group(name) for name in names]
     conveyor = CudaConveyor(card, geometry)
@@ -81,7 +81,7 @@ def columns(measurement: Measurement) -> dict[str, list[float]]:
 @needs_compiler
 @pytest.mark.parametrize("memory", [2 * MIB, 400_000, 120_000])
 def test_less_memory_means_smaller_batches_and_the_same_digits(
-    cuda: FakeCuda, card: CupyCard, memory: int
+    cuda: FakeCuda, card: Card, memory: int
 ) -> None:
     cuda.memory = memory
     found = measured([CudaDevice(card), CpuDevice()])
@@ -91,7 +91,7 @@ def test_less_memory_means_smaller_batches_and_the_same_digits(
     assert 1 <= most < batch_frames(SMALL)
 
 
-def test_a_frame_that_does_not_fit_is_told_with_what_would(cuda: FakeCuda, card: CupyCard) -> None:
+def test_a_frame_that_does_not_fit_is_told_with_what_would(cuda: FakeCuda, card: Card) -> None:
     cuda.memory = 300 * MIB
     conveyor = CudaConveyor(card, LARGE)
     with pytest.raises(CardMemoryError) as caught:
@@ -115,7 +115,7 @@ def test_a_frame_that_does_not_fit_is_told_with_what_would(cuda: FakeCuda, card:
         conveyor.prepare(1, [group("motion")])
 
 
-def test_a_failure_that_is_not_of_size_stays_what_it_was(cuda: FakeCuda, card: CupyCard) -> None:
+def test_a_failure_that_is_not_of_size_stays_what_it_was(cuda: FakeCuda, card: Card) -> None:
     conveyor = CudaConveyor(card, SMALL)
     cuda.failures["malloc"] = 2  # though so much is free
     with pytest.raises(CardMemoryError, match=r"has 1\.0 GiB of memory free, and .* more are needed"):
@@ -126,7 +126,7 @@ def test_a_failure_that_is_not_of_size_stays_what_it_was(cuda: FakeCuda, card: C
 
 
 @needs_compiler
-def test_batches_become_smaller_when_more_is_measured(cuda: FakeCuda, card: CupyCard) -> None:
+def test_batches_become_smaller_when_more_is_measured(cuda: FakeCuda, card: Card) -> None:
     frames = random_frames(3, 32, 32, 8)
     motion, adm = group("motion"), group("adm")
     conveyor = CudaConveyor(card, SMALL)
@@ -145,14 +145,14 @@ def test_batches_become_smaller_when_more_is_measured(cuda: FakeCuda, card: Cupy
         np.testing.assert_equal(np.asarray(values)[:2], np.asarray(again.columns[key]))
 
 
-def test_a_card_that_was_named_is_not_replaced(cuda: FakeCuda, card: CupyCard) -> None:
+def test_a_card_that_was_named_is_not_replaced(cuda: FakeCuda, card: Card) -> None:
     cuda.memory = 1000
     with pytest.raises(CardMemoryError, match=r"one frame of 32x32 needs 0\.\d MiB for motion: end"):
         measured([CudaDevice(card), CpuDevice()])
 
 
 def test_auto_takes_the_cpu_and_says_why(
-    cuda: FakeCuda, card: CupyCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cuda: FakeCuda, card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cuda.memory = 1000
     devices = [CudaDevice(card), CpuDevice()]

@@ -10,19 +10,21 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
+from acuity.devices.cuda.hardware.card import Stream
 from acuity.errors import InputError
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
-from emulated_card import EmulatedCard, EmulatedStream, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 from twin_bench import extractors, on_cpu, random_frames
 
 pytestmark = needs_compiler
 
 
 def card_and_cpu() -> list[Any]:
-    return [CudaDevice(EmulatedCard()), CpuDevice()]
+    return [CudaDevice(emulated_card()), CpuDevice()]
 
 
 def measured(devices: Any, frames: list[Any], *features: str, steer: Any = None, **settings: Any) -> Any:
@@ -74,13 +76,13 @@ def test_samples_that_are_too_deep_are_refused() -> None:
 
 def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     uploads: list[int] = []
-    upload = EmulatedStream.upload
+    upload = Stream.upload
 
-    def counted(stream: EmulatedStream, address: int, pitch: int, rows: Any) -> None:
+    def counted(stream: Stream, address: int, pitch: int, rows: Any) -> None:
         uploads.append(rows.shape[0])
         upload(stream, address, pitch, rows)
 
-    monkeypatch.setattr(EmulatedStream, "upload", counted)
+    monkeypatch.setattr(Stream, "upload", counted)
     frames = random_frames(70, 32, 48, 8)
     measured(card_and_cpu(), frames, "motion=motion_five_frame_window=true")
     assert uploads.count(48) == 140
@@ -110,7 +112,7 @@ def test_frames_that_do_not_follow_each_other_bring_the_pictures_before_them() -
     """Three batches under way then need more pictures than there is room for."""
     frames = random_frames(2 * 3 * 64, 32, 32, 8)[1::2]
     expected = on_cpu(extractors("motion"), frames)
-    conveyor = CudaConveyor(EmulatedCard(), Geometry(32, 32, 8))
+    conveyor = CudaConveyor(emulated_card(), Geometry(32, 32, 8))
     group = conveyor.runner(Motion, extractors("motion"))
     conveyor.prepare(1, [group])
     found: list[float] = []

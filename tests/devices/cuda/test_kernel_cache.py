@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -45,10 +43,6 @@ def builder(
 def the_file(folder: Path) -> Path:
     (file,) = folder.iterdir()
     return file
-
-
-def test_parts_of_a_key_do_not_run_together() -> None:
-    assert len({kernel_key("ab", "c"), kernel_key("a", "bc"), kernel_key("abc"), kernel_key("abc", "")}) == 4
 
 
 def test_what_was_kept_is_found(tmp_path: Path) -> None:
@@ -132,16 +126,6 @@ def test_what_was_used_longest_ago_is_deleted(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [tmp_path / f"{keys[4]}.kernels"]  # the newest stays, whatever its size
 
 
-def test_what_a_killed_process_left_is_deleted_in_the_end(tmp_path: Path) -> None:
-    left, fresh = tmp_path / "0123-abc.part", tmp_path / "0123-def.part"
-    for file in (left, fresh):
-        file.write_bytes(b"half")
-    os.utime(left, (1000, 1000))
-    KernelCache(str(tmp_path)).keep(KEY, CODE)
-    assert fresh.exists()
-    assert not left.exists()
-
-
 def test_without_a_folder_everything_is_compiled_and_a_note_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     compiler = CountingCompiler()
@@ -167,30 +151,6 @@ def test_the_folder_is_in_the_cache_of_acuity(tmp_path: Path, monkeypatch: pytes
     homeless.drop(KEY)
     assert homeless.find(KEY) is None
     assert "the user's cache folder (no home)" in homeless.notes[0]
-
-
-_FILL = """
-import sys
-from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
-cache = KernelCache(sys.argv[1])
-code = b"\\x7fELF" + bytes(range(256)) * 4000
-for turn in range(40):
-    for number in range(4):
-        key = kernel_key(str(number))
-        found = cache.find(key)
-        assert found in (None, code), "half a file"
-        cache.keep(key, code)
-assert cache.notes == [], cache.notes
-"""
-
-
-def test_two_processes_fill_it_at_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _FILL, str(tmp_path)]
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    for process in running:
-        _, told = process.communicate(timeout=60)
-        assert process.returncode == 0, told
-    assert len([*tmp_path.iterdir()]) == 4
 
 
 def test_programs_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,15 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acuity.devices.cuda.compiler import compile as compile_module
-from acuity.devices.cuda.compiler.build import kernel_names, kernel_source, programs, single_kernel
+from acuity.devices.cuda.compiler.build import kernel_names, kernel_source, single_kernel
 from acuity.devices.cuda.compiler.compile import NvrtcCompiler, target_for
-from acuity.devices.cuda.hardware.bindings import Nvrtc, load_bindings
+from acuity.devices.cuda.hardware.bindings import load_bindings
+from acuity.devices.cuda.table import TWINS
 from acuity.errors import BackendError
 from fake_cuda import FakeNvrtc
 
@@ -65,7 +67,7 @@ def test_an_error_of_the_compiler_is_one_sentence() -> None:
 
 
 def test_a_compiler_that_is_not_there() -> None:
-    def load() -> Nvrtc:
+    def load() -> Any:
         raise RuntimeError("CuPy failed to load libnvrtc.so.13: cannot open shared object file\nmore lines")
 
     with pytest.raises(BackendError, match=r"^NVRTC.* can't be loaded \(CuPy failed .*file\): pip install"):
@@ -131,7 +133,8 @@ def test_a_home_in_which_cupy_can_make_no_folder(tmp_path: Path, home: str, give
 needs_cupy = pytest.mark.skipif(find_spec("cupy_backends") is None, reason="CuPy, an extra, is missing")
 
 
-KERNELS = [(program, name) for program in programs() for name in kernel_names(program)]
+PROGRAMS = sorted({entry.program for entry in TWINS.values()} | {"decoded", "probe", "samples"})
+KERNELS = [(program, name) for program in PROGRAMS for name in kernel_names(program)]
 
 
 @pytest.mark.parametrize(("program", "name"), KERNELS)

@@ -12,8 +12,9 @@ from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import AcuityError
 from acuity.video.card_picture import CardPicture
 from acuity.video.readers.container import ContainerReader
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import needs_compiler
 from everyday_clips import Make, beheaded, cut_by_edit_list, joined, made, wiped
+from fake_cuda import emulated_card
 from fake_driver import FakeDriver
 
 pytestmark = needs_compiler
@@ -57,7 +58,7 @@ def test_a_file_ends_alike(name: str, allow_damaged: bool, tmp_path: Path) -> No
     how: dict[str, Any] = {"allow_damaged": allow_damaged, "threads": 1}
     with ContainerReader(path, **how) as reader:
         expected, _, end, notes = outcome(reader)
-    settings: dict[str, Any] = {"card": EmulatedCard(), "library": FakeDriver(2), "required": False}
+    settings: dict[str, Any] = {"card": emulated_card(), "library": FakeDriver(2), "required": False}
     with NvdecReader(path, **settings, **how) as reader:
         found, on_card, found_end, found_notes = outcome(reader)
     assert found_end == end

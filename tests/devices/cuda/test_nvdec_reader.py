@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import CardMemoryError, InputError
 from acuity.video.alignment.signature import sign
@@ -17,7 +18,8 @@ from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, without_packet
 from damaged_clip import FRAGILE, damage, packet_at
-from emulated_card import EmulatedCard, EmulatedMemory, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 from fake_decoder import FakeFrame
 from fake_driver import FakeDriver
 
@@ -27,7 +29,7 @@ WORTHWHILE = 30  # frames that a session decodes at least here: emulated kernels
 
 
 def opened(path: Path, library: FakeDriver, *, required: bool = False, **options: Any) -> NvdecReader:
-    card = EmulatedCard()
+    card = emulated_card()
     return NvdecReader(path, card=card, library=library, required=required, worthwhile=WORTHWHILE, **options)
 
 
@@ -103,7 +105,9 @@ def test_open_groups_of_pictures_are_not_split(tmp_path: Path) -> None:
 def test_little_memory_decodes_little_ahead(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 80)
     library = FakeDriver(engines=6)
-    with NvdecReader(path, card=EmulatedCard(1 << 16), library=library, required=True) as reader:
+    card = emulated_card()
+    card.free_memory = lambda: 1 << 16
+    with NvdecReader(path, card=card, library=library, required=True) as reader:
         reader.expect(converted=False)
         assert reader.read() is not None
         held = [reader.read() for _ in range(79)]
@@ -111,24 +115,24 @@ def test_little_memory_decodes_little_ahead(tmp_path: Path) -> None:
         assert reader.read() is None
 
 
-class FullCard(EmulatedCard):
+def full_card(allocations: int) -> Card:
     """A card whose memory others have taken, but for a few pictures."""
+    card = emulated_card()
+    allocate, left = card.allocate, iter(range(allocations))
 
-    def __init__(self, allocations: int) -> None:
-        super().__init__()
-        self.left = allocations
-
-    def allocate(self, size: int) -> EmulatedMemory:
-        self.left -= 1
-        if self.left < 0:
+    def limited(size: int) -> Any:
+        if next(left, None) is None:
             raise CardMemoryError("card 0 has no memory left")
-        return super().allocate(size)
+        return allocate(size)
+
+    card.allocate = limited
+    return card
 
 
 def test_a_card_whose_memory_is_taken_decodes_into_what_it_has(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 100)
     library = FakeDriver(engines=6)
-    reader = NvdecReader(path, card=FullCard(1), library=library, required=True, worthwhile=WORTHWHILE)
+    reader = NvdecReader(path, card=full_card(1), library=library, required=True, worthwhile=WORTHWHILE)
     with reader, ContainerReader(path) as plain:
         reader.expect(converted=False)
         for expected in plain:
@@ -137,11 +141,11 @@ def test_a_card_whose_memory_is_taken_decodes_into_what_it_has(tmp_path: Path) -
             check_equal(found, expected)
         assert reader.read() is None
     assert library.decoders == library.destroyed == 3
-    with NvdecReader(path, card=FullCard(0), library=library, required=True) as reader:
+    with NvdecReader(path, card=full_card(0), library=library, required=True) as reader:
         reader.expect(converted=False)
         with pytest.raises(InputError, match=r"because the card has no memory left for its pictures: pass"):
             reader.read()
-    with NvdecReader(path, card=FullCard(0), library=library, required=False) as reader:
+    with NvdecReader(path, card=full_card(0), library=library, required=False) as reader:
         reader.expect(converted=False)
         assert type(reader.read()) is Picture
 

@@ -18,7 +18,8 @@ from acuity.scoring import run
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from coded_clips import CODED, HEIGHT, WIDTH, clip
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 from fake_driver import FakeDriver
 
 pytestmark = needs_compiler
@@ -27,7 +28,7 @@ pytestmark = needs_compiler
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
     """The card of this machine."""
-    device = CudaDevice(EmulatedCard())
+    device = CudaDevice(emulated_card())
     monkeypatch.setattr(run, "open_backend", lambda *_: Opened([device, CpuDevice()]))
     return device
 

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import CHUNK_BLOCK, DOUBLE, SINGLE, chunks_of, cleared, placed
-from emulated_card import EmulatedCard, needs_compiler
+from emulated_card import needs_compiler
+from fake_cuda import emulated_card
 
 pytestmark = needs_compiler
 
@@ -37,7 +38,7 @@ def plain_sums(terms: NDArray[np.float32]) -> NDArray[np.float32]:
 def test_single_precision(name: str, off: float) -> None:
     """Also if the plain sums, which only tell what to look for, are wrong."""
     terms = TERMS[name].astype(np.float32)
-    card = EmulatedCard()
+    card = emulated_card()
     grow, add = card.kernels("psnr_hvs", ["psnr_hvs_growths", "psnr_hvs_sums"])
     chunks = chunks_of(len(terms))
     given = placed(card, terms.view(np.uint8))
@@ -49,13 +50,14 @@ def test_single_precision(name: str, off: float) -> None:
     add(stream, (1, 1, 1), CHUNK_BLOCK, *places, np.int32(chunks), growths.address, sums.address)
     found = np.zeros(1)
     stream.download(found.view(np.uint8), sums.address)
+    stream.mark().wait()
     assert found[0] == np.cumsum(terms, dtype=np.float32)[-1]
 
 
 @pytest.mark.parametrize("name", TERMS)
 def test_double_precision(name: str) -> None:
     terms = TERMS[name].astype(np.float32)
-    card = EmulatedCard()
+    card = emulated_card()
     plain, grow, add = card.kernels("ciede", ["ciede_chunks", "ciede_growths", "ciede_sum"])
     chunks = chunks_of(len(terms))
     given = placed(card, terms.view(np.uint8))
@@ -67,4 +69,5 @@ def test_double_precision(name: str) -> None:
     add(stream, (1, 1, 1), CHUNK_BLOCK, *places, growths.address, sums.address, np.int32(1), np.int32(0))
     found = np.zeros(1)
     stream.download(found.view(np.uint8), sums.address)
+    stream.mark().wait()
     assert found[0] == np.cumsum(terms, dtype=np.float64)[-1]

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import Workspace
-from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin
+from acuity.devices.cuda.batch import FRAME, Batch, Bench, Twin, cleared, placed
+from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.table import TWINS
 from acuity.features import get_extractor
 from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry, Pair
 from acuity.video.picture import ColourTags, Picture, PixelFormat
-from emulated_card import EmulatedCard, EmulatedMemory
+from fake_cuda import emulated_card
 
 NO_TAGS = ColourTags()
 
@@ -82,7 +83,7 @@ def on_card(
     colour: ColourTags = NO_TAGS,
 ) -> list[dict[str, float]]:
     """The figures of batches of `most` frames each; with `packed`, of planes that are aligned to nothing."""
-    card = EmulatedCard()
+    card = emulated_card()
     made: Twin = twin(members, replace(geometry_of(frames[0]), colour=colour), Bench(card, most))
     found = []
     for start in range(0, len(frames), most):
@@ -106,9 +107,7 @@ def same(
     return found
 
 
-def _one_batch(
-    card: EmulatedCard, twin: Twin, frames: Sequence[Frame], packed: bool
-) -> list[dict[str, float]]:
+def _one_batch(card: Card, twin: Twin, frames: Sequence[Frame], packed: bool) -> list[dict[str, float]]:
     stream = card.stream()
     held: list[Any] = []
     known: dict[int, NDArray[Any]] = {}
@@ -132,21 +131,16 @@ def _one_batch(
         row["ref"], row["dis"] = record(frame.ref), record(frame.dis)
         for number, pair in enumerate(frame.before):
             row["before_ref"][number], row["before_dis"][number] = record(pair.ref), record(pair.dis)
-    records = _uploaded(card, table)
+    records = placed(card, table.view(np.uint8))
     words = np.zeros((len(frames), twin.words), np.int64)
-    sums = _uploaded(card, words)
+    sums = cleared(card, words.nbytes)
     twin.launch(Batch(stream, records.address, len(frames)), sums.address)
     stream.download(words.reshape(-1).view(np.uint8), sums.address)
+    stream.mark().wait()
     if (columns := getattr(twin, "columns", None)) is None:
         return [twin.figures(row, frame) for row, frame in zip(words, frames, strict=True)]
     found = {key: np.asarray(values).tolist() for key, values in columns(words, frames).items()}
     return [{key: found[key][number] for key in found} for number in range(len(frames))]
-
-
-def _uploaded(card: EmulatedCard, values: NDArray[Any]) -> EmulatedMemory:
-    memory = card.allocate(max(values.nbytes, 1))
-    card.stream().upload(memory.address, values.nbytes, values.reshape(1, -1).view(np.uint8))
-    return memory
 
 
 def extractors(name: str, *settings: Mapping[str, Any]) -> list[Extractor]:

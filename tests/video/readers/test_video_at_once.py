@@ -13,14 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.errors import InputError, NoFramesError, TruncatedError
 from acuity.video.buffers import Bytes
-from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
+from acuity.video.picture import PixelFormat
 from acuity.video.readers.raw import RawReader
 from acuity.video.readers.reader import BaseReader
 from acuity.video.readers.y4m import Y4mReader
-from video_clips import feed, random_planes, raw_bytes, same, y4m_bytes
+from video_clips import random_planes, raw_bytes, same, y4m_bytes
 
 FORMAT = PixelFormat("420", 10)
 WIDTH, HEIGHT = 15, 9
@@ -78,22 +77,6 @@ def test_it_takes_the_memory_it_is_given(tmp_path: Path, write: Open) -> None:
 
 
 @both
-def test_the_table_of_readers_passes_the_memory_on(tmp_path: Path, write: Open) -> None:
-    used: list[int] = []
-
-    def allocate(size: int) -> Bytes:
-        used.append(size)
-        return np.zeros(size, np.uint8)
-
-    with write(tmp_path) as reader:
-        path, raw = reader.info.path, reader.info.kind == "raw"
-    said = RawGeometry(WIDTH, HEIGHT, "420", 10) if raw else RawGeometry()
-    with open_as(path, said, OpenOptions(allocate=allocate)) as reader:
-        assert next(iter(reader)) is not None
-    assert len(used) == 1
-
-
-@both
 def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path, write: Open) -> None:
     with write(tmp_path) as reader:
         size = os.path.getsize(reader.info.path)
@@ -126,65 +109,3 @@ def test_a_y4m_file_that_was_emptied(tmp_path: Path) -> None:
         assert reader.picture_at(4) is None
         with pytest.raises(NoFramesError, match="no frame"):
             reader.picture_at(0)
-
-
-def test_alpha_is_passed_over(tmp_path: Path) -> None:
-    format = PixelFormat("444", 8)
-    frames = [random_planes(format, 6, 4, seed) for seed in range(5)]
-    path = tmp_path / "clip.y4m"
-    path.write_bytes(y4m_bytes([[*planes, planes[0]] for planes in frames], "W6 H4 C444alpha"))
-    with Y4mReader(path) as reader:
-        for number in (4, 1, 3):
-            picture = reader.picture_at(number)
-            assert picture is not None
-            assert same(picture, frames[number])
-
-
-def test_lines_of_other_lengths_are_read_in_order(tmp_path: Path) -> None:
-    path = tmp_path / "clip.y4m"
-    path.write_bytes(y4m_bytes(FRAMES, TAGS, lambda n: b"FRAME Ip\n" if n % 3 == 1 else b"FRAME\n"))
-    with Y4mReader(path) as reader:
-        assert not reader.concurrent
-        assert all(same(picture, planes) for picture, planes in zip(reader, FRAMES, strict=True))
-
-
-def test_lines_that_make_up_for_a_frame(tmp_path: Path) -> None:
-    """The first and the last line are where plain lines would be, and one between them isn't."""
-    size = FORMAT.frame_bytes(WIDTH, HEIGHT)
-    long = b"FRAME X".ljust(size + 2 * len(b"FRAME\n") - 1, b"x") + b"\n"  # a frame and its line longer
-    path = tmp_path / "clip.y4m"
-    path.write_bytes(y4m_bytes(FRAMES[:4], TAGS, lambda n: long if n == 1 else b"FRAME\n"))
-    with Y4mReader(path) as reader:
-        assert reader.concurrent
-        assert reader.info.frames == 5
-        assert all(same(picture, planes) for picture, planes in zip(reader, FRAMES[:4], strict=True))
-        second = reader.picture_at(1)
-        assert second is not None
-        assert same(second, FRAMES[1])
-        with pytest.raises(FormatError, match=r"frame 2 of .* does not begin with a FRAME line"):
-            reader.picture_at(2)
-
-
-def test_pipes_are_read_in_order(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = feed(pipe, raw_bytes(FRAMES))
-    with RawReader(pipe, WIDTH, HEIGHT, FORMAT) as reader:
-        assert not reader.concurrent
-        assert all(same(picture, planes) for picture, planes in zip(reader, FRAMES, strict=True))
-    writer.join()
-    writer = feed(pipe, y4m_bytes(FRAMES, TAGS))
-    with Y4mReader(pipe) as reader:
-        assert not reader.concurrent
-        assert all(same(picture, planes) for picture, planes in zip(reader, FRAMES, strict=True))
-    writer.join()
-
-
-def test_other_readers_have_no_such_thing() -> None:
-    class Own(BaseReader):
-        def read(self) -> Picture | None:
-            return None
-
-    assert not Own().concurrent
-    with pytest.raises(NotImplementedError):
-        Own().picture_at(0)

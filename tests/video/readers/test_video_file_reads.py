@@ -187,17 +187,6 @@ def test_pictures_are_signed_and_looked_at(
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-def test_a_line_that_makes_up_for_a_frame(tmp_path: Path, size: tuple[int, int], ways: Ways) -> None:
-    """The first and the last line are where plain lines would be, and one between them isn't."""
-    format = PixelFormat("420", 8)
-    long = b"FRAME X".ljust(min(format.frame_bytes(*size) + 2 * len(LINE) - 1, 1 << 20), b"x") + b"\n"
-    path = write(tmp_path, "clip.y4m", size, 6, format, lambda n: long if n == 2 else LINE)
-    pictures, said = ways.both(lambda: told(path, size, format))
-    assert ways.started == 1
-    assert (len(pictures), said) == (6, "") if size == SMALL else "FRAME" in said
-
-
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("less", [1, 10, 100])
 @pytest.mark.parametrize("name", ["clip.yuv", "clip.y4m"])
 def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], less: int, ways: Ways) -> None:
@@ -245,22 +234,6 @@ def test_a_file_that_gets_shorter_or_longer_by_whole_frames(
     assert bool(said) == (name == "clip.yuv")
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-def test_what_the_threads_cannot_read_the_reader_reads(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Such as an error that doesn't come again."""
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.yuv", size, 9, format)
-    expected = told(path, size, format)
-    monkeypatch.setattr(
-        Source, "duplicate", lambda _: os.open(tmp_path, os.O_RDONLY)
-    )  # no file can be read so
-    for kind in Source.__subclasses__():
-        monkeypatch.setattr(kind, "duplicate", lambda _: os.open(tmp_path, os.O_RDONLY))
-    assert told(path, size, format) == expected
-
-
 def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     format = PixelFormat("420", 8)
     path = write(tmp_path, "clip.yuv", LARGE, 9, format)
@@ -272,15 +245,6 @@ def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.M
     for kind in Source.__subclasses__():
         monkeypatch.setattr(kind, "duplicate", refuse)
     assert told(path, LARGE, format) == expected
-
-
-def test_many_that_are_left_early(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.yuv", LARGE, 9, format)
-    for number in range(100):
-        with LoneVideo(reader(path, LARGE, format), PairOptions()) as video:
-            for _ in zip(range(number % 4), video, strict=False):
-                pass
 
 
 def test_a_reader_that_was_closed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FormatError, InputError
 from acuity.video.picture import PixelFormat
-from acuity.video.readers.guess import RawFormat, frame_sizes, guess_geometry, is_raw_name, other_geometry
+from acuity.video.readers.guess import RawFormat, guess_geometry, other_geometry
 
 
 def length(layout: str, depth: int, frames: int, width: int = 64, height: int = 36) -> int:
@@ -139,17 +139,6 @@ def test_only_what_is_missing_is_asked_for() -> None:
 def test_sizes_no_video_has(width: int, height: int) -> None:
     with pytest.raises(FormatError, match=f"{width}x{height}"):
         guess_geometry("crowd.yuv", 1000, width=width, height=height)
-
-
-def test_odd_sizes_fit_with_chroma_rounded_either_way() -> None:
-    assert frame_sizes(5, 3, PixelFormat("420", 8)) == {15 + 2 * 6, 15 + 2 * 2}
-    assert frame_sizes(5, 3, PixelFormat("422", 10)) == {2 * (15 + 2 * 9), 2 * (15 + 2 * 6)}
-    assert frame_sizes(5, 3, PixelFormat("400", 8)) == {15}
-
-
-def test_raw_names() -> None:
-    assert all(is_raw_name(f"a.b/clip{end}") for end in (".yuv", ".YUV", ".raw", ".i420", ".yuv420p"))
-    assert not any(is_raw_name(f"a.yuv/clip{end}") for end in (".mp4", ".y4m", "", ".yuv.mkv"))
 
 
 @given(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,13 +51,6 @@ def test_an_image_is_decoded_as_it_is_alone(tmp_path: Path) -> None:
             assert alone is not None
             assert all(map(np.array_equal, picture.planes, alone.planes))
             assert picture.pts is None
-
-
-def test_a_folder_s_name_may_end_with_a_slash(tmp_path: Path) -> None:
-    folder = images(tmp_path / "shots", count=2)
-    with open_video(f"{folder}/") as reader:
-        assert reader.info.path == str(folder)
-        assert len(list(reader)) == 2
 
 
 def test_rate_and_seeking(tmp_path: Path) -> None:
@@ -219,22 +210,3 @@ def test_under_a_guard_no_folder_is_listed(tmp_path: Path) -> None:
         assert numbers(folder / "shot.0001.png") == [0]
     finally:
         restrict(None)
-
-
-def test_a_long_sequence_takes_little_memory(tmp_path: Path) -> None:
-    folder = images(tmp_path / "shots", "%06d.png", first=0, count=1)
-    for number in range(1, 10_000):
-        os.link(folder / "000000.png", folder / f"{number:06d}.png")
-    numbers(folder / "000000.png")  # loads PyAV
-    tracemalloc.start()
-    try:
-        with open_video(folder / "%06d.png") as reader:
-            assert reader.info.frames == 10_000
-            tracemalloc.reset_peak()
-            reader.seek(9_000)
-            assert reader.read() is not None
-            held, peak = tracemalloc.get_traced_memory()
-        assert held < 2 << 20
-        assert peak < 4 << 20
-    finally:
-        tracemalloc.stop()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
+from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import open_video
 from video_clips import all_same, encode, random_planes, raw_bytes, y4m_bytes
@@ -82,13 +82,6 @@ def test_a_guess_completes_what_is_given(tmp_path: Path) -> None:
         path = tmp_path / "clip_16x10.yuv"
 
 
-def test_a_guess_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    wrong = tmp_path / "clip_32x16_420p.yuv"
-    wrong.write_bytes(raw_bytes(FRAMES))
-    with pytest.raises(TruncatedError, match="32x16"):
-        open_video(wrong, guess=True)
-
-
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".avi"])
 def test_a_container_is_never_taken_for_raw_samples(tmp_path: Path, suffix: str) -> None:
     path = encode(tmp_path / f"clip{suffix}", codec="mpeg4")
@@ -119,11 +112,6 @@ def test_an_empty_raw_file_is_empty_before_it_is_raw(tmp_path: Path) -> None:
 def test_half_a_geometry_is_refused(tmp_path: Path, given: dict[str, object], missing: str) -> None:
     with pytest.raises(InputError, match=missing):
         open_video(tmp_path / "clip.yuv", **given)  # type: ignore[arg-type]
-
-
-def test_unknown_pixel_formats_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown pixel format '411'"):
-        open_video(tmp_path / "clip.yuv", width=16, height=10, pixel_format="411", bitdepth=8)
 
 
 def test_missing_files_and_directories(tmp_path: Path) -> None:

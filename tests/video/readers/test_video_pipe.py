@@ -104,22 +104,6 @@ def test_avi_as_it_is_written_to_a_pipe(tmp_path: Path, pipe: Path) -> None:
     writer.join()
 
 
-def test_a_pipe_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe*%04d.png")
-    writer = feed(tmp_path / "pipe*%04d.png", encode(tmp_path / "clip.mkv").read_bytes())
-    with open_video(tmp_path / "pipe*%04d.png") as reader:
-        assert len(list(reader)) == 10
-    writer.join(PATIENCE)
-
-
-def test_frames_beyond_the_look_ahead_are_read(tmp_path: Path, pipe: Path) -> None:
-    path = encode(tmp_path / "clip.mkv", frames=450, size=(32, 16))
-    writer = feed(pipe, path.read_bytes())
-    with open_video(pipe) as reader:
-        assert sum(1 for _ in reader) == 450
-    writer.join(PATIENCE)
-
-
 @pytest.mark.parametrize("name", ["clip.mp4", "clip.mov"])
 def test_an_index_at_the_end_is_refused(tmp_path: Path, pipe: Path, name: str) -> None:
     data = encode(tmp_path / name).read_bytes()

@@ -37,46 +37,6 @@ def take_all(prefetch: Prefetch) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize("ahead", [1, 3, 100])
-def test_everything_comes_in_order(ahead: int) -> None:
-    prefetch = Prefetch(pictures(50), Reading(ahead), name="test")
-    assert take_all(prefetch) == list(range(50))
-    assert prefetch.take() is None
-    prefetch.join()
-
-
-def test_an_error_comes_after_the_pictures_before_it() -> None:
-    prefetch = Prefetch(pictures(5, KeyError("broken")), Reading(2), name="test")
-    assert [int(prefetch.take().luma[0, 0]) for _ in range(5)] == list(range(5))  # type: ignore[union-attr]
-    for _ in range(2):
-        with pytest.raises(KeyError, match="broken"):
-            prefetch.take()
-    prefetch.join()
-
-
-def test_no_more_than_asked_for_is_read_ahead() -> None:
-    produced = threading.Semaphore(0)
-    made = 0
-    produce = pictures(100)
-
-    def counting(number: int) -> Picture | None:
-        nonlocal made
-        made += 1
-        produced.release()
-        return produce(number)
-
-    prefetch = Prefetch(counting, Reading(3), name="test")
-    for _ in range(3):
-        assert produced.acquire(timeout=30)
-    for taken in range(1, 20):
-        prefetch.take()
-        assert produced.acquire(timeout=30)  # each picture taken makes room for one
-        assert made <= taken + 3
-    prefetch.stop()
-    prefetch.join()
-    assert made <= 3 + 20
-
-
 def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
     produced = threading.Semaphore(0)
     made: list[int] = []
@@ -195,52 +155,6 @@ def test_order_is_kept_in_whatever_order_threads_finish(
         else:
             assert prefetch.take() is None
     prefetch.join()
-
-
-@pytest.mark.parametrize("first", [3, 4])
-def test_the_first_of_two_errors_counts(first: int) -> None:
-    """Two threads fail; whichever is sooner, the error of the earlier picture is raised."""
-    gates = {3: threading.Event(), 4: threading.Event()}
-    reached = threading.Barrier(3)
-
-    def produce(number: int) -> Picture | None:
-        if number < 3:
-            return picture(number)
-        reached.wait(30)
-        gates[number].wait(30)
-        raise KeyError(f"picture {number}")
-
-    prefetch = Prefetch(produce, Reading(6, 2), name="test")
-    for number in range(3):
-        taken = prefetch.take()
-        assert taken is not None
-        assert taken.luma[0, 0] == number
-    reached.wait(30)
-    gates[first].set()
-    gates[7 - first].set()
-    for _ in range(2):
-        with pytest.raises(KeyError, match="picture 3"):
-            prefetch.take()
-    prefetch.join()
-
-
-def test_many_threads_end_when_they_are_stopped() -> None:
-    inside = threading.Semaphore(0)
-    go_on = threading.Event()
-
-    def produce(number: int) -> Picture | None:
-        inside.release()
-        go_on.wait(30)
-        return picture(number)
-
-    prefetch = Prefetch(produce, Reading(8, 4), name="stopped")
-    for _ in range(4):
-        assert inside.acquire(timeout=30)
-    prefetch.stop()
-    go_on.set()
-    prefetch.join()
-    assert prefetch.take() is None
-    assert not inside.acquire(blocking=False)  # nothing more was begun
 
 
 def test_fewer_threads_do_if_the_system_allows_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.devices.cuda.conveyor import CudaConveyor
 from acuity.devices.cuda.fitting import STREAMS, batch_frames
 from acuity.devices.cuda.hardware import cards
-from acuity.devices.cuda.hardware.card import Bytes, Card, Properties
+from acuity.devices.cuda.hardware.card import Bytes, Card
+from acuity.devices.cuda.hardware.card_context import Properties
 from acuity.devices.cuda.table import TWINS
 from acuity.devices.device import Backend, Lane
 from acuity.errors import BackendError

@@ -94,11 +94,6 @@ def cleared(card: Card, size: int) -> Memory:
     return memory
 
 
-def unique(values: Sequence[float]) -> list[float]:
-    """Each value once, in their order."""
-    return list(dict.fromkeys(values))
-
-
 def chunks_of(count: int) -> int:
     """How many chunks so many numbers have."""
     return -(-count // _CHUNK)

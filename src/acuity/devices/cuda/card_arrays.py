@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acuity.devices.cuda.downloads import Downloads
@@ -13,12 +14,16 @@ from acuity.devices.cuda.port import View, view_of
 from acuity.video.card_picture import CardPicture, CardPlane
 
 if TYPE_CHECKING:
-    from acuity.devices.device import FormatOf
-    from acuity.video.picture import Samples
+    import numpy as np
+
+    from acuity.video.picture import PixelFormat
+
+# Finds the format of a picture from the shapes and types of its planes; raises InputError.
+FormatOf = Callable[["tuple[tuple[int, ...], ...]", "tuple[np.dtype[Any], ...]"], "PixelFormat"]
 
 
 class CardArrays:
-    """Takes the arrays of one measurement, on the thread that feeds it; an implementation of Port."""
+    """Takes the arrays of one measurement as pictures, on the thread that feeds it."""
 
     def __init__(self, card: Card) -> None:
         self._card = card
@@ -32,6 +37,8 @@ class CardArrays:
     ) -> list[CardPicture]:
         """The planes of each picture as a picture; raises InputError.
 
+        With `copy` they are copied on the card, and what the program does next with its arrays waits for the
+        copies. Without, the arrays have to stay as they are while the picture is needed.
         Nothing waits for the card, but for a copy if nobody knows in which stream an array is used next.
         """
         with self._card.in_place():
@@ -52,11 +59,9 @@ class CardArrays:
                     (tuple(view.plane for view in views), [view.owner for view in views]) for views in found
                 ]
                 written = self._written(everything)
-        number = self._card.properties.number
+        number, fetch = self._card.properties.number, partial(self._downloads.fetch, ready=written)
         return [
-            CardPicture(
-                planes, form, card=number, owner=_Held(self._downloads, written, memory), written=written
-            )
+            CardPicture(planes, form, card=number, fetch=fetch, owner=memory, written=written)
             for form, (planes, memory) in zip(forms, held, strict=True)
         ]
 
@@ -101,20 +106,6 @@ class CardArrays:
 def _pitch(plane: CardPlane) -> int:
     """Of a copy."""
     return -(-plane.shape[1] * plane.dtype.itemsize // ALIGNMENT) * ALIGNMENT
-
-
-class _Held:
-    """Keeps the memory of a picture; an implementation of CardOwner."""
-
-    __slots__ = ("_downloads", "_memory", "_written")
-
-    def __init__(self, downloads: Downloads, written: Event, memory: object) -> None:
-        self._downloads = downloads
-        self._written = written
-        self._memory = memory
-
-    def to_host(self, planes: tuple[CardPlane, ...]) -> tuple[Samples, ...]:
-        return self._downloads.fetch(planes, self._written)
 
 
 class _Slots:

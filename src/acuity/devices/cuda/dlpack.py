@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 from acuity.errors import InputError
 from acuity.text import told
 
-CPU, CUDA, CUDA_MANAGED = 1, 2, 13  # kinds of devices
+CUDA, CUDA_MANAGED = 2, 13  # kinds of devices
 _KINDS: Final = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
-_MOST_SIDES: Final = 64  # that numpy's arrays may have
 _NEWEST: Final = 1, 0  # the version that is asked for; its minor versions add nothing that is read here
 
 
@@ -85,7 +84,7 @@ class Exported(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None  # in samples; None: one row after the other
     dtype: str  # as numpy names it
-    device: int  # CPU, CUDA and so on
+    device: int  # its kind
     number: int  # of the device
     owner: Owner
 
@@ -104,18 +103,12 @@ def export(array: Any, stream: int) -> Exported:
         raise InputError(
             f"{type(array).__name__} does not export its array ({told(error)}): pass a plain array of samples"
         ) from error
-    return take(capsule)
-
-
-def take(capsule: Any) -> Exported:
-    """The array in a capsule, which nobody else may have taken; raises InputError."""
-    if type(capsule).__name__ != "PyCapsule":
-        raise InputError(f"__dlpack__ has to return a capsule, and it returned {type(capsule).__name__}")
-    name = _name_of(capsule)
+    name = _name_of(capsule) if type(capsule).__name__ == "PyCapsule" else None
     if name not in _CAPSULES:
-        if name in (used for _, used in _CAPSULES.values()):
-            raise InputError("the DLPack capsule was taken already: export the array anew for every frame")
-        raise InputError(f"a DLPack capsule is called 'dltensor', and this one {name!r}")
+        raise InputError(
+            f"__dlpack__ has to return a capsule that nobody has taken, and it returned {capsule!r}: export "
+            "the array anew for every frame"
+        )
     structure, used = _CAPSULES[name]
     address = _pointer_of(capsule, name)
     managed = structure.from_address(address)
@@ -127,15 +120,10 @@ def take(capsule: Any) -> Exported:
             f"{_NEWEST[0]}: update it"
         )
     tensor = managed.tensor
-    count = tensor.ndim
-    if not 0 <= count <= _MOST_SIDES or (count and not tensor.shape):
-        raise InputError(
-            f"a DLPack capsule says {count} sides, and has no shape for them: pass a plain array of samples"
-        )
     return Exported(
         address=(tensor.data or 0) + tensor.byte_offset,
-        shape=tuple(tensor.shape[:count]),
-        strides=tuple(tensor.strides[:count]) if tensor.strides else None,
+        shape=tuple(tensor.shape[: tensor.ndim]),
+        strides=tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None,
         dtype=_dtype(tensor.kind, tensor.bits, tensor.lanes),
         device=tensor.device,
         number=tensor.number,

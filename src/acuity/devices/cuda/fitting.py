@@ -7,14 +7,12 @@ does not fit even then is told with what would.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acuity.devices.cuda.hardware.card import Bytes, Card, Properties
+from acuity.devices.cuda.hardware.card import Bytes, Card
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, in_gib
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Group, Stage
@@ -59,54 +57,6 @@ def fits(geometry: Geometry, share: int = 1) -> Iterator[Fit]:
         yield Fit(1, streams)
 
 
-class CountingCard:
-    """A card that only counts the memory that is asked for, to tell what would fit on a real one."""
-
-    def __init__(self, properties: Properties) -> None:
-        self.properties = properties
-        self.taken = 0
-        self.context = 0  # none
-
-    def allocate(self, size: int) -> _Counted:
-        start = self.taken
-        self.taken += -(-max(size, 1) // _GRAIN) * _GRAIN
-        return _Counted(_GRAIN + start, size)
-
-    def free_memory(self) -> int:
-        return self.properties.memory - self.taken
-
-    def pinned(self, size: int) -> Bytes:
-        return np.empty(size, np.uint8)
-
-    def is_pinned(self, array: NDArray[Any]) -> bool:
-        return False
-
-    def card_of(self, address: int) -> int | None:
-        return None
-
-    def in_place(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def stream(self) -> Any:
-        return _Idle()
-
-    def stream_of_others(self, handle: int) -> Any:
-        return _Idle()
-
-    def prefetch(self, program: str, names: Sequence[str]) -> None:
-        pass
-
-    def kernels(self, program: str, names: Sequence[str]) -> list[Any]:
-        return [_Idle() for _ in names]
-
-
-class _Counted(NamedTuple):
-    """Memory that is nowhere."""
-
-    address: int
-    size: int
-
-
 class _Idle:
     """A stream, an event and a kernel that does nothing: each of its methods returns it again."""
 
@@ -117,6 +67,34 @@ class _Idle:
 
     def __call__(self, *_: object) -> Any:
         return self
+
+
+class _CountingCard:
+    """What stages and twins use of a card; it only counts the memory that they ask for."""
+
+    def __init__(self, card: Card) -> None:
+        self.properties = card.properties
+        self.taken = 0
+
+    def allocate(self, size: int) -> _Counted:
+        self.taken += -(-max(size, 1) // _GRAIN) * _GRAIN
+        return _Counted(self.taken, size)
+
+    def pinned(self, size: int) -> Bytes:
+        return np.empty(size, np.uint8)
+
+    def stream(self) -> _Idle:
+        return _Idle()
+
+    def kernels(self, program: str, names: Sequence[str]) -> list[_Idle]:
+        return [_Idle() for _ in names]
+
+
+class _Counted(NamedTuple):
+    """Memory that is nowhere."""
+
+    address: int
+    size: int
 
 
 class Needs(NamedTuple):
@@ -130,14 +108,15 @@ class Needs(NamedTuple):
 
 def memory_needed(card: Card, needs: Needs, fit: Fit) -> int:
     """Bytes of the card that a conveyor takes."""
-    counter = CountingCard(card.properties)
+    counter: Any = _CountingCard(card)
     if needs.uploads:
         pictures = Pictures(counter, needs.geometry, fit.slots)
         pictures.reserve(needs.planes)
         pictures.allocate()
     for _ in range(fit.streams):
         Stage(counter, needs.geometry, fit.most).prepare(needs.planes, needs.groups)
-    return counter.taken
+    taken: int = counter.taken
+    return taken
 
 
 def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryError:
@@ -155,12 +134,13 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
             return False
 
     names = ", ".join(dict.fromkeys(group.kind.name for group in groups))
-    others = [f"without {one.kind.name}" for one in groups if fitting(groups=_without(groups, one))]
+    others = [
+        f"without {one.kind.name}" for one in groups if fitting(groups=[g for g in groups if g is not one])
+    ]
     sizes = [f"at {size.width}x{size.height}" for size in _smaller(geometry) if fitting(geometry=size)]
     would = " or ".join([*others[:1], *sizes[:1]])
-    about = card.properties
     return CardMemoryError(
-        f"card {about.number} ({about.name}) has {in_gib(free)} of memory free, and one frame of "
+        f"{card.properties.label} has {in_gib(free)} of memory free, and one frame of "
         f"{geometry.width}x{geometry.height} needs {in_gib(needed)} for {names}"
         + (f", which would fit {would}" if would else "")
         + ": end what else uses it, choose another card",
@@ -168,10 +148,6 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
         wanted=needed,
         free=free,
     )
-
-
-def _without(groups: Sequence[Group], one: Group) -> list[Group]:
-    return [group for group in groups if group is not one]
 
 
 def _smaller(geometry: Geometry) -> Iterator[Geometry]:

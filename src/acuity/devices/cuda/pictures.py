@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import PICTURE, PLANES
-from acuity.devices.cuda.hardware.addresses import address_of
 from acuity.devices.cuda.hardware.card import Bytes, Card, Event, Memory, Stream
 from acuity.features.extractor import REACH
 from acuity.video.card_picture import CardPicture
@@ -220,7 +219,7 @@ class Pictures:
 
     def _is_locked(self, plane: NDArray[Any]) -> bool:
         # A wrong guess costs time, not digits: copies from other memory are complete when they return.
-        address = address_of(plane)
+        address = plane.ctypes.data
         if (locked := self._locked.get(address)) is None:
             if len(self._locked) > _MOST_KNOWN:
                 self._locked.clear()

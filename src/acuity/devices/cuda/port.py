@@ -28,7 +28,6 @@ _MOST_BYTES: Final = 1 << 40  # no card has as much memory
 _VERSIONS: Final = range(1, 4)  # of Numba's interface
 _Dtype = np.dtype[np.uint8] | np.dtype[np.uint16]
 _DTYPES: Final[dict[str, _Dtype]] = {"uint8": np.dtype(np.uint8), "uint16": np.dtype(np.uint16)}
-_TYPES: Final = {dtype.str: name for name, dtype in _DTYPES.items()}  # as Numba's interface writes them
 _MANAGED: Final = CUDA, CUDA_MANAGED
 _INTERFACE: Final = "__cuda_array_interface__"
 
@@ -71,12 +70,10 @@ def view_of(array: Any, card: Card, stream: Stream) -> View:
     except AcuityError:
         raise
     except Exception as error:  # whatever another library raises
-        raise _unreadable(array, str(error) or type(error).__name__) from error
+        raise _unreadable(array, repr(error)) from error
     shape, pitch, dtype = _layout(raw.shape, raw.strides, raw.dtype)
     if not 0 <= raw.address <= _MOST_ADDRESS - _MOST_BYTES:
         raise InputError(f"{raw.address:#x} is no address of an array: pass one on a card, or a numpy array")
-    if not raw.address:
-        raise _elsewhere(None, card)
     if raw.card != card.properties.number:
         raise _elsewhere(raw.card, card)
     if raw.address % dtype.itemsize:
@@ -98,14 +95,11 @@ def _layout(
         )
     if len(shape) != 2:
         raise InputError(f"a plane must be an array of rows and columns, and one has the shape {shape}")
-    if 0 in shape:
+    if min(shape) < 1:
         raise InputError(f"an array of the shape {shape} has no samples: pass pictures that have some")
-    if min(shape) < 0:
-        raise InputError(f"no array has the shape {shape}: its sides have to be 1 or more")
     if strides is not None and len(strides) != len(shape):
         raise InputError(
-            f"an array of the shape {shape} has {len(shape)} strides, and this one {strides}: pass a plain "
-            "array"
+            f"an array of the shape {shape} can't have the strides {strides}: pass a plain array"
         )
     plane, size = (shape[0], shape[1]), _DTYPES[dtype].itemsize
     pitch = _pitch(plane, strides, size)
@@ -161,54 +155,30 @@ def _unreadable(array: Any, why: str) -> InputError:
 
 
 def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
-    if not isinstance(about, Mapping):
-        raise _unreadable(array, f"its {_INTERFACE} is of type {type(about).__name__}, and no dict")
-    _check_version(array, about.get("version"))
-    try:
-        address, shape = index(about["data"][0]), tuple(map(index, about["shape"]))
-        strides = about.get("strides")
-        strides = None if strides is None else tuple(map(index, strides))
-        written = about["typestr"]
-        dtype = _TYPES.get(written) or _name_of(np.dtype(str(written)))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        missing = isinstance(error, KeyError)
-        raise _unreadable(
-            array, f"its {_INTERFACE} lacks {error}" if missing else f"its {_INTERFACE}: {error}"
-        ) from error
+    address, strides = index(about["data"][0]), about.get("strides")
+    if about["version"] not in _VERSIONS:
+        raise _unreadable(array, f"its {_INTERFACE} has the version {about['version']!r}")
     if about.get("mask") is not None:
         raise InputError("an array with a mask has samples that count for nothing: pass it without")
-    stream = _checked_stream(about)
-    inside = 0 < address <= _MOST_ADDRESS
-    where = card.card_of(address) if inside else card.properties.number  # an empty array has no memory
-    return _Raw(address, shape, strides, dtype, where, array, stream, stream)
-
-
-def _check_version(array: Any, version: object) -> None:
-    if type(version) is not int:
-        raise _unreadable(array, f"the version of its {_INTERFACE} is no whole number, but {version!r}")
-    if version not in _VERSIONS:
-        raise _unreadable(
-            array, f"its {_INTERFACE} has the version {version}, and 1 to {_VERSIONS[-1]} are known"
-        )
-
-
-def _checked_stream(about: Mapping[str, Any]) -> int | None:
-    """The stream that is named; None if there is nothing to wait for."""
-    # Older versions don't say; most programs work in the default stream.
+    dtype = np.dtype(str(about["typestr"]))
+    # Older versions don't name the stream; most programs work in the default stream.
     stream = about.get("stream", _DEFAULT_STREAM)
-    if stream is None:
-        return None
-    is_number = isinstance(stream, int) and not isinstance(stream, bool)
-    if not is_number or not (stream in _NAMED_STREAMS or _LEAST_HANDLE <= stream <= _MOST_ADDRESS):
+    handle = isinstance(stream, int) and _LEAST_HANDLE <= stream <= _MOST_ADDRESS
+    if not (stream is None or handle or (stream in _NAMED_STREAMS and stream is not True)):
         raise InputError(
             f"{_INTERFACE} names the stream {stream!r}, which is none: pass 1 for the default stream, 2 for "
             "a thread's own, or a handle"
         )
-    return int(stream)
-
-
-def _name_of(dtype: np.dtype[Any]) -> str:
-    return dtype.name if dtype.isnative else dtype.str
+    return _Raw(
+        address,
+        tuple(map(index, about["shape"])),
+        None if strides is None else tuple(map(index, strides)),
+        dtype.name if dtype.isnative else dtype.str,
+        card.card_of(address) if 0 < address <= _MOST_ADDRESS else None,
+        array,
+        stream,
+        stream,
+    )
 
 
 def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:

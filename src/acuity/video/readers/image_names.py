@@ -61,39 +61,20 @@ class Pattern(NamedTuple):
         return int(digits) if self.name(int(digits)) == name else None
 
 
-class Images:
-    """The files of a sequence in order; `text` is what the caller passed."""
+class Images(NamedTuple):
+    """The files of a sequence in order."""
 
-    def __init__(self, text: str, folder: str, names: list[str] | tuple[Pattern, range]) -> None:
-        self.text = text
-        self._folder = folder
-        self._names = names
-
-    def __len__(self) -> int:
-        return len(self._names[1] if isinstance(self._names, tuple) else self._names)
-
-    def __getitem__(self, index: int) -> str:
-        """The path of an image; numbered names are made when needed, so that long sequences take no room."""
-        if isinstance(self._names, tuple):
-            pattern, numbers = self._names
-            return os.path.join(self._folder, pattern.name(numbers[index]))
-        return os.path.join(self._folder, self._names[index])
-
-    @property
-    def pattern(self) -> str:
-        """A name for all images that FFmpeg understands; if there is none, the first image's."""
-        return os.path.join(self._folder, str(self._names[0])) if isinstance(self._names, tuple) else self[0]
-
-    @property
-    def suffix(self) -> str:
-        """The extension of the first image, in small letters."""
-        return _suffix(self[0])
+    text: str  # what the caller passed
+    paths: list[str]
+    pattern: str  # a name for all images that FFmpeg understands; if there is none, the first image's
 
 
 def is_pattern(path: str) -> bool:
     """Whether a path that leads to no file may stand for several."""
     name = os.path.basename(path)
-    return _GLOB.search(name) is not None or (_suffix(name) in _SUFFIXES and _NUMBER.search(name) is not None)
+    return _GLOB.search(name) is not None or (
+        suffix_of(name) in _SUFFIXES and _NUMBER.search(name) is not None
+    )
 
 
 def find_images(path: str) -> Images:
@@ -115,9 +96,14 @@ def find_images(path: str) -> Images:
     found = sorted((entry for entry in names if fnmatchcase(entry, name)), key=natural)
     if not found:
         raise InputError(f"'{path}' does not exist, and no file matches it as a pattern: check the path")
-    if other := next((entry for entry in found if _suffix(entry) not in _SUFFIXES), None):
+    if other := next((entry for entry in found if suffix_of(entry) not in _SUFFIXES), None):
         raise InputError(f"'{path}' matches '{other}', which is no image: end the pattern as in '*.png'")
-    return Images(path, folder, found)
+    return _named(path, folder, found)
+
+
+def _named(text: str, folder: str, names: list[str]) -> Images:
+    paths = [os.path.join(folder, name) for name in names]
+    return Images(text, paths, paths[0])
 
 
 def natural(name: str) -> tuple[tuple[str | int, ...], str]:
@@ -126,7 +112,8 @@ def natural(name: str) -> tuple[tuple[str | int, ...], str]:
     return tuple(int(part) if at % 2 else part.lower() for at, part in enumerate(parts)), name
 
 
-def _suffix(name: str) -> str:
+def suffix_of(name: str) -> str:
+    """The extension of a file, in small letters."""
     return os.path.splitext(name)[1].lower()
 
 
@@ -142,24 +129,25 @@ def _numbered(text: str, folder: str, pattern: Pattern, names: Iterable[str]) ->
             f"image {missing} of '{text}' is missing ('{pattern.name(missing)}', between {first} and {last}):"
             f" make it, or pass '{rest}' to score the others"
         )
-    return Images(text, folder, (pattern, range(first, last + 1)))
+    paths = [os.path.join(folder, pattern.name(number)) for number in range(first, last + 1)]
+    return Images(text, paths, os.path.join(folder, str(pattern)))
 
 
 def _in_folder(folder: str) -> Images:
-    names = [name for name in list_local(folder) if _suffix(name) in _SUFFIXES]
+    names = [name for name in list_local(folder) if suffix_of(name) in _SUFFIXES]
     if not names:
         raise InputError(f"'{folder}' is a directory without {_KINDS} images: pass a video file")
     found = sorted(sequences(names), key=lambda sequence: natural(str(sequence)))
     if len(found) > 1:
         shown = ", ".join(f"'{os.path.join(folder, str(sequence))}'" for sequence in found[:_MOST_NAMED])
         more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        suffixes = {_suffix(name) for name in names}
+        suffixes = {suffix_of(name) for name in names}
         every = f", or '{os.path.join(folder, f'*{suffixes.pop()}')}' for all" if len(suffixes) == 1 else ""
         raise InputError(f"the images in '{folder}' are not one sequence: pass one of {shown}{more}{every}")
     return (
         _numbered(folder, folder, found[0], names)
         if isinstance(found[0], Pattern)
-        else Images(folder, folder, names)
+        else _named(folder, folder, names)
     )
 
 

@@ -14,7 +14,7 @@ from acuity.video.readers.av_open import film_refused
 from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import describe
 from acuity.video.readers.decoder import Decoder
-from acuity.video.readers.image_names import FILM_SUFFIXES, Images
+from acuity.video.readers.image_names import FILM_SUFFIXES, Images, suffix_of
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, check_frame
 from acuity.video.source import open_source
 
@@ -34,8 +34,8 @@ class ImagesReader(BaseReader):
         allow_damaged: bool = False,
     ) -> None:
         super().__init__()
-        if images.suffix in FILM_SUFFIXES:
-            raise film_refused(images.text, FILM_SUFFIXES[images.suffix], images.pattern)
+        if (suffix := suffix_of(images.paths[0])) in FILM_SUFFIXES:
+            raise film_refused(images.text, FILM_SUFFIXES[suffix], images.pattern)
         self._images = images
         self._rate = rate
         self._luma_only = luma_only
@@ -50,7 +50,7 @@ class ImagesReader(BaseReader):
         with self._lock:
             if self._closed:
                 raise InputError(f"'{self._images.text}' was closed, so it cannot be read any more")
-            if self._next >= len(self._images):
+            if self._next >= len(self._images.paths):
                 return None
             frame = self._decode(self._next)
             self._next += 1
@@ -68,7 +68,7 @@ class ImagesReader(BaseReader):
 
     def _decode(self, index: int) -> av.VideoFrame:
         """The one frame of an image; the first image describes them all."""
-        path = self._images[index]
+        path = self._images.paths[index]
         # A thread for each image would cost more than it gains: the images are small, and read ahead.
         decoder = Decoder(open_source(path), threads=1, allow_damaged=self._allow_damaged)
         decoder.index = index  # errors name the frame of the sequence
@@ -96,13 +96,15 @@ class ImagesReader(BaseReader):
         info = describe(
             self._images.text, decoder.container, decoder.stream, frame, self._planar, variable=False
         )
-        return replace(info, kind="images", frames=len(self._images), frames_exact=True, rate=self._rate)
+        return replace(
+            info, kind="images", frames=len(self._images.paths), frames_exact=True, rate=self._rate
+        )
 
     def _check_alike(self, path: str, frame: av.VideoFrame) -> None:
         now = (frame.width, frame.height, frame.format.name)
         usual = (self.info.width, self.info.height, self._planar.source)
         if now != usual:
             raise InputError(
-                f"'{path}' is {now[0]}x{now[1]} {now[2]}, but '{self._images[0]}' is {usual[0]}x{usual[1]}"
+                f"'{path}' is {now[0]}x{now[1]} {now[2]}, but '{self._images.paths[0]}' is {usual[0]}x{usual[1]}"
                 f" {usual[2]}: the images of a sequence must be alike"
             )

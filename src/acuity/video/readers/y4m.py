@@ -100,14 +100,18 @@ def frame_line_length(seen: bytes, where: str) -> int | None:
     None if the newline is not among these bytes; `where` is for messages.
     """
     if not b"FRAME".startswith(seen[:5]) or (len(seen) > 5 and seen[5] not in b" \n"):
-        raise FormatError(
-            f"{where} does not begin with a FRAME line: the file is damaged,"
-            " or its header gives the wrong size or colour space"
-        )
+        raise _no_line(where)
     end = seen.find(b"\n", 0, MAX_LINE)
     if end < 0 and len(seen) >= MAX_LINE:
         raise FormatError(f"{where} begins with a FRAME line of more than {MAX_LINE} bytes")
     return end + 1 if end >= 0 else None
+
+
+def _no_line(where: str) -> FormatError:
+    return FormatError(
+        f"{where} does not begin with a FRAME line: the file is damaged,"
+        " or its header gives the wrong size or colour space"
+    )
 
 
 def _side(values: dict[str, str], letter: str, name: str) -> int:
@@ -207,15 +211,10 @@ class Y4mReader(BaseReader):
 
     def picture_at(self, frame: int) -> Picture | None:
         buffer = self._pool.take()
-        view, position = _line_and_samples(buffer), self._offset(frame)
-        count = self._source.read_at(position, view)
+        view = _line_and_samples(buffer)
+        count = self._source.read_at(self._offset(frame), view)
         if count and bytes(view[: len(_LINE)]) != _LINE:
-            start = bytearray(MAX_LINE)
-            seen = bytes(start[: self._source.read_at(position, memoryview(start))])
-            length = frame_line_length(seen, self._where(frame))
-            if length is None:
-                raise self._truncated(frame)
-            count = len(_LINE) + self._source.read_at(position + length, view[len(_LINE) :])
+            raise _no_line(self._where(frame))
         return self._picture(buffer, count, frame)
 
     def _read_on(self) -> Picture | None:

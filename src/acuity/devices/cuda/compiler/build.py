@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Final
 
 from acuity.devices.cpu import available_threads
-from acuity.devices.cuda.compiler.compile import OPTIONS, Compiler
+from acuity.devices.cuda.compiler.compile import OPTIONS, NvrtcCompiler
 from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
 
 _INCLUDE: Final = re.compile(r'^#include "([a-z0-9_/]+\.cuh)"$', re.MULTILINE)
@@ -62,12 +62,6 @@ def _end_of_body(source: str, start: int) -> int:
     raise ValueError("a function without an end")
 
 
-def programs() -> list[str]:
-    """The names of all programs."""
-    folder = files("acuity.devices.cuda") / "kernels"
-    return sorted(file.name[:-3] for file in folder.iterdir() if file.name.endswith(".cu"))
-
-
 def kernel_names(program: str) -> list[str]:
     """The kernels of a program."""
     return _KERNEL.findall(kernel_source(program))
@@ -79,7 +73,7 @@ class KernelBuilder:
     def __init__(
         self,
         architecture: str,
-        compiler: Compiler,
+        compiler: NvrtcCompiler,
         cache: KernelCache,
         source: Callable[[str, str], str] = single_kernel,
     ) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Any, Final
 
-from acuity.devices.cuda.hardware.bindings import INSTALL, Nvrtc
+from acuity.devices.cuda.hardware.bindings import INSTALL
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD
 from acuity.errors import BackendError
 
@@ -16,28 +16,16 @@ _PER_MAJOR: Final = 10  # sm_89 is 8.9, sm_120 is 12.0
 _LONGEST_LOG: Final = 300  # characters that a sentence repeats
 
 
-class Compiler(Protocol):
-    """Turns sources of kernels into what a card can load."""
-
-    @property
-    def identity(self) -> str:
-        """Names the compiler and its version; cached code of another one isn't used."""
-        ...
-
-    def compile(self, name: str, source: str, architecture: str) -> bytes:
-        """The code for an architecture such as sm_90; raises BackendError. Any thread may call it."""
-        ...
-
-
 class NvrtcCompiler:
-    """NVRTC, which is loaded when something has to be compiled."""
+    """NVRTC, which is loaded when something has to be compiled; any thread may use it."""
 
-    def __init__(self, load: Callable[[], Nvrtc]) -> None:
+    def __init__(self, load: Callable[[], Any]) -> None:
         self._load = load
         self._identity: str | None = None
 
     @property
     def identity(self) -> str:
+        """The compiler and its version; cached code of another one isn't used."""
         # Loading the library takes a third of a second, and the package says its version without that.
         if self._identity is None:
             self._identity = _package_version() or self._loaded_version()
@@ -47,7 +35,7 @@ class NvrtcCompiler:
         major, minor = self._nvrtc().getVersion()
         return f"nvrtc {major}.{minor}"
 
-    def _nvrtc(self) -> Nvrtc:
+    def _nvrtc(self) -> Any:
         try:
             nvrtc = self._load()
             nvrtc.getVersion()  # looks for the library
@@ -59,12 +47,14 @@ class NvrtcCompiler:
         return nvrtc
 
     def compile(self, name: str, source: str, architecture: str) -> bytes:
+        """The code for an architecture such as sm_90; raises BackendError."""
         nvrtc = self._nvrtc()
         target = target_for(architecture, nvrtc.getSupportedArchs())
         handle = nvrtc.createProgram(source, f"{name}.cu", (), ())
         try:
             nvrtc.compileProgram(handle, (*OPTIONS, f"-arch={target}"))
-            return nvrtc.getCUBIN(handle) if target.startswith("sm_") else nvrtc.getPTX(handle)
+            code: bytes = nvrtc.getCUBIN(handle) if target.startswith("sm_") else nvrtc.getPTX(handle)
+            return code
         except RuntimeError as error:
             log = " ".join(nvrtc.getProgramLog(handle).split())[:_LONGEST_LOG]
             raise BackendError(

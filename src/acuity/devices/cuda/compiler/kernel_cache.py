@@ -22,17 +22,11 @@ _LARGEST_FILE: Final = 32 << 20
 _MAGIC: Final = b"acuity kernels 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 _ENDING: Final = ".kernels"
-_UNFINISHED: Final = ".part"
-_STALE: Final = 3600.0  # seconds after which a file that is still unfinished was left by a killed process
 
 
 def kernel_key(*parts: str) -> str:
     """The key of what these texts determine."""
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class KernelCache:
@@ -95,7 +89,7 @@ def _not_kept(where: str, why: str) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file beside its place and put it there at once; other processes may do the same."""
-    descriptor, beside = tempfile.mkstemp(prefix=f"{path.stem[:16]}-", suffix=_UNFINISHED, dir=path.parent)
+    descriptor, beside = tempfile.mkstemp(prefix=f"{path.stem[:16]}-", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -107,19 +101,16 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _delete_old(folder: Path, largest: int) -> None:
-    """Delete what is beyond `largest` bytes, but not the newest file, and what killed processes left."""
+    """Delete what is beyond `largest` bytes, the files used longest ago first, but not the newest file."""
     files = []
     for entry in os.scandir(folder):
         with suppress(OSError):  # another process may have deleted it
             about = entry.stat(follow_symlinks=False)
             files.append((about.st_mtime, about.st_size, entry.path))
-    files.sort(reverse=True)
     together = 0
-    for place, (changed, size, path) in enumerate(files):
+    for place, (_, size, path) in enumerate(sorted(files, reverse=True)):
         together += size
-        old = path.endswith(_ENDING) and together > largest and place > 0
-        left = path.endswith(_UNFINISHED) and changed < files[0][0] - _STALE
-        if old or left:
+        if together > largest and place > 0:
             with suppress(OSError):
                 os.unlink(path)
 

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from acuity.devices.cuda.hardware.bindings import Bindings
 from acuity.devices.cuda.hardware.cuda_errors import start_failure, use_failure
@@ -21,19 +21,35 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+class Properties(NamedTuple):
+    """What a card is."""
+
+    number: int
+    name: str
+    memory: int  # bytes
+    architecture: str  # as compilers name it: sm_90
+    driver: str
+    processors: int
+
+    @property
+    def label(self) -> str:
+        """The card as sentences name it."""
+        return f"card {self.number} ({self.name})"
+
+
 class CardContext:
     """The context of one card in this process."""
 
-    def __init__(self, bindings: Bindings, number: int, name: str) -> None:
+    def __init__(self, bindings: Bindings, properties: Properties) -> None:
         """Start the card; raises BackendError."""
-        self.number = number
-        self.name = name  # as sentences have it
+        self.number = properties.number
+        self.name = properties.label
         self.lost: BackendError | None = None  # the failure after which nothing works any more
         self._driver = bindings.driver
         self._errors = bindings.errors
         self._process = os.getpid()
         self._prepared: set[int] = set()  # threads in which the card is in place
-        self.handle = _primary_context(bindings, number, name)
+        self.handle = _primary_context(bindings, self.number, self.name)
 
     def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Call a function of CUDA for this card; raises BackendError."""

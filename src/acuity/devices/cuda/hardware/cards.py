@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, is_installed, load_bindings
-from acuity.devices.cuda.hardware.card import Properties
+from acuity.devices.cuda.hardware.card_context import Properties
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
 from acuity.devices.cuda.hardware.driver import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
@@ -23,7 +23,7 @@ from acuity.errors import BackendError
 
 if TYPE_CHECKING:
     from acuity.devices.cuda.compiler.build import KernelBuilder
-    from acuity.devices.cuda.hardware.cupy_card import CupyCard
+    from acuity.devices.cuda.hardware.card import Card
 
 MASK: Final = "CUDA_VISIBLE_DEVICES"
 
@@ -66,7 +66,7 @@ class Cards:
         self._lock = threading.Lock()  # which another thread may have held
         self._bindings: Bindings | None = None
         self._found: list[Properties] = []
-        self._open: dict[int, CupyCard] = {}
+        self._open: dict[int, Card] = {}
         self._users: Counter[int] = Counter()
 
     def find(self) -> list[Properties]:
@@ -76,7 +76,7 @@ class Cards:
             self._found = _find(self._bindings)
         return self._found
 
-    def open(self, number: int | None = None, excluded: Collection[int] = ()) -> CupyCard | None:
+    def open(self, number: int | None = None, excluded: Collection[int] = ()) -> Card | None:
         """A card that works: the one of that number, or the least used one; None if it is excluded.
 
         Raises BackendError. Whoever is given a card gives it back with release().
@@ -91,7 +91,7 @@ class Cards:
         with self._lock:
             self._started(number, ())
 
-    def _started(self, number: int | None, excluded: Collection[int]) -> CupyCard | None:
+    def _started(self, number: int | None, excluded: Collection[int]) -> Card | None:
         found = self.find()
         if number is not None and not 0 <= number < len(found):
             raise _no_such_card(number, len(found))
@@ -118,14 +118,14 @@ class Cards:
         """What makes the cards that are open start more slowly than they could."""
         return list(dict.fromkeys(note for card in self._open.values() for note in card.builder.notes))
 
-    def _start(self, properties: Properties) -> CupyCard:
-        from acuity.devices.cuda.hardware.cupy_card import CupyCard
+    def _start(self, properties: Properties) -> Card:
+        from acuity.devices.cuda.hardware.card import Card
         from acuity.devices.cuda.hardware.probe import KERNEL, PROGRAM, check_card
 
         assert self._bindings is not None
         builder = self._make_builder(self._bindings, properties.architecture)
         builder.prefetch(PROGRAM, [KERNEL])  # while the card starts
-        card = CupyCard(self._bindings, properties, builder)
+        card = Card(self._bindings, properties, builder)
         check_card(card)
         self._open[properties.number] = card
         return card

@@ -9,8 +9,6 @@ from acuity.errors import BackendError, CardLost, CardMemoryError, Remedy, to_se
 
 NOT_READY: Final = 600  # an event that was not reached yet, which is no failure
 OUT_OF_MEMORY: Final = 2
-INSUFFICIENT_DRIVER: Final = 35
-BUSY: Final = 46
 NO_DEVICE: Final = 100
 CODE_REFUSED: Final = frozenset({200, 209, 218, 221, 222, 300})  # of compiled kernels, by the driver
 
@@ -19,8 +17,8 @@ INSTEAD: Final[tuple[str | Remedy, ...]] = (", or pass ", to_set("backend", "cpu
 # By CUDA's number, which the runtime and the driver share: what to do about it.
 _REMEDIES: Final[dict[int, str]] = {
     3: "CUDA can't be used in a process that was forked from one that used it; start it with 'spawn'",
-    INSUFFICIENT_DRIVER: "update NVIDIA's driver",
-    BUSY: "another process has the card for itself; end it, or choose another card",
+    35: "update NVIDIA's driver",
+    46: "another process has the card for itself; end it, or choose another card",
     NO_DEVICE: "'nvidia-smi' says whether the driver sees a card",
     101: "'acuity backends' lists the cards",
     209: "update CuPy and NVRTC, which don't know this card",
@@ -29,7 +27,6 @@ _REMEDIES: Final[dict[int, str]] = {
     803: "restart the machine: the driver was updated and the old one is still loaded",
     804: "update NVIDIA's driver; the CUDA compatibility package doesn't work with this card",
 }
-_FILES: Final = 128  # that CUDA and its driver may have open, with room to spare
 # After these a card answers nothing in this process any more.
 _LOST: Final = frozenset({4, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 720, 999})
 
@@ -48,8 +45,6 @@ def start_failure(error: Exception, subject: str = "CUDA") -> BackendError:
         remedy = (
             f"this process may use {in_gib(limit)} of addresses, and CUDA needs more than the card has memory"
         )
-    if status in (BUSY, 304, 999) and 0 <= (most := _file_limit()) < _FILES:  # -1: unlimited
-        remedy = f"this process may have {most} files open, and CUDA needs more: 'ulimit -n {_FILES}'"
     return BackendError(f"{subject} can't start ({error}): {remedy}", *INSTEAD)
 
 
@@ -87,7 +82,3 @@ def _address_limit() -> int | None:
     """How many addresses this process may use, if that is limited: CUDA reserves many."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
-
-
-def _file_limit() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

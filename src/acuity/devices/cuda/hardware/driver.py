@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Collection
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cached_property
 from typing import Any, Final
 
@@ -19,14 +19,12 @@ LIBRARY: Final = "libcuda.so.1"
 # One of these is there if a driver is: on a PC or server, in WSL, on a Jetson.
 _TRACES: Final = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvmap")
 
-_PORTABLE: Final = 1
 _NO_LIBRARY: Final = 35  # CUDA's number for a driver that is missing or too old
 # The parameters of each function.
 _FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "cuInit": (c_uint,),
     "cuDeviceGet": (c_void_p, c_int),
     "cuDevicePrimaryCtxRetain": (c_void_p, c_int),
-    "cuMemHostAlloc": (c_void_p, c_size_t, c_uint),
     "cuCtxGetCurrent": (c_void_p,),
     "cuCtxSetCurrent": (c_void_p,),
     "cuModuleLoadData": (c_void_p, c_char_p),
@@ -36,7 +34,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "cuGetErrorString": (c_int, c_void_p),
 }
 # Those that may take long, during which other threads run. The others take less time than changing threads.
-_LONG: Final = frozenset({"cuInit", "cuDevicePrimaryCtxRetain", "cuMemHostAlloc", "cuModuleLoadData"})
+_LONG: Final = frozenset({"cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadData"})
 
 
 def has_traces(paths: Collection[str] = _TRACES) -> bool:
@@ -53,7 +51,7 @@ class DriverError(RuntimeError):
 
 
 class LoadedDriver:
-    """The driver; an implementation of Driver. The library is loaded at the first call."""
+    """The driver, whose library is loaded at the first call; failures raise DriverError."""
 
     def __init__(self, library: str = LIBRARY) -> None:
         self._name = library
@@ -76,12 +74,6 @@ class LoadedDriver:
         self._call("cuDeviceGet", byref(device), number)
         self._call("cuDevicePrimaryCtxRetain", byref(context), device)
         return context.value or 0
-
-    def memHostAlloc(self, size: int) -> int:
-        """Page-locked memory that counts as such for every card."""
-        address = c_void_p()
-        self._call("cuMemHostAlloc", byref(address), size, _PORTABLE)
-        return address.value or 0
 
     def ctxGetCurrent(self) -> int:
         context = c_void_p()

@@ -31,10 +31,8 @@ def check_card(card: Card) -> None:
     stream.download(answer, memory.address)
     stream.mark().wait()
     if answer.tobytes() != _answer():
-        about = card.properties
         raise BackendError(
-            f"card {about.number} ({about.name}) computes a known sum wrongly: its memory or driver may be "
-            "damaged",
+            f"{card.properties.label} computes a known sum wrongly: its memory or driver may be damaged",
             *INSTEAD,
         )
 

@@ -188,17 +188,18 @@ class NvdecReader(ContainerReader):
         sessions = -(-self._engines // _VIDEOS)
         if about.frames is not None:
             sessions = max(1, min(sessions, about.frames // self._worthwhile))
-        rooms = Rooms(
-            self._card,
-            self._library,
-            about.codec,
-            size,
-            about.format,
-            luma_only=self._luma_only,
-            sessions=sessions,
-            most=most,
+        return Parts(
+            Rooms(
+                self._card,
+                self._library,
+                about.codec,
+                size,
+                about.format,
+                luma_only=self._luma_only,
+                sessions=sessions,
+                most=most,
+            )
         )
-        return Parts(rooms)
 
     def _doubt(self, error: Exception) -> None:
         """Let the CPU read up to where the card was, and go on from there."""

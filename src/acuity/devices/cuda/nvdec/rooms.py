@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,11 +18,10 @@ from acuity.video.alignment.signature import cells_of, row_step
 from acuity.video.card_picture import CardPicture, CardPlane
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.hardware.card import Bytes, Card, Kernel, Memory
-    from acuity.video.card_picture import CardOwner
-    from acuity.video.picture import PixelFormat, Samples, Signature
+    from acuity.devices.cuda.hardware.card import Bytes, Card, Memory
+    from acuity.video.picture import PixelFormat, Signature
 
-_PROGRAM: Final = "decoded"
+# The kernels that unpack a surface and sum up cells, by the bytes of a sample.
 _KERNELS: Final = {1: ("unpack_bytes", "sum_bytes"), 2: ("unpack_words", "sum_words")}
 _WORD: Final = 8
 _ALIGNED: Final = 256
@@ -35,9 +35,6 @@ class Room:
     def __init__(self, rooms: Rooms, number: int) -> None:
         self._rooms = rooms
         self.number = number
-
-    def to_host(self, planes: tuple[CardPlane, ...]) -> tuple[Samples, ...]:
-        return self._rooms.downloads.fetch(planes, None)
 
     def __del__(self) -> None:
         self._rooms.give_back(self.number)
@@ -61,14 +58,24 @@ class Rooms:
         from acuity import _native
 
         self._card = card
-        self._layout = layout = PictureLayout(card, *size, format, luma_only=luma_only)
-        self.downloads = Downloads(card)
+        self._format = format
+        width, height = size
+        shapes = format.plane_shapes(width, height)
+        chroma = None if luma_only or len(shapes) == 1 else (shapes[1][1], shapes[1][0])
+        geometry = Geometry(width, height, format.depth, chroma)
+        self._shapes = shapes[: 1 if chroma is None else 3]
+        self._planes = plane_layouts(geometry, None)
+        self._size = slot_bytes(geometry, None)  # of a picture, after which its sums follow
+        self._cells = cells_of(width, height)
+        self._sums = math.prod(self._cells) * _WORD  # bytes
+        self._downloads = Downloads(card)
         self._blocks: list[tuple[Memory, Bytes]] = []
         self._places: list[tuple[int, Signature]] = []  # of each picture, with where it is signed
-        luma = layout.planes[0]
-        first, second = (layout.planes[1:] or [luma, luma])[:2]
+        luma = self._planes[0]
+        first, second = (self._planes[1:] or [luma, luma])[:2]
         with card.in_place():
-            unpack, summing = (kernel.handle for kernel in layout.kernels())
+            kernels = card.kernels("decoded", _KERNELS[format.bytes_per_sample])
+            unpack, summing = (kernel.handle for kernel in kernels)
         self.decoder = _native.CardDecoder(
             dict(functions),
             context=card.context,
@@ -77,9 +84,9 @@ class Rooms:
             depth=format.depth,
             pitches=(luma.pitch, first.pitch),
             offsets=(first.offset, second.offset),
-            chroma=layout.chroma or (0, 0),
-            cells=layout.cells,
-            row_step=layout.row_step,
+            chroma=chroma or (0, 0),
+            cells=self._cells,
+            row_step=row_step(height),
             kernels=(unpack, summing),
             sessions=sessions,
             most=most,
@@ -92,7 +99,8 @@ class Rooms:
 
     def grow(self) -> None:
         """Allocate memory for more pictures; where the card has no more, those that there are have to do."""
-        each, sums = self._layout.each, self._layout.sums
+        sums = self._sums
+        each = -(-(self._size + sums) // _ALIGNED) * _ALIGNED
         count = max(1, min(max(_FIRST_BLOCK, len(self._places)), _LARGEST_BLOCK // each))
         try:
             memory, host = self._card.allocate(count * each), self._card.pinned(count * sums)
@@ -101,50 +109,30 @@ class Rooms:
                 raise Doubt("the card has no memory left for its pictures") from error
             self.decoder.give([])
             return
-        signatures = np.zeros((count, math.prod(self._layout.cells)), np.float32)
+        signatures = np.zeros((count, math.prod(self._cells)), np.float32)
         self._blocks.append((memory, host))
         given = []
         for number, signature in enumerate(signatures):
             start = memory.address + number * each
             self._places.append((start, signature))
             here = host.ctypes.data + number * sums, signature.ctypes.data
-            given.append((start, start + self._layout.size, *here))
+            given.append((start, start + self._size, *here))
         self.decoder.give(given)
 
     def picture(self, room: Room, pts: float | None) -> CardPicture:
-        """The picture in that room."""
+        """The picture in that room, which is shown at that time."""
         address, signature = self._places[room.number]
-        return self._layout.picture(address, signature.copy(), pts, room)
-
-
-class PictureLayout:
-    """The layout of the pictures of one video."""
-
-    def __init__(self, card: Card, width: int, height: int, format: PixelFormat, *, luma_only: bool) -> None:
-        self._card = card
-        self._format = format
-        shapes = format.plane_shapes(width, height)
-        self.chroma = None if luma_only or len(shapes) == 1 else (shapes[1][1], shapes[1][0])
-        geometry = Geometry(width, height, format.depth, self.chroma)
-        self._shapes = shapes[: 1 if self.chroma is None else 3]
-        self.planes = plane_layouts(geometry, None)
-        self.size = slot_bytes(geometry, None)  # of a picture, after which its sums follow
-        self.cells = cells_of(width, height)
-        self.row_step = row_step(height)
-        self.sums = self.cells[0] * self.cells[1] * _WORD  # bytes
-        self.each = -(-(self.size + self.sums) // _ALIGNED) * _ALIGNED
-
-    def kernels(self) -> list[Kernel]:
-        """Those that unpack a surface and sum up cells."""
-        return self._card.kernels(_PROGRAM, _KERNELS[self._format.bytes_per_sample])
-
-    def picture(self, address: int, signature: Signature, pts: float | None, owner: CardOwner) -> CardPicture:
-        """The picture at that address."""
         planes = tuple(
             CardPlane(address + plane.offset, plane.pitch, shape, self._format.dtype)
-            for plane, shape in zip(self.planes, self._shapes, strict=True)
+            for plane, shape in zip(self._planes, self._shapes, strict=True)
         )
-        number = self._card.properties.number
-        picture = CardPicture(planes, self._format, pts, card=number, owner=owner)
-        picture.signature = signature.reshape(self.cells)
+        picture = CardPicture(
+            planes,
+            self._format,
+            pts,
+            card=self._card.properties.number,
+            fetch=partial(self._downloads.fetch, ready=None),
+            owner=room,
+        )
+        picture.signature = signature.copy().reshape(self._cells)
         return picture

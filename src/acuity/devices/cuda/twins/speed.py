@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import Speed
-from acuity.devices.cuda.batch import Batch, Bench
-from acuity.devices.cuda.hardware.card import Card, Memory
+from acuity.devices.cuda.batch import Batch, Bench, placed
+from acuity.devices.cuda.hardware.card import Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.speed import (
     SpeedChroma,
@@ -88,10 +88,10 @@ class SpeedTwin:
         }
         self._held: list[Memory] = []
         for name, values in tables.items():
-            plan[name] = self._uploaded(bench.card, values)
+            plan[name] = self._uploaded(bench, values)
         for name, (outputs, at, weights) in (("columns", native.columns), ("rows", native.rows)):
-            axis = self._uploaded(bench.card, np.array(at, np.int32))
-            weighed = self._uploaded(bench.card, np.array(weights, np.float32))
+            axis = self._uploaded(bench, np.array(at, np.int32))
+            weighed = self._uploaded(bench, np.array(weights, np.float32))
             plan[name] = axis, weighed, outputs, outputs * len(native.low_pass)
 
         self._sides = _SIDES[comparison]
@@ -108,7 +108,7 @@ class SpeedTwin:
         given = (*numbers, native.across, native.down, comparison, self._sides, depth, *counts)
         for name, value in zip(_NUMBERS, given, strict=True):
             plan[name] = value
-        self._plan = self._uploaded(bench.card, plan)
+        self._plan = self._uploaded(bench, plan)
 
         pairs = self._sides // 2
         self._weighings = len(settings)
@@ -130,15 +130,9 @@ class SpeedTwin:
         # Kernels between the reduction and the scores: blocks a side, and threads of each.
         self._steps = [(kernel, *step) for kernel, step in zip(others, steps, strict=True)]
 
-    def _uploaded(self, card: Card, values: NDArray[Any]) -> int:
-        memory = card.allocate(values.nbytes)
-        self._held.append(memory)
-        host = card.pinned(values.nbytes)
-        host[:] = np.frombuffer(values.tobytes(), np.uint8)
-        stream = card.stream()
-        stream.upload(memory.address, values.nbytes, host.reshape(1, -1))
-        stream.mark().wait()
-        return memory.address
+    def _uploaded(self, bench: Bench, values: NDArray[Any]) -> int:
+        self._held.append(placed(bench.card, np.frombuffer(values.tobytes(), np.uint8)))
+        return self._held[-1].address
 
     def launch(self, batch: Batch, sums: int) -> None:
         given = batch.frames, self._plan

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import vif_log2_steps, vif_outputs
-from acuity.devices.cuda.batch import Batch, Bench
+from acuity.devices.cuda.batch import Batch, Bench, placed
 from acuity.devices.cuda.hardware.card import Card, Kernel, Memory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
@@ -36,15 +36,17 @@ class _Level(NamedTuple):
     offset: int
 
 
-class _Pass(NamedTuple):
-    """One launch: a scale, for some of the gain limits."""
+class _Part(NamedTuple):
+    """Gain limits that one pass serves."""
 
-    kernel: Kernel
-    scale: int
+    kind: str
     limits: Sequence[float]  # but 1, if the kernel knows that by itself
     limit_word: int  # where those begin among all
     unit_word: int
     first: bool  # adds what all limits share, and halves the pictures
+
+
+_NOTHING: Final = _Part(_KINDS[0, False], (), 0, 0, True)
 
 
 class VifTwin:
@@ -55,38 +57,36 @@ class VifTwin:
         self._skip_scale0 = members[0].flag("vif_skip_scale0")
         self._depth = geometry.depth
         self._room = _ROOM * bench.card.properties.processors
-        self._passes = self._planned(bench.card)
+        # The launches: a kernel, its scale, and some of the gain limits.
+        self._passes: list[tuple[Kernel, int, _Part]] = self._planned(bench.card)
         self._levels, self._stride = _levels(geometry)
         self._planes = bench.card.allocate(self._stride * bench.most)
         self._steps = _log2_steps(bench.card)
         self.words = len(SCALES) * (_SHARED + len(self._shared.settings))
 
-    def _planned(self, card: Card) -> list[_Pass]:
+    def _planned(self, card: Card) -> list[tuple[Kernel, int, _Part]]:
         parts = list(_parts(self._shared.settings))
         wanted = []
         for scale in SCALES:
             samples = "halved" if scale else "8" if self._depth == 8 else "16"
             of_scale = [_NOTHING] if scale == 0 and self._skip_scale0 else parts
-            wanted += [(scale, f"vif_{samples}_{part.kind}", part) for part in of_scale]
-        names = list(dict.fromkeys(name for _, name, _ in wanted))
+            wanted += [(f"vif_{samples}_{part.kind}", scale, part) for part in of_scale]
+        names = list(dict.fromkeys(name for name, _, _ in wanted))
         kernels = dict(zip(names, card.kernels("vif", names), strict=True))
-        return [
-            _Pass(kernels[name], scale, part.limits, part.limit_word, part.unit_word, part.first)
-            for scale, name, part in wanted
-        ]
+        return [(kernels[name], scale, part) for name, scale, part in wanted]
 
     def launch(self, batch: Batch, sums: int) -> None:
-        for step in self._passes:
-            self._measure(batch, step, sums)
+        for kernel, scale, part in self._passes:
+            self._measure(batch, kernel, scale, part, sums)
 
-    def _measure(self, batch: Batch, step: _Pass, sums: int) -> None:
+    def _measure(self, batch: Batch, kernel: Kernel, scale: int, part: _Part, sums: int) -> None:
         """Add a scale's sums for some gain limits, and halve the pictures if that is wanted."""
-        scale, limits = step.scale, step.limits
+        limits = part.limits
         level = self._levels[scale]
-        halved = self._levels[scale + 1 : scale + 2] if step.first else []
+        halved = self._levels[scale + 1 : scale + 2] if part.first else []
         tiles = -(-level.width // _TILE) * -(-level.height // _TILE)
         of_warp = -(-tiles * batch.count // self._room)
-        step.kernel(
+        kernel(
             batch.stream,
             (-(-tiles // (of_warp * _WARPS)), 1, batch.count),
             _BLOCK,
@@ -98,7 +98,7 @@ class VifTwin:
             np.int32(halved[0].pitch if halved else 0),
             self._steps.address,
             *map(np.float64, [*limits, *[0.0] * (_MOST_GAINS - len(limits))]),
-            *map(np.int32, (len(limits), step.first, step.limit_word, step.unit_word)),
+            *map(np.int32, (len(limits), part.first, part.limit_word, part.unit_word)),
             sums + scale * 8 * self.words // len(SCALES),
             np.int32(self.words),
         )
@@ -107,19 +107,6 @@ class VifTwin:
         gains, skip_scale0 = len(self._shared.settings), self._skip_scale0
         outputs = [vif_outputs(row, gains=gains, skip_scale0=skip_scale0) for row in sums]
         return self._shared.columns(np.array(outputs))
-
-
-class _Part(NamedTuple):
-    """Gain limits that one pass serves."""
-
-    kind: str
-    limits: Sequence[float]
-    limit_word: int
-    unit_word: int
-    first: bool
-
-
-_NOTHING: Final = _Part(_KINDS[0, False], (), 0, 0, True)
 
 
 def _parts(gains: Sequence[float]) -> Iterator[_Part]:
@@ -148,11 +135,6 @@ def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
 def _log2_steps(card: Card) -> Memory:
     """The table of logarithms on the card, as words of 16 bits."""
     steps = np.asarray(vif_log2_steps())
-    held = card.pinned(2 * len(steps))
     # In 1/16 and less the mantissa's own bits, because kernels add those to an entry.
-    held.view(np.uint16)[:] = 16 * (steps // 8 - 15 * 2048) + 8 + steps % 8 - 8 * np.arange(len(steps))
-    memory = card.allocate(held.nbytes)
-    stream = card.stream()
-    stream.upload(memory.address, held.nbytes, held.reshape(1, -1))
-    stream.mark().wait()
-    return memory
+    words = 16 * (steps // 8 - 15 * 2048) + 8 + steps % 8 - 8 * np.arange(len(steps))
+    return placed(card, words.astype(np.uint16).view(np.uint8))

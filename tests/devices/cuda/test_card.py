@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import struct
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cpu import CpuDevice
-from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.hardware import cards as cards_module
 from acuity.devices.cuda.hardware import probe
+from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.hardware.cards import Cards
-from acuity.devices.cuda.hardware.cupy_card import CupyCard
 from acuity.errors import BackendError, CardLost, CardMemoryError
-from acuity.measure import Measurement
-from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_card
-from moving_pictures import equal, measure, pair
 
 
 @pytest.fixture
@@ -33,12 +27,12 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
 
 
 @pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path) -> Iterator[CupyCard]:
+def card(cuda: FakeCuda, tmp_path: Path) -> Iterator[Card]:
     yield fake_card(cuda, tmp_path)
     cuda.context = 0
 
 
-def contents(card: CupyCard, address: int, size: int) -> bytes:
+def contents(card: Card, address: int, size: int) -> bytes:
     stream, into = card.stream(), card.pinned(size)
     stream.download(into, address)
     stream.mark().wait()
@@ -49,7 +43,7 @@ def contents(card: CupyCard, address: int, size: int) -> bytes:
 @pytest.mark.parametrize(("rows", "columns", "pitch"), [(5, 7, 256), (1, 9, 64), (4, 32, 64), (3, 1, 2)])
 @pytest.mark.parametrize("wider", [0, 3])
 def test_planes_are_uploaded_row_by_row(
-    card: CupyCard, dtype: Any, rows: int, columns: int, pitch: int, wider: int
+    card: Card, dtype: Any, rows: int, columns: int, pitch: int, wider: int
 ) -> None:
     whole = np.arange(rows * (columns + wider), dtype=dtype).reshape(rows, -1)
     plane = whole[:, :columns]
@@ -64,7 +58,7 @@ def test_planes_are_uploaded_row_by_row(
         assert not found[:-1, width:].any()
 
 
-def test_what_is_no_plane_is_refused(card: CupyCard) -> None:
+def test_what_is_no_plane_is_refused(card: Card) -> None:
     memory, stream = card.allocate(4096), card.stream()
     plane = np.zeros((8, 16), np.uint8)
     for wrong, pitch in ((plane[:, ::2], 64), (plane[::-1], 64), (plane, 15)):
@@ -76,7 +70,7 @@ def test_what_is_no_plane_is_refused(card: CupyCard) -> None:
     stream.clear(memory.address, 0)
 
 
-def test_work_is_done_later_and_events_say_when(card: CupyCard) -> None:
+def test_work_is_done_later_and_events_say_when(card: Card) -> None:
     memory, stream = card.allocate(16), card.stream()
     host = card.pinned(16)
     host[:] = 1
@@ -92,7 +86,7 @@ def test_work_is_done_later_and_events_say_when(card: CupyCard) -> None:
     assert into.tolist() == [2] * 16
 
 
-def test_a_stream_waits_for_another(card: CupyCard) -> None:
+def test_a_stream_waits_for_another(card: Card) -> None:
     memory, first, second = card.allocate(4), card.stream(), card.stream()
     host = card.pinned(4)
     host[:] = 7
@@ -104,7 +98,7 @@ def test_a_stream_waits_for_another(card: CupyCard) -> None:
     assert into.tolist() == [7] * 4
 
 
-def test_events_are_used_again(cuda: FakeCuda, card: CupyCard) -> None:
+def test_events_are_used_again(cuda: FakeCuda, card: Card) -> None:
     stream = card.stream()
     for _ in range(50):
         stream.mark().wait()
@@ -113,7 +107,7 @@ def test_events_are_used_again(cuda: FakeCuda, card: CupyCard) -> None:
     assert len({event.handle for event in held}) == len(cuda.events) == 3
 
 
-def test_memory_is_given_back(cuda: FakeCuda, card: CupyCard) -> None:
+def test_memory_is_given_back(cuda: FakeCuda, card: Card) -> None:
     free = card.free_memory()
     memory = card.allocate(1000)
     assert memory.address % 256 == 0
@@ -130,7 +124,7 @@ def test_memory_is_given_back(cuda: FakeCuda, card: CupyCard) -> None:
     assert (len(cuda.blocks), len(cuda.locked), list(cuda.streams)) == (0, 0, [1])  # the default stream
 
 
-def test_memory_that_is_short(cuda: FakeCuda, card: CupyCard) -> None:
+def test_memory_that_is_short(cuda: FakeCuda, card: Card) -> None:
     cuda.memory = 3 << 30
     with pytest.raises(CardMemoryError) as caught:
         card.allocate(5 << 30)
@@ -214,7 +208,7 @@ def test_a_block_of_calls_asks_once_which_card_is_in_place(
     assert cuda.context == theirs
 
 
-def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: CupyCard) -> None:
+def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: Card) -> None:
     cuda.computes = False
     (kernel,) = card.kernels("probe", ["probe"])
     stream, memory = card.stream(), card.allocate(16)
@@ -241,13 +235,13 @@ def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: Cup
     assert not into.any()
 
 
-def test_card_0_stays_where_there_was_none(cuda: FakeCuda, card: CupyCard) -> None:
+def test_card_0_stays_where_there_was_none(cuda: FakeCuda, card: Card) -> None:
     cuda.context = 0
     card.stream()
     assert cuda.context == 0x7000
 
 
-def test_kernels_get_their_arguments(cuda: FakeCuda, card: CupyCard) -> None:
+def test_kernels_get_their_arguments(cuda: FakeCuda, card: Card) -> None:
     cuda.computes = False
     (kernel,) = card.kernels("probe", ["probe"])
     stream = card.stream()
@@ -264,7 +258,7 @@ def test_kernels_get_their_arguments(cuda: FakeCuda, card: CupyCard) -> None:
         kernel(stream, (1, 1, 1), (1, 1, 1), *[1] * 65)
 
 
-def test_kernels_are_loaded_once_and_when_they_are_launched(cuda: FakeCuda, card: CupyCard) -> None:
+def test_kernels_are_loaded_once_and_when_they_are_launched(cuda: FakeCuda, card: Card) -> None:
     cuda.computes = False
     card.prefetch("motion", ["motion_16"])
     stream = card.stream()
@@ -282,7 +276,7 @@ def test_kernels_are_loaded_once_and_when_they_are_launched(cuda: FakeCuda, card
         unknown(stream, (1, 1, 1), (32, 1, 1))
 
 
-def test_a_kernel_that_can_not_be_compiled_says_so_at_its_launch(cuda: FakeCuda, card: CupyCard) -> None:
+def test_a_kernel_that_can_not_be_compiled_says_so_at_its_launch(cuda: FakeCuda, card: Card) -> None:
     card.builder.code("probe", "probe")
     cuda.nvrtc.error = "motion.motion_8.cu(7): error: no"
     (kernel,) = card.kernels("motion", ["motion_8"])
@@ -290,42 +284,9 @@ def test_a_kernel_that_can_not_be_compiled_says_so_at_its_launch(cuda: FakeCuda,
         kernel(card.stream(), (1, 1, 1), (32, 1, 1))
 
 
-def test_cached_code_that_the_driver_refuses_is_compiled_anew(cuda: FakeCuda, card: CupyCard) -> None:
+def test_cached_code_that_the_driver_refuses_is_compiled_anew(cuda: FakeCuda, card: Card) -> None:
     cuda.refused.add(card.builder.code("motion", "motion_8"))
     (kernel,) = card.kernels("motion", ["motion_8"])
     with pytest.raises(BackendError, match="can't be used"):  # compiled anew, it is the same here
         kernel(card.stream(), (1, 1, 1), (32, 1, 1))
     assert cuda.nvrtc.compiled.count("motion.motion_8.cu sm_90") == 2
-
-
-def test_several_threads_launch_at_once(cuda: FakeCuda, card: CupyCard) -> None:
-    cuda.computes = False
-    (kernel,) = card.kernels("probe", ["probe"])
-
-    def launch(seed: int) -> None:
-        stream = card.stream()
-        for _ in range(200):
-            kernel(stream, (seed, 1, 1), (32, 1, 1), np.uint32(seed), *[np.float32(seed)] * 3, seed)
-
-    threads = [threading.Thread(target=launch, args=(seed,)) for seed in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(cuda.launches) == 800
-    for _, (seed, *_), slots in cuda.launches:
-        assert slots[0][:4] == struct.pack("<I", seed)
-        assert slots[4] == struct.pack("<Q", seed)
-
-
-@needs_compiler
-def test_a_measurement_has_the_digits_of_the_cpu(cuda: FakeCuda, card: CupyCard) -> None:
-    device = CudaDevice(card)
-    with Measurement(backend=[device, CpuDevice()]) as measurement:
-        measurement.add_feature("motion")
-        for index in range(5):
-            measurement.add(*pair(index))
-        measurement.flush()
-        assert equal(measurement.results(), measure(5, features=("motion",)))
-        assert measurement.computed_by == {"motion": "cuda"}
-    assert {name for name, _, _ in cuda.launches} == {"motion_8"}
