@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
-from asking_ground import Ground, answered, heard
+from asking_ground import Ground, heard
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
 
@@ -69,46 +68,6 @@ async def test_a_question_and_its_answer() -> None:
     assert ground.counted == {("sampling", "answered"): 1}
 
 
-async def test_many_sessions_ask_at_once_and_none_is_mistaken() -> None:
-    ground = Ground(TOOLS)
-    sessions = [ground.begin() for _ in range(20)]
-    calls = [session.call("name") for session in sessions]
-    asked = [(await heard(call, 1))[0] for call in calls]
-    for number, session in reversed(list(enumerate(sessions))):
-        session.reply(asked[number], {"action": "accept", "content": {"name": str(number)}})
-    for number, call in enumerate(calls):
-        done = (await heard(call, 2))[1]
-        assert done["result"]["structuredContent"] == {"name": {"name": str(number)}}
-
-
-async def test_a_client_comes_back_for_a_question() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    call = session.call("name")
-    await heard(call, 1)
-    primed = call.events[0].id
-    call.drop()
-    resumed = session.get(**{"last-event-id": primed})
-    (asked,) = await heard(resumed, 1)
-    session.reply(asked, ADA)
-    done = (await heard(resumed, 2))[1]
-    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-
-async def test_a_cancelled_call_cancels_its_question() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    call = session.call("name")
-    (asked,) = await heard(call, 1)
-    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    assert session.post(cancel).status == 202
-    _, told = await heard(call, 2)  # and no reply: who cancels expects none
-    assert told["method"] == "notifications/cancelled"
-    assert told["params"]["requestId"] == asked["id"]
-    assert session.reply(asked, ADA) == 202
-    assert ground.counted == {("elicitation", "cancelled"): 1, ("other", "late"): 1}
-
-
 async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
     left: list[asyncio.Future[Any]] = []
 
@@ -127,24 +86,6 @@ async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
     with pytest.raises(MCPError, match="the call that asked has ended"):
         await left[0]
     assert ground.counted == {("elicitation", "ended"): 1}
-
-
-async def test_a_deleted_session_ends_its_questions() -> None:
-    ended = asyncio.Event()
-
-    async def name(call: Call) -> Answer:
-        try:
-            return await _name(call)
-        finally:
-            ended.set()
-
-    ground = Ground({"name": name})
-    session = ground.begin()
-    call = session.call("name")
-    await heard(call, 1)
-    assert ground.send("DELETE", **session.headers).status == 200
-    await asyncio.wait_for(ended.wait(), 10)
-    assert sum(ground.counted.values()) == 1
 
 
 async def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
@@ -168,18 +109,6 @@ async def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
     session.reply(anew, ADA)
     done = (await heard(call, 2))[1]
     assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-
-@pytest.mark.parametrize("tool", ["sample", "raw_sample"])
-async def test_policy_drop(tool: str) -> None:
-    ground = Ground(TOOLS, capability_policy="drop")
-    session = ground.begin({})
-    listening = session.get()
-    assert ground.counted == {}
-    done = await answered(session.call(tool))
-    assert "was not sent" in json.dumps(done["result"])
-    assert listening.messages == []
-    assert ground.counted == {("sampling", "dropped"): 1}
 
 
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])

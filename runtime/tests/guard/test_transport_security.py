@@ -85,12 +85,6 @@ def test_other_addresses_take_a_token(host: str) -> None:
     assert Access(TOKENS).at(Address(host, 80)).reachable
 
 
-async def test_without_a_token_nothing_is_opened() -> None:
-    with pytest.RaisesGroup(SettingsError, flatten_subgroups=True):
-        async with serving(Http(ANYWHERE)):
-            pass
-
-
 HOSTS = ["127.0.0.1:80", "127.0.0.1", "localhost:1", "LOCALHOST", "[::1]:80", "[::1]"]
 FOREIGN = [
     "evil.example",
@@ -212,13 +206,3 @@ def test_tokens_from_a_file_and_from_the_environment(tmp_path: Path) -> None:
     assert read_tokens(None, {"LONGWIRE_TOKEN": TOKEN}) == TOKENS
     assert not read_tokens(None, {})
     assert TOKEN not in repr(Access(TOKENS))
-
-
-@pytest.mark.parametrize("text", ["", "\n", "short", "two words in one token", "späte-erkenntnis-im-herbst"])
-def test_bad_tokens(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "token"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError, match="the token in"):
-        read_tokens(str(path), {})
-    with pytest.raises(SettingsError, match="the token in 'LONGWIRE_TOKEN'"):
-        read_tokens(None, {"LONGWIRE_TOKEN": text})

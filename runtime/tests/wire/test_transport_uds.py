@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -101,16 +100,6 @@ def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:
         thread.join(30)
     assert len(lost) == 7
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_waits_for_nobody_who_is_just_starting(tmp_path: Path) -> None:
-    folder = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)
-    with pytest.raises(SettingsError, match="another server is just starting"), listening(tmp_path / "s"):
-        pass
-    os.close(folder)
-    with listening(tmp_path / "s"):
-        pass
 
 
 def test_a_file_that_is_another_servers_by_now_is_left_alone(tmp_path: Path) -> None:

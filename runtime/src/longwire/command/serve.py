@@ -129,7 +129,6 @@ def values(arguments: argparse.Namespace, problems: Problems | None = None) -> E
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """The values of a repeated option as one."""
     if all(isinstance(part, Mapping) for part in parts):
         return {name: value for part in parts for name, value in part.items()}
     return tuple(dict.fromkeys(entry for part in parts for entry in part))

@@ -60,8 +60,7 @@ def parse_config(text: str, path: Path, problems: Problems | None = None) -> Con
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        why = why_no_toml(text, error, {name for _, name in _names()})
-        raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
+        raise SettingsError(f"the configuration '{path}' is no TOML: {why_no_toml(error)}") from None
     reader, noted = _Reader(text, path), problems or Problems()
     found = reader.values(document, noted)
     if problems is None:

@@ -167,7 +167,6 @@ class Dispatcher:
         """A session's handlers are of this process, and clean_up() is for them."""
 
     async def close(self) -> None:
-        """Cancel what still runs."""
         self.turn.end()
         await self._tasks.end()
         await self._closing.ended()  # each takes a few seconds at most

@@ -116,11 +116,9 @@ class Exchange(_Incoming):
         return False
 
     def wait(self, task: Cancellable) -> None:
-        """Note that the handler goes on in a task."""
         self.task = task
 
     def succeed(self, result: Mapping[str, Any]) -> None:
-        """Answer with the handler's result."""
         if self.is_over:
             return
         try:
@@ -132,18 +130,15 @@ class Exchange(_Incoming):
         self._answer(payload, 200, ())
 
     def fail(self, problem: Exception) -> None:
-        """Answer with an exception of the handler."""
         self.refuse(error_of(problem))
 
     def refuse(self, error: ErrorData) -> None:
-        """Answer with an error."""
         if not self.is_over:
             payload = error_payload(self.request_id, error.code, error.message, error.data)
             self.end()
             self._answer(payload, self._status(error), headers_of(error))
 
     def reply(self, payload: bytes) -> None:
-        """Answer with a reply that is written already."""
         self.end()
         self._answer(payload, 200, ())
 

@@ -36,7 +36,7 @@ from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.open_responses import ProvenStreams
 from longwire.dispatch.scope_challenges import lacks_scope
 from longwire.dispatch.session_exchange import SessionExchange, session_headers
-from longwire.dispatch.stateless import Bare, Stateless, refuses_type
+from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Holders
 from longwire.sessions.registry import Sessions
@@ -46,7 +46,6 @@ from longwire.wire.mcp_headers import (
     HANDSHAKE,
     LAST_EVENT_ID,
     MODERN,
-    NOT_ACCEPTABLE,
     ROUTING,
     SESSION_ID,
     VERSION,
@@ -95,7 +94,7 @@ class Streamable:
 
         `dispatch` runs the requests, if not this process.
         """
-        self._core = core = Core.of(serving, counters, later, dispatch)
+        self._core = core = Core(serving, counters, later, dispatch)
         self._serving = serving
         self._sessions = sessions
         self._counters = counters
@@ -129,7 +128,6 @@ class Streamable:
         self._core.dispatcher.end_gone(gone)
 
     def handle(self, request: Request, responder: Responder) -> None:
-        """Answer a request, now or later."""
         request.charge = self._charge
         version = request.headers.get(VERSION)
         # A session says itself which version it agreed on, also to a client that names none that there is.
@@ -156,13 +154,8 @@ class Streamable:
 
     def _post(self, request: Request, responder: Responder, version: str | None) -> None:
         """`version` is that of a stateless request."""
-        if refuses_type(request, responder, self._counters):
-            return
-        try:
-            message = parse_request(request.body)
-        except Refused as refused:
-            self._counters.refused["body"] += 1
-            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+        message = parsed(request, responder, self._counters)
+        if message is None:
             return
         access, stateless = self._serving.access, version is not None
         if access.oauth is not None and lacks_scope(access, request, responder, message, stateless=stateless):
@@ -189,8 +182,7 @@ class Streamable:
             self._no_session(responder, message)
 
     def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
-        """Begin a session, if the handshake succeeds."""
-        takes = self._negotiated(request, responder, message.id)
+        takes = negotiated(request, responder, self._counters, message.id)
         if takes is None:
             return
         if len(request.body) > _LONGEST_HELLO and len(compact(message.params or {})) > _LONGEST_HELLO:
@@ -214,7 +206,7 @@ class Streamable:
         session = self._found(request, responder, session_id, request_id)
         if session is None:
             return
-        takes = self._negotiated(request, responder, request_id)
+        takes = negotiated(request, responder, self._counters, request_id)
         if takes is None:
             return
         if isinstance(message, PlainRequest):
@@ -239,16 +231,7 @@ class Streamable:
             refuse(responder, 400, INVALID_REQUEST, reason, message.id)
             return
         core = self._core
-        exchange = SessionExchange(
-            session,
-            message,
-            request,
-            responder,
-            core.heartbeats,
-            accepted=takes,
-            later=core.later,
-            moment=self._moment,
-        )
+        exchange = SessionExchange(core, session, message, request, responder, takes, self._moment)
         if not session.begin_call(message.id, exchange):
             self._counters.refused["id"] += 1
             reason = f"a request with the id {message.id!r} is still in flight"
@@ -293,17 +276,6 @@ class Streamable:
         principal = request.principal
         request.client = principal.key if principal.has_token else f"session:{session.id}"
         return session
-
-    def _negotiated(
-        self, request: Request, responder: Responder, request_id: RequestId | None
-    ) -> Accepted | None:
-        """What the client takes; None: its headers were refused."""
-        takes = accepted(request.headers.get("accept", ""))
-        if not (takes.json and takes.events):
-            self._counters.refused["accept"] += 1
-            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
-            return None
-        return takes
 
     # ---- GET and DELETE ---------------------------------------------------------------------
 

@@ -116,7 +116,6 @@ class HttpSecurity:
     origins: Origins = field(default_factory=Origins)  # if there are any: the pages that may use it
 
     def knows_host(self, header: str | None) -> bool:
-        """Whether a Host header names this server."""
         host = _host(f"//{header}") if header else None
         if host is None:
             return False

@@ -342,7 +342,6 @@ class BufferedJournal(Journal):
     # ---- the thread ---------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Write all that waits, again and again."""
         closing = False
         while not closing:
             batch, last = self._changes.take()

@@ -160,7 +160,6 @@ class JournalFile:
         return {}
 
     def load(self, session_id: str) -> StoredSession | None:
-        """A session with its streams and events."""
         query = f"SELECT {_RECORD}, next_event, next_stream FROM sessions WHERE id = ?"
         for *row, next_event, next_stream in self._rows(query, session_id):
             streams = "SELECT number, request_id, answered FROM streams WHERE session = ? ORDER BY number"

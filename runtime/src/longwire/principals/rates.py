@@ -186,7 +186,6 @@ class RateLimits:
         return held
 
     def _entries(self, params: Mapping[str, Any]) -> set[str]:
-        """The entries that a call is held to."""
         found = [self._entry(name) for name in self._named(params)]
         return {entry for entry in found if entry is not None}
 

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from longwire.config.keys import keys
 from longwire.errors import SettingsError
@@ -21,6 +21,9 @@ from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
 from longwire.text import shortened
 from longwire.wire.http.tls import Certificate
+
+if TYPE_CHECKING:
+    from longwire.guard.oauth.resource_server import ResourceServer
 
 logger: Final = logging.getLogger(__name__)
 
@@ -54,12 +57,6 @@ LIVE: Final = frozenset(
 )
 _LONGEST: Final = 200  # characters of a value in the log
 _LONGEST_WAIT: Final = 60.0  # seconds
-
-
-class Reloadable(Protocol):
-    """Something that says itself how reading it again went."""
-
-    def reload(self) -> None: ...
 
 
 class Configuration:
@@ -121,9 +118,9 @@ def reloading(
     certificate: Certificate | None = None,
     oversights: Callable[[], Iterable[str]] = tuple,
     operators: Tokens | None = None,
-    oauth: Reloadable | None = None,
+    oauth: ResourceServer | None = None,
     always: bool = False,
-    configuration: Reloadable | None = None,
+    configuration: Configuration | None = None,
 ) -> Iterator[None]:
     """Let SIGHUP read all of these again, and end what expired tokens left open.
 
@@ -133,7 +130,7 @@ def reloading(
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not files and certificate is oauth is configuration is None and not always:
+    if not (files or certificate or oauth or configuration or always):
         yield
         return
     loop = asyncio.get_running_loop()
@@ -185,16 +182,9 @@ def reload(tokens: TokenFile, redactor: Redactor) -> bool:
         logger.error("the tokens stay as they were: %s", error, extra=fields)
         return False
     redactor.hide(tokens)
-    logger.info(
-        "read the token file '%s' again",
-        tokens.path,
-        extra={
-            "event": "token_file",
-            "path": tokens.path,
-            "principals": len(tokens.principals),
-            "gone": ", ".join(sorted(gone)),
-        },
-    )
+    told = {"event": "token_file", "path": tokens.path, "gone": ", ".join(sorted(gone))}
+    principals = len(tokens.principals)
+    logger.info("read the token file '%s' again", tokens.path, extra={**told, "principals": principals})
     return True
 
 

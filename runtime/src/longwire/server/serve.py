@@ -131,7 +131,6 @@ class ServeOptions:
 
     @property
     def named(self) -> Named:
-        """What these options say about tools by name."""
         return Named(self.settings.tool_rates, self.scopes, self.access.tokens)
 
 
@@ -204,7 +203,15 @@ async def serve(
             stop = Stop()
             stack.enter_context(stop.on_signals())
         state = await stack.enter_async_context(shared_lifespan(server))
-        ended = _Once(stop)
+        requested, is_stopping = stop.request, False
+
+        def ended() -> None:
+            """Stop at the end of stdin, unless the server is stopping already."""
+            nonlocal is_stopping
+            if not is_stopping:
+                is_stopping = True
+                requested()
+
         access = access or Access()
         limits.refused = access.refused  # one count, whichever check refuses
         if cluster is not None:
@@ -240,7 +247,7 @@ async def serve(
         if on_ready is not None:
             on_ready(opened)
         await stop.soon.wait()
-        ended.spend()
+        is_stopping = True
         on_stopping()
         await _drain(opened, runtime, limits, settings.grace, on_stop, stop)
 
@@ -257,22 +264,6 @@ def _one_sentence() -> Iterator[None]:
         if found is None:
             raise
         raise found from None
-
-
-class _Once:
-    """A callback that requests a stop, but not a second one if the server is already stopping."""
-
-    def __init__(self, stop: Stop) -> None:
-        self._stop = stop
-        self._spent = False
-
-    def spend(self) -> None:
-        self._spent = True
-
-    def __call__(self) -> None:
-        if not self._spent:
-            self.spend()
-            self._stop.request()
 
 
 async def _drain(

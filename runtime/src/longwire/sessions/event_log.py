@@ -63,7 +63,6 @@ class EventLog(KeptEvents):
 
     @property
     def open_gets(self) -> int:
-        """How many GETs are connected."""
         return len(self._open_gets)
 
     @property
@@ -109,11 +108,9 @@ class EventLog(KeptEvents):
         return True
 
     def attached_streams(self) -> Iterator[Stream]:
-        """The streams with a connection."""
         return (stream for stream in self._streams.values() if stream.attached)
 
     def open_request_stream(self, request_id: str | int) -> Stream:
-        """Begin the stream of a request."""
         return self._open(request_id)
 
     def open_get_stream(self) -> Stream:

@@ -36,7 +36,6 @@ class KeptEvents:
         return self._sent[0] if self._sent else next(iter(self._droppable.values()), None)
 
     def _count(self, event: Event) -> None:
-        """Count an event that was not sent."""
         self.kept += 1
         self.kept_bytes += len(event.payload)
         self.pending += event.is_message
@@ -45,13 +44,11 @@ class KeptEvents:
             self._droppable[event.number] = event
 
     def _mark_sent(self, event: Event) -> None:
-        """Note that an event was written to a client."""
         event.sent = True
         self._sent.append(event)
         self._forget_pending(event)
 
     def _discount(self, event: Event) -> None:
-        """Count an event no longer."""
         self.kept -= 1
         self.kept_bytes -= len(event.payload)
         if event.sent:

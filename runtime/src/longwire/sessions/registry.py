@@ -84,7 +84,6 @@ class Sessions:
         return len(self._of.get(principal_key, ()))
 
     def open_gets_of(self, principal_key: str) -> int:
-        """How many event streams of GETs are connected."""
         return sum(session.open_gets for session in self._of.get(principal_key, {}).values())
 
     def admit(self, principal_key: str) -> SessionsFull | None:
@@ -210,7 +209,6 @@ class Sessions:
                 table[session.id] = session
 
     def note_calm(self) -> None:
-        """Note that a session has no calls any more."""
         self._all_busy.clear()
 
     def note_end(self, session: Session, reason: EndReason) -> None:

@@ -158,7 +158,6 @@ class Session:
 
     @property
     def calls(self) -> int:
-        """How many calls are in flight."""
         return len(self._calls) if self._calls else 0
 
     def begin_call(self, request_id: str | int, call: RunningCall) -> bool:
@@ -208,13 +207,11 @@ class Session:
         self.save()
 
     def replace_state(self, state: Mapping[str, Any]) -> None:
-        """Set all values at once."""
         if state != self.state:
             self._state = dict(state) or None
             self.save()
 
     def mark_initialized(self) -> None:
-        """Note the client's notifications/initialized."""
         if not self.initialized:
             self.initialized = True
             self.save()
@@ -238,7 +235,6 @@ class Session:
         self._saves -= 1
 
     def record(self) -> SessionRecord:
-        """The session as the journal keeps it."""
         epoch = self._home.epoch
         return SessionRecord(
             id=self.id,

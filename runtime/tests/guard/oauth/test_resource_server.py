@@ -240,14 +240,6 @@ async def test_who_is_asked_in_which_order() -> None:
     assert not any(given and given.count(".") == 2 for given in asked)  # JWTs are never shown to it
 
 
-def test_guessing_is_slowed_down_and_those_who_were_in_stay_in() -> None:
-    ground = Ground()
-    assert ground.ask(token(jti="first")).status == 200
-    statuses = [ground.ask(token(key=private_key("ES256", 9), jti=str(n))).status for n in range(25)]
-    assert statuses == [401] * 20 + [429] * 5
-    assert ground.ask(token(jti="second")).status == 200  # the same principal, with another token
-
-
 def test_a_good_signature_is_no_guess_while_others_guess() -> None:
     ground = Ground(tokens=Tokens({FILE_TOKEN: "filed"}))
     statuses = [ground.ask(token(key=private_key("ES256", 9), jti=str(n))).status for n in range(25)]

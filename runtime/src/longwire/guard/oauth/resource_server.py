@@ -185,7 +185,6 @@ class ResourceServer:
         return [name for name in self._supported if name in principal.scopes]
 
     def _show(self, request: Request, responder: Responder) -> None:
-        """The metadata of RFC 9728."""
         if request.method == "OPTIONS":
             responder.answer(204, headers=_PREFLIGHT)
             return

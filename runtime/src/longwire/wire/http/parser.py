@@ -94,7 +94,6 @@ class RequestParser:
         return bool(self._buffer) or self._step != "line"
 
     def receive(self, data: bytes) -> None:
-        """Take bytes from the client."""
         self._buffer += data
 
     def next_event(self) -> Event | None:
@@ -193,7 +192,6 @@ class RequestParser:
         return head
 
     def _read_body(self) -> Event | None:
-        """Read a body of known length."""
         assert self._head is not None
         length = self._head.length
         if not length:

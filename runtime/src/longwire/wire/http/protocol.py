@@ -59,7 +59,6 @@ class HttpProtocol(asyncio.Protocol):
 
     @property
     def request(self) -> Request | None:
-        """The request that is being answered."""
         return None if self._connection is None else self._connection.request
 
     @property

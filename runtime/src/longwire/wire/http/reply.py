@@ -90,7 +90,6 @@ class Reply:
         self._on_room += (callback,)
 
     def tell_room(self) -> None:
-        """Call the functions that wait for room."""
         _call(self._on_room)
 
     def lose(self) -> None:

@@ -51,7 +51,6 @@ class ResponseParser:
 
     @property
     def begun(self) -> bool:
-        """Whether a response has arrived in part."""
         return self._state != "head" or bool(self._buffer)
 
     def receive(self, data: bytes) -> Iterator[ResponsePart]:
