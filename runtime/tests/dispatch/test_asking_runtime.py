@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types as types
@@ -11,11 +10,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
-from asking_ground import Ground, heard
+from asking_ground import ABLE, Asking, heard, reply
+from core_bench import call, running, until
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
+from longwire.settings import WireLimits
 
-ADA = {"action": "accept", "content": {"name": "Ada"}}
+SHORT = {"role": "assistant", "content": {"type": "text", "text": "short"}, "model": "m"}
 
 
 async def _name(call: Call) -> Answer:
@@ -42,30 +43,25 @@ async def _raw_sample(call: Call) -> Answer:
     return {"asked": True}
 
 
-TOOLS: dict[str, Callable[[Call], Awaitable[Answer]]] = {
-    "name": _name,
-    "sample": _sample,
-    "raw_sample": _raw_sample,
-}
+TOOLS = Asking(name=_name, sample=_sample, raw_sample=_raw_sample)
 
 
 async def test_a_question_and_its_answer() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    listening = session.get()
-    call = session.call("sample")
-    (asked,) = await heard(call, 1)
-    assert asked["method"] == "sampling/createMessage"
-    assert asked["params"]["systemPrompt"] == "Be brief"
-    assert asked["params"]["maxTokens"] == 128
-    assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
-    content = {"type": "text", "text": "short"}
-    assert session.reply(asked, {"role": "assistant", "content": content, "model": "m"}) == 202
-    done = (await heard(call, 2))[1]
-    assert done["result"]["structuredContent"] == {"told": "m"}
-    assert call.ended
-    assert listening.messages == []  # it belongs to the call's own stream
-    assert ground.counted == {("sampling", "answered"): 1}
+    async with running(bench=TOOLS) as served:
+        client = served.client.begin(capabilities=ABLE)
+        listening = client.get()
+        answer = client.post(call(1, "sample"))
+        (asked,) = await heard(answer, 1)
+        assert asked["method"] == "sampling/createMessage"
+        assert asked["params"]["systemPrompt"] == "Be brief"
+        assert asked["params"]["maxTokens"] == 128
+        assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
+        assert reply(client, asked, SHORT) == 202
+        done = (await heard(answer, 2))[1]
+        assert done["result"]["structuredContent"] == {"told": "m"}
+        assert answer.ended
+        assert listening.messages == []  # it belongs to the call's own stream
+        assert dict(served.counters.client_requests) == {("sampling", "answered"): 1}
 
 
 async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
@@ -77,51 +73,44 @@ async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
         await asyncio.sleep(0)
         return {"left": True}
 
-    ground = Ground({"leave": leave})
-    call = ground.begin().call("leave")
-    asked, told, done = await heard(call, 3)
-    assert asked["method"] == "elicitation/create"
-    assert told["params"]["requestId"] == asked["id"]
-    assert done["result"]["structuredContent"] == {"left": True}
-    with pytest.raises(MCPError, match="the call that asked has ended"):
-        await left[0]
-    assert ground.counted == {("elicitation", "ended"): 1}
+    async with running(bench=Asking(leave=leave)) as served:
+        answer = served.client.begin(capabilities=ABLE).post(call(1, "leave"))
+        asked, told, done = await heard(answer, 3)
+        assert asked["method"] == "elicitation/create"
+        assert told["params"]["requestId"] == asked["id"]
+        assert done["result"]["structuredContent"] == {"left": True}
+        with pytest.raises(MCPError, match="the call that asked has ended"):
+            await left[0]
+        assert dict(served.counters.client_requests) == {("elicitation", "ended"): 1}
 
 
 async def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
     journal = FakeJournal(at_once=True)
-    before = Ground(TOOLS, journal)
-    session = before.begin()
-    call = session.call("name")
-    (asked,) = await heard(call, 1)
-    last = call.last_id
-    after = Ground(TOOLS, journal.crash())
-    session.ground = after
-    resumed = session.get(**{"last-event-id": last})
-    (lost,) = await heard(resumed, 1)
-    assert lost["id"] == 1
-    assert "restarted" in lost["error"]["message"]
-    # A new question has another id than the old one, whose answer may still come.
-    call = session.call("name", 2)
-    (anew,) = await heard(call, 1)
-    mallory = {"action": "accept", "content": {"name": "Mallory"}}
-    assert session.reply(asked, mallory) == 202
-    session.reply(anew, ADA)
-    done = (await heard(call, 2))[1]
-    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
+    async with running(bench=TOOLS, journal=journal) as before:
+        client = before.client.begin(capabilities=ABLE)
+        answer = client.post(call(1, "name"))
+        (asked,) = await heard(answer, 1)
+        last = answer.last_id
+        async with running(bench=TOOLS, journal=journal.crash()) as after:
+            client.core = after.core
+            (lost,) = await heard(client.get(last_event_id=last), 1)
+            assert lost["id"] == 1
+            assert "restarted" in lost["error"]["message"]
+            # A new question has another id than the old one, whose answer may still come.
+            answer = client.post(call(2, "name"))
+            (anew,) = await heard(answer, 1)
+            assert reply(client, asked, {"action": "accept", "content": {"name": "Mallory"}}) == 202
+            reply(client, anew, {"action": "accept", "content": {"name": "Ada"}})
+            done = (await heard(answer, 2))[1]
+            assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
 
 
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])
 async def test_policy_warn(tool: str) -> None:
-    ground = Ground(TOOLS, capability_policy="warn")
-    session = ground.begin({})
-    listening = session.get()
-    call = session.call(tool)
-    stream = call if tool == "sample" else listening
-    (asked,) = await heard(stream, 1)
-    assert ground.counted == {("sampling", "warned"): 1}  # once, though two places look
-    content = {"type": "text", "text": "short"}
-    session.reply(asked, {"role": "assistant", "content": content, "model": "m"})
-    async with asyncio.timeout(10):
-        while not call.ended:
-            await asyncio.sleep(0)
+    async with running(WireLimits(capability_policy="warn"), bench=TOOLS) as served:
+        client = served.client.begin()
+        listening, answer = client.get(), client.post(call(1, tool))
+        (asked,) = await heard(answer if tool == "sample" else listening, 1)
+        assert dict(served.counters.client_requests) == {("sampling", "warned"): 1}  # though two places look
+        reply(client, asked, SHORT)
+        await until(lambda: answer.ended)

@@ -1,12 +1,5 @@
 """Requests that the server sends to the client of one session, and the responses that the client POSTs back.
 
-    requests = ClientRequests(limits, counters, capabilities)
-    result = await requests.ask(stream.add, method, params, opts, call=exchange)  # in a call's task
-    requests.resolve(message)  # for each POSTed response
-    requests.progress(params)  # for each POSTed notifications/progress
-    requests.end_call(exchange)  # when the call has ended, before its reply is put on the stream
-    requests.end()  # when the session has ended
-
 No I/O: a request is given to a function such as `Stream.add` or `EventLog.notify`, and the waiting handler is
 a future.
 """
@@ -60,17 +53,6 @@ class _Waiting:
 
 class ClientRequests:
     """The requests to one session's client: their ids, their responses, their timeouts and their number."""
-
-    __slots__ = (
-        "_capabilities",
-        "_counters",
-        "_ended",
-        "_last",
-        "_limits",
-        "_prefix",
-        "_progress",
-        "_waiting",
-    )
 
     def __init__(self, limits: WireLimits, counters: RuntimeCounters, capabilities: Capabilities) -> None:
         """`capabilities` are those of the initialize request, as they came."""

@@ -27,22 +27,6 @@ MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids a
 class EventLog(KeptEvents):
     """The events of one session and the streams that they are on."""
 
-    __slots__ = (
-        "_counters",
-        "_is_closed",
-        "_journal",
-        "_next_event",
-        "_next_stream",
-        "_open_gets",
-        "_placing",
-        "_placing_on",
-        "_session_id",
-        "_streams",
-        "_waiters",
-        "_waiting",
-        "stored",
-    )
-
     def __init__(
         self, session_id: str, journal: Journal, limits: WireLimits, counters: RuntimeCounters
     ) -> None:

@@ -9,8 +9,6 @@ from longwire.settings import WireLimits
 class KeptEvents:
     """Counts the events of one log and knows in which order they make room for others."""
 
-    __slots__ = ("_droppable", "_limits", "_sent", "kept", "kept_bytes", "pending", "pending_bytes")
-
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
         self._sent: list[Event] = []  # in the order of sending: the first go first

@@ -40,27 +40,6 @@ class RunningCall(Protocol):
 class Session:
     """The session of a client that made the handshake. Small while nothing happens: there may be 10,000."""
 
-    __slots__ = (
-        "_calls",
-        "_client",
-        "_client_requests",
-        "_home",
-        "_log",
-        "_saved_use",
-        "_saves",
-        "_state",
-        "connection",
-        "created",
-        "ended",
-        "id",
-        "initialized",
-        "last_seen",
-        "notified",
-        "principal",
-        "stored",
-        "version",
-    )
-
     def __init__(self, home: Sessions, session_id: str, principal: str, version: str, client: bytes) -> None:
         self._home = home
         self.id = session_id

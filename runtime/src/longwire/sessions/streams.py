@@ -67,19 +67,6 @@ def _priming(stream: int, number: int, retry: int) -> bytes:
 class Stream:
     """One stream of a session. Its events are kept in order; those after `position` are due to its client."""
 
-    __slots__ = (
-        "_is_closing",
-        "_keeper",
-        "_responder",
-        "answered",
-        "events",
-        "has_gaps",
-        "number",
-        "position",
-        "ready",
-        "request_id",
-    )
-
     def __init__(self, keeper: EventLog, number: int, request_id: str | int | None) -> None:
         self._keeper = keeper
         self._responder: Responder | None = None

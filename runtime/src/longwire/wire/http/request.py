@@ -64,6 +64,7 @@ class Request:
     session_id: str | None = None  # of an existing session of this principal; set by the runtime
     session: SessionState | None = None  # of the same; for handlers
     worker: str | None = None  # that ran it; set by the runtime
+    answer_headers: HeaderList = ()  # that every answer to it has; set by the checks
     spanned: bool = False  # whether it has a span of its own, if anything is traced
     # Counts a request that is refused with a status from 400 to 499 before it counts as a call, and may have
     # another answer for it; set by the runtime.
