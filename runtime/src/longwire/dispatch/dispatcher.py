@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
-from inspect import iscoroutinefunction
 from typing import Any, Final, cast
 
 from mcp.server.connection import Connection
@@ -20,9 +19,8 @@ from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import CALL, FastCalls, Work
 from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
-from longwire.product.catalog import Handler
 from longwire.wire.serving import Serving
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import Tasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -82,7 +80,7 @@ class Dispatcher:
         self.turn = TurnsEnd()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
-        self._plain = frozenset(tool.name for tool in tools if not _is_coroutine_function(tool.run))
+        self._plain = frozenset(tool.name for tool in tools if not is_coroutine_function(tool.run))
 
     def request(
         self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
@@ -221,7 +219,3 @@ class _Begun:
 async def continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
     """The rest of a coroutine whose first step was made outside of a task."""
     return await _Begun(work, step)
-
-
-def _is_coroutine_function(run: Handler) -> bool:
-    return iscoroutinefunction(run) or iscoroutinefunction(getattr(run, "__call__", None))  # noqa: B004

@@ -24,13 +24,14 @@ from longwire.wire.replies import JSON, error_payload, notification_payload, sta
 if TYPE_CHECKING:
     from longwire.dispatch.core import Core
 
+_MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
 _ENDED: Final = "the session ended before the request did"
 
 
 class SessionExchange(HttpExchange):
     """A call of a session: its events are in the session's log, and its client may come back for them."""
 
-    __slots__ = ("_accepted", "_core", "_moment", "_reason", "session", "stream")
+    __slots__ = ("_accepted", "_core", "_reason", "session", "stream")
 
     can_send_request = True
 
@@ -42,15 +43,12 @@ class SessionExchange(HttpExchange):
         request: Request,
         responder: Responder,
         accepted: Accepted,
-        moment: float,
     ) -> None:
-        """`moment` is how long a client goes without an id to come back with."""
         super().__init__(message, request, responder)
         self.session = session
         self.stream: Stream | None = None
         self._accepted = accepted
         self._core = core
-        self._moment = moment
         self._reason: str | None = None  # why the call was cancelled
 
     # ---- for the SDK ------------------------------------------------------------------------
@@ -114,7 +112,7 @@ class SessionExchange(HttpExchange):
         if self._accepted.events_first:
             self.opened()
         else:
-            self._timer = self._core.later(self._moment, self._open)
+            self._timer = self._core.later(_MOMENT, self._open)
 
     def opened(self) -> Stream:
         """The stream of this call, which begins an answer of events."""

@@ -61,7 +61,6 @@ from longwire.wire.serving import Serving, has_envelope
 logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
-MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
 
 _INITIALIZE: Final = "initialize"
 _INITIALIZED: Final = "notifications/initialized"
@@ -86,19 +85,14 @@ class Streamable:
         sessions: Sessions,
         counters: RuntimeCounters,
         *,
-        moment: float = MOMENT,
         later: Later | None = None,
         dispatch: Dispatch | None = None,
     ) -> None:
-        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop.
-
-        `dispatch` runs the requests, if not this process.
-        """
+        """`later` sets timers, if not the event loop; `dispatch` runs the requests, if not this process."""
         self._core = core = Core(serving, counters, later, dispatch)
         self._serving = serving
         self._sessions = sessions
         self._counters = counters
-        self._moment = moment
         self._stateless = Stateless(core)
         self._bare = Bare(core)
         self._proven = ProvenStreams()
@@ -231,7 +225,7 @@ class Streamable:
             refuse(responder, 400, INVALID_REQUEST, reason, message.id)
             return
         core = self._core
-        exchange = SessionExchange(core, session, message, request, responder, takes, self._moment)
+        exchange = SessionExchange(core, session, message, request, responder, takes)
         if not session.begin_call(message.id, exchange):
             self._counters.refused["id"] += 1
             reason = f"a request with the id {message.id!r} is still in flight"

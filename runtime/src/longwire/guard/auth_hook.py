@@ -26,7 +26,7 @@ from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, Undecided, Verdict,
 from longwire.guard.tokens import digest
 from longwire.principals.principal import Principal
 from longwire.text import quoted
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import Tasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class AuthHook:
         return Undecided("the auth hook failed: try again later, or ask the operator of this server")
 
     async def _call(self, question: tuple[Any, ...]) -> Any:
-        if _is_coroutine_function(self._function):
+        if is_coroutine_function(self._function):
             try:
                 return await self._function(*question)
             finally:
@@ -199,8 +199,3 @@ def load_hook(text: str) -> HookFunction:
         ) from None
     function: HookFunction = found
     return function
-
-
-def _is_coroutine_function(function: Callable[..., Any]) -> bool:
-    called: Any = getattr(type(function), "__call__", None)  # noqa: B004  (an object with an async __call__)
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

@@ -16,7 +16,7 @@ from longwire.admin.own_token import own_token
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
 from longwire.cluster.cluster_node import joined
-from longwire.declared import Served, Serving, declared
+from longwire.declared import Served, declared
 from longwire.endpoints import Endpoint, Open, Page
 from longwire.errors import SettingsError
 from longwire.http_runtime import HttpRuntime
@@ -46,7 +46,7 @@ class ServiceManager:
         self._address = _address(environ.pop("NOTIFY_SOCKET", ""))
         own = environ.pop("WATCHDOG_PID", "") in ("", str(os.getpid() if pid is None else pid))
         microseconds = environ.pop("WATCHDOG_USEC", "")
-        self._watchdog = _seconds(microseconds) if own else None
+        self._watchdog = int(microseconds) / 1e6 if own and microseconds.isdecimal() else None
 
     def __bool__(self) -> bool:
         """Whether there is one."""
@@ -94,10 +94,6 @@ def _address(given: str) -> str | None:
     if given.startswith("@"):
         return "\0" + given[1:]
     return given if given.startswith("/") else None
-
-
-def _seconds(microseconds: str) -> float | None:
-    return int(microseconds) / 1e6 if microseconds.isascii() and microseconds.isdigit() else None
 
 
 @asynccontextmanager
@@ -164,14 +160,11 @@ def check_serves(settings: Settings) -> None:
         )
 
 
-def _making(settings: Settings) -> Serving:
-    serving = declared().serving
-    return front if settings.has_workers or serving is None else serving
-
-
 async def _run(options: ServeOptions, redactor: Redactor) -> None:
     named, settings = options.named, options.settings
     tools: list[str] | None = None
+    serving = declared().serving
+    making = front if settings.has_workers or serving is None else serving
     access, manager, configuration = options.access, ServiceManager(), Configuration(options)
     with reloading(
         access.tokens,
@@ -185,7 +178,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     ):
         async with (
             joined(settings) as cluster,
-            _making(settings)(settings, cluster) as made,
+            making(settings, cluster) as made,
             workers_of(options, made) as workers,
         ):
             if made.tools or named:  # otherwise nobody asks for them, and making them takes a second

@@ -89,7 +89,9 @@ class Configuration:
         for key in live:
             self._values[key.path] = found[key.path]
         self._use({key.setting: found[key.path] for key in live if key.setting is not None})
-        said = ", ".join(f"{key.path} = {_shown(key.kind.plain, found[key.path])}" for key in live)
+        plain = {key.path: key.kind.plain(found[key.path]) for key in live if found[key.path] is not None}
+        shown = {path: shortened(json.dumps(value), _LONGEST) for path, value in plain.items()}
+        said = ", ".join(f"{key.path} = {shown.get(key.path, 'unset')}" for key in live)
         text = "read the configuration again: %s" if said else "read the configuration again, nothing changed"
         logger.info(text, *([said] if said else []), extra={"event": "configuration", "changed": said})
         if rest := ", ".join(key.path for key in changed if key.path not in LIVE):
@@ -105,10 +107,6 @@ class Configuration:
             options.access.origins.allowed = Origins.parse(settings.allowed_origins).allowed
         for tell_of in self.on_change:
             tell_of(settings)
-
-
-def _shown(plain: Callable[[Any], Any], value: Any) -> str:
-    return shortened("unset" if value is None else json.dumps(plain(value)), _LONGEST)
 
 
 @contextmanager

@@ -161,10 +161,6 @@ class Stop:
         self.request()
 
 
-def _nothing() -> None:
-    pass
-
-
 async def serve(
     server: Server[Any],
     endpoints: Sequence[Endpoint],
@@ -174,7 +170,7 @@ async def serve(
     limits: CallLimits | None = None,
     on_stop: OnStop | None = None,
     on_ready: Callable[[Sequence[Open]], None] | None = None,
-    on_stopping: Callable[[], None] = _nothing,
+    on_stopping: Callable[[], None] = lambda: None,
     on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
     presence: Presence = IGNORED,
     counters: RuntimeCounters | None = None,
@@ -283,12 +279,16 @@ async def _drain(
         await anyio.sleep(_TURN)
     limits.stop()
 
+    async def hurry(waiting: anyio.CancelScope) -> None:
+        await stop.now.wait()
+        waiting.cancel()
+
     async def end_work() -> None:
         if on_stop is not None:
             await on_stop(grace)
 
     async with anyio.create_task_group() as waiting:
-        waiting.start_soon(_hurry, stop, waiting.cancel_scope)
+        waiting.start_soon(hurry, waiting.cancel_scope)
         with anyio.move_on_after(grace + _SPARE):
             async with anyio.create_task_group() as work:
                 work.start_soon(end_work)
@@ -300,8 +300,3 @@ async def _drain(
         if runtime.ownership is not None:
             with anyio.move_on_after(_FAREWELL):
                 await stop.now.wait()
-
-
-async def _hurry(stop: Stop, waiting: anyio.CancelScope) -> None:
-    await stop.now.wait()
-    waiting.cancel()

@@ -257,7 +257,8 @@ class Session:
         self._home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
             self._home.counters.calls_lost += 1
-            stream.add(_lost(stream.request_id), "reply")
+            error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
+            stream.add(compact({"jsonrpc": "2.0", "id": stream.request_id, "error": error}), "reply")
 
     def snapshot(self) -> StoredSession:
         """The session with all that is needed to continue it elsewhere."""
@@ -298,8 +299,3 @@ class Session:
 
 def compact(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _lost(request_id: str | int | None) -> bytes:
-    error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
-    return compact({"jsonrpc": "2.0", "id": request_id, "error": error})

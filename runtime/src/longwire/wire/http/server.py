@@ -130,7 +130,7 @@ class HttpEndpoint:
         self.close()
         self._port.drop_half_open()
         with anyio.move_on_after(_FLUSH):
-            while any(_is_post(connection) for connection in self._port.connections):
+            while any(one.request and one.request.method == "POST" for one in self._port.connections):
                 await asyncio.sleep(_LOOK)
         for connection in self._port.connections:
             connection.stop()
@@ -141,11 +141,6 @@ class HttpEndpoint:
         with anyio.move_on_after(_CLOSING):
             await self._port.empty()
         await self._listener.end()
-
-
-def _is_post(connection: HttpProtocol) -> bool:
-    """Whether a connection has a request with an end of its own; event streams have none."""
-    return connection.request is not None and connection.request.method == "POST"
 
 
 @asynccontextmanager
