@@ -42,14 +42,6 @@ def test_the_file_is_its_owners_alone_from_its_first_moment(
         os.umask(before)
 
 
-async def test_the_file_goes_with_the_server(tmp_path: Path) -> None:
-    async with serving(Uds(tmp_path / "s")) as server:
-        assert server.where == str(tmp_path / "s")
-        assert stat.S_ISSOCK(os.stat(server.where).st_mode)
-    await server.over.wait()
-    assert list(tmp_path.iterdir()) == []
-
-
 async def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
         with (
@@ -60,14 +52,6 @@ async def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on
         assert (await client.call_tool("echo")).is_error is False
         async with server.client("2026-07-28") as another:
             assert (await another.call_tool("echo")).is_error is False
-
-
-async def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
-    dead = socket.socket(socket.AF_UNIX)
-    dead.bind(str(tmp_path / "s"))
-    dead.close()
-    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
-        assert (await client.call_tool("echo")).is_error is False
 
 
 def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:

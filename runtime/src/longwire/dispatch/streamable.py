@@ -15,7 +15,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.connection import Connection
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
@@ -34,7 +34,6 @@ from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.open_responses import ProvenStreams
-from longwire.dispatch.scope_challenges import lacks_scope
 from longwire.dispatch.session_exchange import SessionExchange, session_headers
 from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
@@ -58,10 +57,14 @@ from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
 from longwire.wire.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from longwire.wire.serving import Serving, has_envelope
 
+if TYPE_CHECKING:
+    from longwire.guard.oauth.resource_server import ResourceServer
+
 logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
 
+_CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
 _INITIALIZED: Final = "notifications/initialized"
 _CANCELLED: Final = "notifications/cancelled"
@@ -151,8 +154,9 @@ class Streamable:
         message = parsed(request, responder, self._counters)
         if message is None:
             return
-        access, stateless = self._serving.access, version is not None
-        if access.oauth is not None and lacks_scope(access, request, responder, message, stateless=stateless):
+        oauth = self._serving.access.oauth
+        stateless = version is not None
+        if oauth is not None and self._lacks_scope(oauth, request, responder, message, stateless=stateless):
             return
         if version is not None:
             self._stateless.serve(request, responder, message, version)
@@ -160,6 +164,34 @@ class Streamable:
             self._in_session(request, responder, message, session_id)
         else:
             self._without_session(request, responder, message)
+
+    def _lacks_scope(
+        self,
+        oauth: ResourceServer,
+        request: Request,
+        responder: Responder,
+        message: PlainRequest | Message,
+        *,
+        stateless: bool,
+    ) -> bool:
+        """Refuse a call of a tool that another scope of OAuth would open; whether it was refused.
+
+        A client of 2026-07-28 adds the scopes that it has itself. An older one asks for those in the answer
+        alone, so they are repeated for it.
+        """
+        if not isinstance(message, PlainRequest) or message.method != _CALL:
+            return False
+        tool = (message.params or {}).get("name")
+        scope = oauth.missing_scope(request.principal, tool) if isinstance(tool, str) else None
+        if scope is None:
+            return False
+        scopes = [scope] if stateless else [*oauth.granted_scopes(request.principal), scope]
+        self._serving.access.refused["scope"] += 1
+        reason = f"the token lacks the scope '{scope}', which this call takes"
+        challenge = oauth.challenge("insufficient_scope", reason, scopes)
+        headers = ((b"www-authenticate", challenge),)
+        refuse(responder, 403, INVALID_REQUEST, reason, message.id, headers=headers)
+        return True
 
     # ---- sessions ---------------------------------------------------------------------------
 

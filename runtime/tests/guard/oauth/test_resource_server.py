@@ -19,8 +19,7 @@ from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.grants import Scopes
 from longwire.guard.oauth.jwt_verifier import JwtVerifier
 from longwire.guard.oauth.key_sources import KeySet
-from longwire.guard.oauth.resource_server import ResourceServer, resource_server
-from longwire.guard.oauth.sdk_verifier import SdkVerifier
+from longwire.guard.oauth.resource_server import ResourceServer, SdkVerifier, resource_server
 from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
