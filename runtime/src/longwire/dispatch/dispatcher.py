@@ -85,10 +85,7 @@ class Dispatcher:
     def request(
         self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
     ) -> None:
-        """Run a request: in place if it ends at once, and in a task from where it has to wait.
-
-        Its exchange is given the outcome, now or later.
-        """
+        """Run a request: in place if it ends at once, and in a task from where it has to wait."""
         work: Work | None = None
         if method == CALL:
             at_once = params is not None and params.get("name") in self._plain
@@ -152,13 +149,11 @@ class Dispatcher:
         return self._tasks.spawn(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
-        """Cancel the requests of those who may no longer come."""
         for task, exchange in list(self._exchanges.items()):
             if gone.include(exchange.request.principal):
                 task.cancel()
 
     def clean_up(self, connection: Connection) -> None:
-        """Call what handlers have left for the end of a connection."""
         self._closing.spawn(aclose_shielded(connection))
 
     def session_ended(self, session_id: str, reason: str) -> None:

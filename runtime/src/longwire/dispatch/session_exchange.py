@@ -19,7 +19,7 @@ from longwire.sessions.streams import Stream
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
-from longwire.wire.replies import JSON, error_payload, notification_payload, status_of
+from longwire.wire.replies import JSON, error_payload, notification_payload
 
 if TYPE_CHECKING:
     from longwire.dispatch.core import Core
@@ -117,9 +117,7 @@ class SessionExchange(HttpExchange):
     def opened(self) -> Stream:
         """The stream of this call, which begins an answer of events."""
         if self.stream is None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._stop_timer()
             session, responder = self.session, self._responder
             self.stream = stream = session.log.open_request_stream(self.request_id)
             if can_resume(session.version):
@@ -191,9 +189,6 @@ class SessionExchange(HttpExchange):
             self.session.when_saved(partial(self._responder.answer, status, payload, JSON, both))
             return
         self.opened().add(payload, "reply")
-
-    def _status(self, error: ErrorData) -> int:
-        return status_of(error, stateless=False)
 
 
 def session_headers(session: Session) -> HeaderList:

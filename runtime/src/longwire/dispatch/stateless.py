@@ -24,7 +24,6 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     HEADER_MISMATCH,
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     PROTOCOL_VERSION_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -37,7 +36,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.core import Core
-from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
+from longwire.dispatch.exchange import Cancellable, HttpExchange
 from longwire.dispatch.open_responses import PING
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
@@ -51,7 +50,7 @@ from longwire.wire.mcp_headers import (
     accepted,
 )
 from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
-from longwire.wire.replies import JSON, error_payload, notification_payload, refuse, status_of, status_of_code
+from longwire.wire.replies import JSON, notification_payload, refuse, status_of, status_of_code
 from longwire.wire.serving import has_envelope
 
 ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler that sends more has to wait
@@ -106,11 +105,6 @@ class SingleExchange(HttpExchange):
         if self._streaming:
             self._core.heartbeats.discard(self._responder)
 
-    def cancelled(self) -> None:
-        self.end()
-        if not self._responder.gone:  # the server stops
-            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
-
     def prefer_events(self) -> None:
         if self._takes_events and not self._responder.gone:
             self._begin()
@@ -118,9 +112,7 @@ class SingleExchange(HttpExchange):
     def _begin(self) -> None:
         if not self._streaming:
             self._streaming = True
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._stop_timer()
             self._responder.begin_events()
             self._responder.on_room(self._freed)
             self._core.heartbeats.add(self._responder)
@@ -148,7 +140,7 @@ class SingleExchange(HttpExchange):
             self._responder.send(_event(payload))
             self._responder.end()
         else:
-            self._responder.answer(status, payload, JSON, headers)
+            super()._answer(payload, status, headers)
 
     def _status(self, error: ErrorData) -> int:
         return status_of(error, stateless=self._statuses)
