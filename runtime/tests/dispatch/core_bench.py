@@ -22,6 +22,7 @@ from longwire.journal.journal import Journal
 from longwire.principals.limits import CallLimits
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.product.app import CatalogServer, build_server
+from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Tool
 from longwire.sessions.registry import Sessions
 from longwire.settings import Settings, WireLimits
@@ -264,18 +265,25 @@ class Running:
     """A core that is served."""
 
     def __init__(
-        self, bench: CoreBench, limits: WireLimits, settings: Settings, later: Later | None, **options: Any
+        self,
+        bench: Bench,
+        limits: WireLimits,
+        settings: Settings,
+        later: Later | None,
+        journal: Journal | None,
+        **options: Any,
     ) -> None:
         self.bench = bench
         self.limits = CallLimits(settings)
         self.timers = Timers()
         self.counters = RuntimeCounters()
+        asking = AskingRules(limits.capability_policy, limits.client_timeout, self.counters.count_request)
         self.server: CatalogServer = build_server(
-            bench.catalog(), name="bench", version="1", middleware=[self.limits]
+            bench.catalog(), name="bench", version="1", middleware=[self.limits], asking=asking
         )
         self.serving = Serving(self.server, limits, {}, Access(), **options)
         self.now = 1000.0
-        self.sessions = Sessions(limits, Journal(), self.counters, clock=lambda: self.now)
+        self.sessions = Sessions(limits, journal or Journal(), self.counters, clock=lambda: self.now)
         self.dispatcher = Dispatcher(self.serving)
         self.core = Streamable(
             self.serving,
@@ -291,13 +299,15 @@ class Running:
 async def running(
     limits: WireLimits | None = None,
     *,
-    bench: CoreBench | None = None,
+    bench: Bench | None = None,
     settings: Settings | None = None,
     later: Later | None = None,
+    journal: Journal | None = None,
     **options: Any,
 ) -> AsyncIterator[Running]:
     """A core until the block ends; timers go off by hand, and the clock stands still."""
-    served = Running(bench or CoreBench(), limits or WireLimits(), settings or Settings(), later, **options)
+    limits, settings = limits or WireLimits(), settings or Settings()
+    served = Running(bench or CoreBench(), limits, settings, later, journal, **options)
     async with served.core.run():
         yield served
 

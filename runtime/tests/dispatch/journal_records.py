@@ -4,20 +4,61 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from longwire.counters import RuntimeCounters
 from longwire.http_runtime import open_journal
+from longwire.journal.buffered_journal import Refusal
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
 from longwire.journal.journal_file import JournalFile
+from longwire.journal.session_changes import SessionChanges
 
 ALICE = "a" * 32
 BOB = "b" * 32
 SOON = 30.0  # seconds, after which a test gives up
+
+
+class FakeStore:
+    """Keeps what it is given, and refuses or fails as it is told."""
+
+    def __init__(self) -> None:
+        self.found: Sequence[SessionRecord] = ()
+        self.failures: tuple[type[Exception], ...] = (OSError,)
+        self.written: list[dict[str, SessionChanges]] = []
+        self.refused: dict[str, Refusal] = {}
+        self.fails = False
+        self.asked = threading.Event()
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def __str__(self) -> str:
+        return "shared"
+
+    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
+        self.asked.set()
+        self.answers.wait(SOON)
+        if self.fails:
+            raise OSError("gone")
+        self.written.append(dict(changes))
+        return {name: why for name, why in self.refused.items() if name in changes}
+
+    def load(self, session_id: str) -> StoredSession | None:
+        if self.fails:
+            raise OSError("gone")
+        return None
+
+    def sentence(self, error: Exception) -> str:
+        return f"'{self}' can't be used ({error})"
+
+    def close(self) -> None: ...
+
+    def fences(self, session_id: str) -> list[int]:
+        return [changes[session_id].fence for changes in self.written if session_id in changes]
 
 
 def record(session_id: str = ALICE, *, state: dict[str, Any] | None = None, **fields: Any) -> SessionRecord:

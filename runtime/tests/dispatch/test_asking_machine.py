@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asking_client import NAME
-from asking_ground import Ground, Session
+from asking_ground import ABLE, Asking, reply
+from core_bench import CoreClient, call, running
 from effort import examples
 from fake_responder import FakeResponder
 from longwire.product.catalog import Answer, Call
@@ -33,8 +34,7 @@ async def turns() -> None:
 class Client:
     """A client that follows some steps, and knows what it should get."""
 
-    def __init__(self, ground: Ground, session: Session) -> None:
-        self.ground = ground
+    def __init__(self, session: CoreClient) -> None:
         self.session = session
         self.answers: dict[
             int, list[FakeResponder]
@@ -53,10 +53,10 @@ class Client:
     def waiting(self) -> list[tuple[int, dict[str, Any]]]:
         """The questions that were read and not answered, of calls that go on."""
         found = []
-        for call in self.answers:
-            asked = self.questions(call)
-            if call not in self.ended and len(asked) > len(self.given[call]):
-                found.append((call, asked[-1]))
+        for number in self.answers:
+            asked = self.questions(number)
+            if number not in self.ended and len(asked) > len(self.given[number]):
+                found.append((number, asked[-1]))
         return found
 
     def take(self, step: str, choice: int) -> None:
@@ -64,29 +64,29 @@ class Client:
         waiting = self.waiting()
         if step == "call":
             number = len(self.answers) + 1
-            self.answers[number], self.given[number] = [self.session.call("twice", number)], []
+            self.answers[number], self.given[number] = [self.session.post(call(number, "twice"))], []
         elif step == "answer" and waiting:
-            call, asked = waiting[choice % len(waiting)]
-            name = f"{call}.{len(self.given[call])}"
-            self.given[call].append(name)
+            number, asked = waiting[choice % len(waiting)]
+            name = f"{number}.{len(self.given[number])}"
+            self.given[number].append(name)
             self.answered.append(asked)
-            assert self.session.reply(asked, {"action": "accept", "content": {"name": name}}) == 202
-            if len(self.given[call]) == 2:
-                self.ended[call] = "result"
+            assert reply(self.session, asked, {"action": "accept", "content": {"name": name}}) == 202
+            if len(self.given[number]) == 2:
+                self.ended[number] = "result"
         elif step == "refuse" and waiting:
-            call, asked = waiting[choice % len(waiting)]
+            number, asked = waiting[choice % len(waiting)]
             error = {"code": -1, "message": "no"}
             self.session.post({"jsonrpc": "2.0", "id": asked["id"], "error": error})
             self.answered.append(asked)
-            self.ended[call] = "error"
+            self.ended[number] = "error"
         elif step == "late" and self.answered:
             asked = self.answered[choice % len(self.answered)]
-            assert self.session.reply(asked, {"action": "accept", "content": {"name": "late"}}) == 202
+            assert reply(self.session, asked, {"action": "accept", "content": {"name": "late"}}) == 202
         elif step == "cancel" and going:
-            call = going[choice % len(going)]
-            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}}
+            number = going[choice % len(going)]
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
             assert self.session.post(cancel).status == 202
-            self.ended[call] = "cancelled"
+            self.ended[number] = "cancelled"
         elif step == "drop" and going:
             self.answers[going[choice % len(going)]][-1].drop()
         elif step == "resume":
@@ -96,35 +96,35 @@ class Client:
         """Come back to a stream whose connection was lost."""
         lost = [call for call, found in self.answers.items() if found[-1].dropped]
         if lost:
-            call = lost[choice % len(lost)]
-            last = [event.id for found in self.answers[call] for event in found.events][-1]
-            self.answers[call].append(self.session.get(**{"last-event-id": last}))
+            number = lost[choice % len(lost)]
+            last = [event.id for found in self.answers[number] for event in found.events][-1]
+            self.answers[number].append(self.session.get(last_event_id=last))
 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 7)), max_size=40))
 def test_every_call_ends_as_it_should(steps: list[tuple[str, int]]) -> None:
     async def story() -> None:
-        ground = Ground({"twice": _twice})
-        client = Client(ground, ground.begin())
-        for step, choice in steps:
-            client.take(step, choice)
-            await turns()
-        # The client comes back to everything, and answers what is left.
-        for step in ["resume", "answer", "answer"] * len(steps):
-            client.take(step, 0)
-            await turns()
-        for call in client.answers:
-            replies = [message for message in client.messages(call) if message.get("id") == call]
-            if client.ended[call] == "cancelled":
-                assert replies == []
-                continue
-            assert len(replies) == 1
-            assert client.ended[call] in replies[0]
-            if client.ended[call] == "result":
-                assert replies[0]["result"]["structuredContent"] == {"names": client.given[call]}
-        (session,) = ground.sessions
-        assert len(session.client_requests) == 0
-        assert not session.busy
+        async with running(bench=Asking(twice=_twice)) as served:
+            client = Client(served.client.begin(capabilities=ABLE))
+            for step, choice in steps:
+                client.take(step, choice)
+                await turns()
+            # The client comes back to everything, and answers what is left.
+            for step in ["resume", "answer", "answer"] * len(steps):
+                client.take(step, 0)
+                await turns()
+            for number in client.answers:
+                replies = [message for message in client.messages(number) if message.get("id") == number]
+                if client.ended[number] == "cancelled":
+                    assert replies == []
+                    continue
+                assert len(replies) == 1
+                assert client.ended[number] in replies[0]
+                if client.ended[number] == "result":
+                    assert replies[0]["result"]["structuredContent"] == {"names": client.given[number]}
+            (session,) = served.sessions
+            assert len(session.client_requests) == 0
+            assert not session.busy
 
     asyncio.run(story())

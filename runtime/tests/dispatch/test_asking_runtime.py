@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types as types
@@ -12,11 +10,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
-from asking_ground import Ground, answered, heard
+from asking_ground import ABLE, Asking, heard, reply
+from core_bench import call, running, until
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
+from longwire.settings import WireLimits
 
-ADA = {"action": "accept", "content": {"name": "Ada"}}
+SHORT = {"role": "assistant", "content": {"type": "text", "text": "short"}, "model": "m"}
 
 
 async def _name(call: Call) -> Answer:
@@ -43,70 +43,25 @@ async def _raw_sample(call: Call) -> Answer:
     return {"asked": True}
 
 
-TOOLS: dict[str, Callable[[Call], Awaitable[Answer]]] = {
-    "name": _name,
-    "sample": _sample,
-    "raw_sample": _raw_sample,
-}
+TOOLS = Asking(name=_name, sample=_sample, raw_sample=_raw_sample)
 
 
 async def test_a_question_and_its_answer() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    listening = session.get()
-    call = session.call("sample")
-    (asked,) = await heard(call, 1)
-    assert asked["method"] == "sampling/createMessage"
-    assert asked["params"]["systemPrompt"] == "Be brief"
-    assert asked["params"]["maxTokens"] == 128
-    assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
-    content = {"type": "text", "text": "short"}
-    assert session.reply(asked, {"role": "assistant", "content": content, "model": "m"}) == 202
-    done = (await heard(call, 2))[1]
-    assert done["result"]["structuredContent"] == {"told": "m"}
-    assert call.ended
-    assert listening.messages == []  # it belongs to the call's own stream
-    assert ground.counted == {("sampling", "answered"): 1}
-
-
-async def test_many_sessions_ask_at_once_and_none_is_mistaken() -> None:
-    ground = Ground(TOOLS)
-    sessions = [ground.begin() for _ in range(20)]
-    calls = [session.call("name") for session in sessions]
-    asked = [(await heard(call, 1))[0] for call in calls]
-    for number, session in reversed(list(enumerate(sessions))):
-        session.reply(asked[number], {"action": "accept", "content": {"name": str(number)}})
-    for number, call in enumerate(calls):
-        done = (await heard(call, 2))[1]
-        assert done["result"]["structuredContent"] == {"name": {"name": str(number)}}
-
-
-async def test_a_client_comes_back_for_a_question() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    call = session.call("name")
-    await heard(call, 1)
-    primed = call.events[0].id
-    call.drop()
-    resumed = session.get(**{"last-event-id": primed})
-    (asked,) = await heard(resumed, 1)
-    session.reply(asked, ADA)
-    done = (await heard(resumed, 2))[1]
-    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-
-async def test_a_cancelled_call_cancels_its_question() -> None:
-    ground = Ground(TOOLS)
-    session = ground.begin()
-    call = session.call("name")
-    (asked,) = await heard(call, 1)
-    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    assert session.post(cancel).status == 202
-    _, told = await heard(call, 2)  # and no reply: who cancels expects none
-    assert told["method"] == "notifications/cancelled"
-    assert told["params"]["requestId"] == asked["id"]
-    assert session.reply(asked, ADA) == 202
-    assert ground.counted == {("elicitation", "cancelled"): 1, ("other", "late"): 1}
+    async with running(bench=TOOLS) as served:
+        client = served.client.begin(capabilities=ABLE)
+        listening = client.get()
+        answer = client.post(call(1, "sample"))
+        (asked,) = await heard(answer, 1)
+        assert asked["method"] == "sampling/createMessage"
+        assert asked["params"]["systemPrompt"] == "Be brief"
+        assert asked["params"]["maxTokens"] == 128
+        assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
+        assert reply(client, asked, SHORT) == 202
+        done = (await heard(answer, 2))[1]
+        assert done["result"]["structuredContent"] == {"told": "m"}
+        assert answer.ended
+        assert listening.messages == []  # it belongs to the call's own stream
+        assert dict(served.counters.client_requests) == {("sampling", "answered"): 1}
 
 
 async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
@@ -118,81 +73,44 @@ async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:
         await asyncio.sleep(0)
         return {"left": True}
 
-    ground = Ground({"leave": leave})
-    call = ground.begin().call("leave")
-    asked, told, done = await heard(call, 3)
-    assert asked["method"] == "elicitation/create"
-    assert told["params"]["requestId"] == asked["id"]
-    assert done["result"]["structuredContent"] == {"left": True}
-    with pytest.raises(MCPError, match="the call that asked has ended"):
-        await left[0]
-    assert ground.counted == {("elicitation", "ended"): 1}
-
-
-async def test_a_deleted_session_ends_its_questions() -> None:
-    ended = asyncio.Event()
-
-    async def name(call: Call) -> Answer:
-        try:
-            return await _name(call)
-        finally:
-            ended.set()
-
-    ground = Ground({"name": name})
-    session = ground.begin()
-    call = session.call("name")
-    await heard(call, 1)
-    assert ground.send("DELETE", **session.headers).status == 200
-    await asyncio.wait_for(ended.wait(), 10)
-    assert sum(ground.counted.values()) == 1
+    async with running(bench=Asking(leave=leave)) as served:
+        answer = served.client.begin(capabilities=ABLE).post(call(1, "leave"))
+        asked, told, done = await heard(answer, 3)
+        assert asked["method"] == "elicitation/create"
+        assert told["params"]["requestId"] == asked["id"]
+        assert done["result"]["structuredContent"] == {"left": True}
+        with pytest.raises(MCPError, match="the call that asked has ended"):
+            await left[0]
+        assert dict(served.counters.client_requests) == {("elicitation", "ended"): 1}
 
 
 async def test_a_question_of_an_earlier_process_gets_no_answer() -> None:
     journal = FakeJournal(at_once=True)
-    before = Ground(TOOLS, journal)
-    session = before.begin()
-    call = session.call("name")
-    (asked,) = await heard(call, 1)
-    last = call.last_id
-    after = Ground(TOOLS, journal.crash())
-    session.ground = after
-    resumed = session.get(**{"last-event-id": last})
-    (lost,) = await heard(resumed, 1)
-    assert lost["id"] == 1
-    assert "restarted" in lost["error"]["message"]
-    # A new question has another id than the old one, whose answer may still come.
-    call = session.call("name", 2)
-    (anew,) = await heard(call, 1)
-    mallory = {"action": "accept", "content": {"name": "Mallory"}}
-    assert session.reply(asked, mallory) == 202
-    session.reply(anew, ADA)
-    done = (await heard(call, 2))[1]
-    assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
-
-
-@pytest.mark.parametrize("tool", ["sample", "raw_sample"])
-async def test_policy_drop(tool: str) -> None:
-    ground = Ground(TOOLS, capability_policy="drop")
-    session = ground.begin({})
-    listening = session.get()
-    assert ground.counted == {}
-    done = await answered(session.call(tool))
-    assert "was not sent" in json.dumps(done["result"])
-    assert listening.messages == []
-    assert ground.counted == {("sampling", "dropped"): 1}
+    async with running(bench=TOOLS, journal=journal) as before:
+        client = before.client.begin(capabilities=ABLE)
+        answer = client.post(call(1, "name"))
+        (asked,) = await heard(answer, 1)
+        last = answer.last_id
+        async with running(bench=TOOLS, journal=journal.crash()) as after:
+            client.core = after.core
+            (lost,) = await heard(client.get(last_event_id=last), 1)
+            assert lost["id"] == 1
+            assert "restarted" in lost["error"]["message"]
+            # A new question has another id than the old one, whose answer may still come.
+            answer = client.post(call(2, "name"))
+            (anew,) = await heard(answer, 1)
+            assert reply(client, asked, {"action": "accept", "content": {"name": "Mallory"}}) == 202
+            reply(client, anew, {"action": "accept", "content": {"name": "Ada"}})
+            done = (await heard(answer, 2))[1]
+            assert done["result"]["structuredContent"] == {"name": {"name": "Ada"}}
 
 
 @pytest.mark.parametrize("tool", ["sample", "raw_sample"])
 async def test_policy_warn(tool: str) -> None:
-    ground = Ground(TOOLS, capability_policy="warn")
-    session = ground.begin({})
-    listening = session.get()
-    call = session.call(tool)
-    stream = call if tool == "sample" else listening
-    (asked,) = await heard(stream, 1)
-    assert ground.counted == {("sampling", "warned"): 1}  # once, though two places look
-    content = {"type": "text", "text": "short"}
-    session.reply(asked, {"role": "assistant", "content": content, "model": "m"})
-    async with asyncio.timeout(10):
-        while not call.ended:
-            await asyncio.sleep(0)
+    async with running(WireLimits(capability_policy="warn"), bench=TOOLS) as served:
+        client = served.client.begin()
+        listening, answer = client.get(), client.post(call(1, tool))
+        (asked,) = await heard(answer if tool == "sample" else listening, 1)
+        assert dict(served.counters.client_requests) == {("sampling", "warned"): 1}  # though two places look
+        reply(client, asked, SHORT)
+        await until(lambda: answer.ended)

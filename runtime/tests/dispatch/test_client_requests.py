@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
-    INVALID_REQUEST,
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
     REQUEST_TIMEOUT,
     ErrorData,
     JSONRPCError,
@@ -230,34 +228,3 @@ async def test_progress_of_the_client_reaches_the_handler() -> None:
     assert told.empty()
     ground.answer(sent["id"])
     await asked
-
-
-@pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "roots/list"])
-def test_the_policy_holds_for_undeclared_capabilities(method: str) -> None:
-    kind = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation"}.get(method, "roots")
-
-    async def refused() -> None:
-        ground = Ground({}, capability_policy="error")
-        error = await failed(ground.ask(method))
-        assert error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
-        assert kind in error.message
-        assert kind in error.data["requiredCapabilities"]
-        assert (ground.sent, ground.counted) == ([], {(kind, "refused"): 1})
-
-    async def dropped() -> None:
-        ground = Ground({}, capability_policy="drop")
-        error = await failed(ground.ask(method))
-        assert error.code == INVALID_REQUEST
-        assert error.message.endswith("the request was not sent")
-        assert (ground.sent, ground.counted) == ([], {(kind, "dropped"): 1})
-
-    async def warned() -> None:
-        ground = Ground({}, capability_policy="warn")
-        asked = ground.ask(method)
-        sent = await ground.heard(1)
-        ground.answer(sent["id"], {"fine": True})
-        assert await asked == {"fine": True}
-        assert ground.counted == {(kind, "warned"): 1, (kind, "answered"): 1}
-
-    for story in (refused, dropped, warned):
-        run(story)

@@ -171,16 +171,6 @@ def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(clustered: bool
     assert ground.ask(HELLO, session=None).status == 200
 
 
-async def test_requests_that_wait_are_bounded() -> None:
-    ground, _ = node()
-    ground.drain.begin()
-    answers = [ground.ask(call(number)) for number in range(1100)]
-    assert sum(answer.status is None for answer in answers) == 1024
-    assert moved(answers[-1])
-    await ground.drain.leave()
-    assert all(moved(answer) for answer in answers)
-
-
 async def test_a_node_that_has_left_takes_nothing_again() -> None:
     ground, releases = node()
     await ground.drain.leave()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,10 +57,9 @@ _PARAMS = st.fixed_dictionaries(
 
 
 def _exchange(params: Any) -> SingleExchange:
+    core: Any = SimpleNamespace(later=Timers().later, heartbeats=Heartbeats(15))
     message = PlainRequest(1, "tools/call", params)
-    return SingleExchange(
-        message, Request("POST", "/mcp"), FakeResponder(), Heartbeats(15), later=Timers().later, silence=15
-    )
+    return SingleExchange(core, message, Request("POST", "/mcp"), FakeResponder())
 
 
 async def _answered(work: Any) -> bytes:

@@ -95,40 +95,6 @@ async def test_a_killed_call_continues_where_it_was_and_ends_with_an_error(
         assert sum("error" in message for message in found) == 1
 
 
-async def test_an_answered_call_is_replayed_whole_through_two_restarts(server: Restarts) -> None:
-    async with raw(server) as session:
-        async with session.stream(counting(20, stay=False)) as stream:
-            found, last = await take(stream, 3)
-            await rest(stream)  # it arrived, but the client will say that it didn't
-        server.restart()
-        async with session.resume(last) as stream:
-            again, second = await take(stream, 5)
-        server.restart()
-        async with session.resume(second) as stream:
-            end = await rest(stream)
-        assert progress(found + again + end) == list(range(1, 21))
-        assert end[-1]["result"]["structuredContent"] == {"counted": 20}
-
-
-async def test_messages_outside_of_calls_come_once_each(server: Restarts) -> None:
-    """Some are sent on a GET before the kill, some wait for one."""
-    async with raw(server) as session:
-        get = session.http.stream("GET", session.url, headers=session.headers)
-        async with get as response, session.stream(counting(10, stay=False)) as stream:
-            found, last = await take(events(response), 4)
-            await rest(stream)
-            server.kill()
-        server.start()
-        async with session.resume(last) as stream:
-            found += (await take(stream, 6))[0]
-        assert numbers(found, "notifications/message", "session") == list(range(1, 11))
-        await session.post(counting(3, stay=False, number=2))  # no GET is open: they wait
-        server.restart()
-        async with session.http.stream("GET", session.url, headers=session.headers) as response:
-            found = (await take(events(response), 3))[0]
-        assert numbers(found, "notifications/message", "session") == [1, 2, 3]
-
-
 async def test_a_get_that_had_no_message_yet_can_be_resumed(server: Restarts) -> None:
     """Messages that were on their way when the server was killed are on a stream whose id the client has."""
     async with raw(server) as session:
@@ -159,19 +125,6 @@ async def test_a_session_keeps_its_version_client_and_state(server: Restarts) ->
         assert deleted.status_code == 200
         server.restart()
         assert (await session.post(call(9, "recall"))).status_code == 404
-
-
-async def test_events_of_others_bring_nothing_after_a_restart(server: Restarts) -> None:
-    async with raw(server) as session:
-        async with session.stream(counting(9, stay=False)) as stream:
-            _, last = await take(stream, 3)
-            await rest(stream)
-        server.restart()
-        stranger = await open_session(session.url, session.http)
-        for owner, event in ((stranger, last), (session, "1-999999"), (session, "77-1"), (session, "1")):
-            headers = {**owner.headers, "Last-Event-ID": event}
-            refused = await session.http.get(session.url, headers=headers)
-            assert refused.status_code == 400
 
 
 async def test_a_server_that_stops_in_order_tells_its_clients_when_to_come_back(server: Restarts) -> None:

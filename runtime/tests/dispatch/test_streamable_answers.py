@@ -118,6 +118,21 @@ async def test_an_id_in_flight_is_refused_within_a_session_only() -> None:
         assert client.post(call(7, "plain")).status == 200  # free again
 
 
+async def test_a_call_cannot_be_cancelled_or_answered_from_another_session() -> None:
+    async with running() as served:
+        client, other = served.client.begin(), served.client.begin()
+        answer = client.post(call("mine", "wait"))
+        await served.bench.started.reaches()
+        for message in (
+            cancel("mine"),
+            *({"jsonrpc": "2.0", "id": name, "result": {}} for name in ("mine", "s-1")),
+        ):
+            assert other.post(message).status == 202
+        served.bench.release.set()
+        await until(lambda: answer.gone)
+        assert (result_of(answer), served.bench.cancelled.count) == ({"waited": True}, 0)
+
+
 async def test_cancelling_frees_the_id_and_ends_the_stream() -> None:
     async with running() as served:
         client = served.client.begin()
@@ -130,20 +145,6 @@ async def test_cancelling_frees_the_id_and_ends_the_stream() -> None:
         assert answer.messages == []
         again = client.get(last_event_id=answer.last_id)
         assert (again.status, again.messages, again.gone) == (200, [], True)
-        assert client.post(call(7, "plain")).status == 200
-
-
-async def test_cancelling_what_never_was_is_nothing() -> None:
-    async with running() as served:
-        client = served.client.begin()
-        odd = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}}
-        for message in (
-            cancel(8),
-            cancel(True),
-            odd,
-            {"jsonrpc": "2.0", "method": "notifications/cancelled"},
-        ):
-            assert client.post(message).status == 202
         assert client.post(call(7, "plain")).status == 200
 
 

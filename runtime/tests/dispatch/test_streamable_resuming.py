@@ -37,16 +37,6 @@ async def test_one_session_is_never_sent_what_another_was() -> None:
         assert a.get(last_event_id="99-1").status == 400
 
 
-@pytest.mark.parametrize("event_id", ["1-1-1", "9999-1", "x", "-1-0", "1." + "9" * 5000, "0-0"])
-async def test_event_ids_that_never_were(event_id: str) -> None:
-    async with running() as served:
-        client = served.client.begin()
-        answer = client.get(last_event_id=event_id)
-        assert (answer.status, reply_of(answer)["error"]["code"]) == (400, -32600)
-        assert len(answer.body) < 300
-        assert client.post(call(1, "plain")).status == 200
-
-
 @pytest.mark.parametrize("tool", ["wait", "asking"])
 async def test_a_client_that_leaves_without_an_id_to_come_back_with_leaves_nothing(tool: str) -> None:
     async with running() as served:
@@ -99,14 +89,3 @@ async def test_questions_cannot_be_asked_without_a_session() -> None:
         answer = served.client.stateless(call(1, "asking"))
         await until(lambda: answer.gone)
         assert "back-channel" in reply_of(answer)["error"]["message"]
-
-
-async def test_answers_to_questions_that_were_not_asked_are_ignored() -> None:
-    async with running() as served:
-        client = served.client.begin()
-        for message in (
-            {"jsonrpc": "2.0", "id": "s-1", "result": {}},
-            {"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "x"}},
-        ):
-            assert client.post(message).status == 202
-        assert client.post(call(1, "plain")).status == 200

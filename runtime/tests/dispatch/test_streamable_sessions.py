@@ -11,7 +11,6 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-import core_bench
 from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, running, until
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call, Catalog, Tool
@@ -168,20 +167,17 @@ class Talking(CoreBench):
 
 
 @asynccontextmanager
-async def talking(
-    monkeypatch: pytest.MonkeyPatch, limits: WireLimits
-) -> AsyncIterator[tuple[Running, CoreClient, FakeJournal]]:
+async def talking(limits: WireLimits) -> AsyncIterator[tuple[Running, CoreClient, FakeJournal]]:
     """A session whose store takes what it is given when the test says so."""
     journal = FakeJournal(at_once=True)
-    monkeypatch.setattr(core_bench, "Journal", lambda: journal)
-    async with running(limits, bench=Talking()) as served:
+    async with running(limits, bench=Talking(), journal=journal) as served:
         client = served.client.begin()
         journal.at_once = False
         yield served, client, journal
 
 
-async def test_a_tool_sends_no_faster_than_the_store_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talking(monkeypatch, WireLimits()) as (served, client, journal):
+async def test_a_tool_sends_no_faster_than_the_store_takes_it() -> None:
+    async with talking(WireLimits()) as (served, client, journal):
         answer = client.post(call(7, "talk"), EVENTS_FIRST)
         while not answer.gone:
             await until(lambda: journal.waiting or answer.gone)
@@ -193,10 +189,8 @@ async def test_a_tool_sends_no_faster_than_the_store_takes_it(monkeypatch: pytes
         assert served.counters.messages_dropped == 0
 
 
-async def test_a_call_whose_messages_the_store_does_not_take_in_time_is_told_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with talking(monkeypatch, WireLimits(send_timeout=0.02)) as (served, client, journal):
+async def test_a_call_whose_messages_the_store_does_not_take_in_time_is_told_so() -> None:
+    async with talking(WireLimits(send_timeout=0.02)) as (served, client, journal):
         answer = client.post(call(7, "talk"), EVENTS_FIRST)
         await until(lambda: served.bench.started.count)
         await until(lambda: not served.limits.in_flight)
@@ -206,8 +200,8 @@ async def test_a_call_whose_messages_the_store_does_not_take_in_time_is_told_so(
         assert "more messages than the session store took within 0.02 s" in sentence
 
 
-async def test_announcements_are_no_faster_than_the_store_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talking(monkeypatch, WireLimits()) as (served, client, journal):
+async def test_announcements_are_no_faster_than_the_store_takes_them() -> None:
+    async with talking(WireLimits()) as (served, client, journal):
         answer = client.get()
         note = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":%d}}'
         told = asyncio.ensure_future(served.sessions.notify(None, [note % data for data in range(1000)]))
@@ -217,19 +211,3 @@ async def test_announcements_are_no_faster_than_the_store_takes_them(monkeypatch
                 await asyncio.sleep(0)
         assert [json.loads(text)["params"]["data"] for text in answer.messages] == list(range(1000))
         assert served.counters.messages_dropped == 0
-
-
-async def test_announcements_wait_while_the_store_is_behind_for_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with talking(monkeypatch, WireLimits()) as (served, _, journal):
-        journal.touch("another", 1.0)
-        journal.is_behind = True
-        told = asyncio.ensure_future(served.sessions.notify(None, [b"{}"]))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert [session.pending for session in served.sessions] == [0]
-        journal.is_behind = False
-        journal.store()
-        await told
-        assert [session.pending for session in served.sessions] == [1]

@@ -51,16 +51,6 @@ async def test_a_client_that_left_before_its_call_began_stops_it_too() -> None:
         assert served.bench.started.count == 0
 
 
-async def test_a_client_that_leaves_its_events_stops_its_work() -> None:
-    async with running() as served:
-        answer = served.client.stateless(call(1, "wait"))
-        await served.bench.started.reaches()
-        assert served.timers.fire() == [15.0]
-        assert (answer.began, answer.text) == (True, b": ping\n\n")
-        answer.drop()
-        await served.bench.cancelled.reaches()
-
-
 async def test_silent_work_gives_signs_of_life() -> None:
     async with running(WireLimits(heartbeat=0.001), later=_at_once) as served:
         answer = served.client.stateless(call(1, "wait"))

@@ -20,21 +20,6 @@ async def test_functions_are_called_in_their_order_and_cancelled_ones_never() ->
     assert asyncio.get_running_loop().time() - began >= 0.029
 
 
-async def test_one_that_is_added_later_waits_for_its_own_time() -> None:
-    loop, timers = asyncio.get_running_loop(), Timers()
-    due: list[float] = []
-    over = asyncio.Event()
-
-    def again() -> None:
-        due.append(loop.time())
-        timers(0.05, over.set)
-
-    timers(0.05, again)
-    began = loop.time()
-    await asyncio.wait_for(over.wait(), 10)
-    assert loop.time() - began >= 0.099
-
-
 async def test_one_may_cancel_the_next_or_fail() -> None:
     loop, timers, said = asyncio.get_running_loop(), Timers(), list[str]()
     problems: list[object] = []
@@ -51,13 +36,3 @@ async def test_one_may_cancel_the_next_or_fail() -> None:
     await asyncio.wait_for(over.wait(), 10)
     assert said == []
     assert len(problems) == 1
-
-
-async def test_nothing_is_called_after_the_end() -> None:
-    timers, said = Timers(), list[str]()
-    timers(0.0, lambda: said.append("late"))
-    timers.close()
-    over = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.01, over.set)
-    await over.wait()
-    assert said == []

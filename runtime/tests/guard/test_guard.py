@@ -43,7 +43,9 @@ def asked(
     """What a request gets; header names are written with underscores."""
     inner, answered = Inner(), FakeResponder()
     named = {"host": "127.0.0.1", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    access.guard(inner, at)(Request(method, "/mcp", headers=named, address=address), answered)
+    request = Request(method, "/mcp", headers=named, address=address)
+    access.guard(inner, at)(request, answered)
+    answered.headers |= dict(request.answer_headers)
     return answered, inner
 
 
@@ -196,9 +198,10 @@ def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:
     ):
         answered = FakeResponder()
         headers = {"host": "127.0.0.1", "origin": origin}
-        assert not guarded.admits(Request("POST", "/mcp", headers=headers), answered)
+        request = Request("POST", "/mcp", headers=headers)
+        assert not guarded.admits(request, answered)
         assert answered.status == status
-        assert (b"access-control-allow-origin" in answered.headers) == readable
+        assert (b"access-control-allow-origin" in dict(request.answer_headers)) == readable
         assert bool(guarded.page_headers(headers)) == readable
     assert not Access().guard(Inner(), HERE).page_headers({"host": "127.0.0.1", "origin": "http://localhost"})
 

@@ -339,3 +339,22 @@ def test_paths_that_name_no_file(tmp_path: Path) -> None:
     for path in (str(tmp_path), str(tmp_path / "none"), "a\0b"):
         with pytest.raises(SettingsError, match="can't read the token file"):
             read_tokens(path, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            f"{ALICE}\n{BOB}",
+            "the token in 'file', line 1, has no name: write one token alone, or",
+        ),
+        (f"alice {ALICE}\n{BOB}", "line 2, has no name"),
+        (f"a/b {ALICE}", "line 1, has no name"),
+        (f"alice {ALICE} more", "line 1, has no name"),
+        ("alice short", "the token of 'alice' in '.*', line 1, is shorter than 16 characters"),
+        (f"alice {ALICE}\nbob {ALICE}", "line 2, is also that of 'alice': make another"),
+    ],
+)
+def test_files_that_say_nothing_clear(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError, match=sentence):
+        parse_tokens(text, "file")

@@ -7,23 +7,21 @@ import logging
 import os
 import resource
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from journal_records import ALICE, BOB, SOON, event, found, journal, numbers, record, stored
+from journal_records import ALICE, BOB, SOON, FakeStore, event, found, journal, numbers, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.errors import SettingsError
 from longwire.journal import buffered_journal
-from longwire.journal.buffered_journal import BufferedJournal, Refusal
-from longwire.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
-from longwire.journal.journal_file import FAILURES, JournalFile
-from longwire.journal.session_changes import SessionChanges
+from longwire.journal.buffered_journal import BufferedJournal
+from longwire.journal.journal import EventRecord, StoredSession, StreamRecord
+from longwire.journal.journal_file import JournalFile
 
 
 async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -293,34 +291,15 @@ async def _recovery(kept: BufferedJournal, counters: RuntimeCounters) -> None:
             await asyncio.sleep(0.005)
 
 
-class HangingFile:
+def hanging() -> FakeStore:
     """A file on a disk that doesn't answer."""
-
-    def __init__(self) -> None:
-        self.failures: tuple[type[Exception], ...] = FAILURES
-        self.found: Sequence[SessionRecord] = ()
-        self.answers = threading.Event()
-        self.written: list[dict[str, SessionChanges]] = []
-
-    def __str__(self) -> str:
-        return "/nowhere/sessions.sqlite"
-
-    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
-        self.answers.wait(SOON)
-        self.written.append(dict(changes))
-        return {}
-
-    def load(self, session_id: str) -> StoredSession | None:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    def sentence(self, error: Exception) -> str:
-        return f"'{self}' can't be used ({error})"
-
-    def close(self) -> None: ...
+    file = FakeStore()
+    file.answers.clear()
+    return file
 
 
 async def test_a_disk_that_hangs_stops_nobody() -> None:
-    file, counters = HangingFile(), RuntimeCounters()
+    file, counters = hanging(), RuntimeCounters()
     kept = BufferedJournal(file, counters, patience=0.02)
     kept.save(record())
     await stored(kept)
@@ -333,8 +312,8 @@ async def test_a_disk_that_hangs_stops_nobody() -> None:
 
 
 async def test_a_session_that_can_t_be_read_is_none_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    file, counters = HangingFile(), RuntimeCounters()
-    file.found = (record(),)
+    file, counters = hanging(), RuntimeCounters()
+    file.found, file.fails = (record(),), True
     file.answers.set()
     kept = BufferedJournal(file, counters)
     assert kept.load(ALICE) is None
@@ -391,7 +370,7 @@ async def test_a_session_that_had_no_room_is_stored_again_from_memory(
 
 
 async def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None:
-    file = HangingFile()
+    file = hanging()
     kept = BufferedJournal(file, RuntimeCounters())
     kept.save(record())
     assert not await kept.flush(0.02)
@@ -402,7 +381,7 @@ async def test_a_store_that_takes_nothing_is_not_waited_for_at_the_end() -> None
 
 async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
     """A store that takes long for all of it is not one that doesn't answer."""
-    file = HangingFile()
+    file = hanging()
     kept = BufferedJournal(file, RuntimeCounters())
     told: list[str] = []
     for session_id in ("1", "2", "3"):
@@ -418,17 +397,6 @@ async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
     written = [name for batch in file.written for name in batch]
     assert written[-2:] == ["2", "3"]
     assert len(file.written) >= 3
-
-
-async def test_closing_twice_and_without_a_loop_does_no_harm(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
-    opened: list[BufferedJournal] = []
-    kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters())
-    opened.append(kept)
-    kept.save(record())
-    opened[0].close()
-    opened[0].close()
-    assert found(path) is not None
 
 
 async def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -221,26 +219,6 @@ def test_stores_that_can_t_be(store: str, reason: str) -> None:
         opened(store)
     assert reason in str(refused.value)
     assert str(refused.value).startswith("the session store '")
-
-
-def test_a_full_disk_is_told_at_the_start(tmp_path: Path) -> None:
-    """In a process whose files may have no bytes at all."""
-    path = tmp_path / "sessions.sqlite"
-    program = (
-        "import resource, sys\nfrom pathlib import Path\n"
-        "from longwire.journal.journal_file import JournalFile, check_journal_file\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-        "try: JournalFile(Path(sys.argv[1]), expired=0.0)\n"
-        "except Exception as error: print(type(error).__name__, error)\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program, str(path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=True,
-    )
-    assert ran.stdout.startswith(f"SettingsError the session store '{path}' can't be used (disk I/O error):")
 
 
 @contextmanager

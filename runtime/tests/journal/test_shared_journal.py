@@ -4,57 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from journal_records import ALICE, BOB, SOON, event, record, stored
+from journal_records import ALICE, BOB, SOON, FakeStore, event, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
-from longwire.journal.journal import SessionRecord, StoredSession, StreamRecord
-from longwire.journal.session_changes import SessionChanges
-
-
-class SharedStore:
-    """Keeps what it is given, and refuses or fails as it is told."""
-
-    def __init__(self) -> None:
-        self.found: Sequence[SessionRecord] = ()
-        self.failures: tuple[type[Exception], ...] = (OSError,)
-        self.written: list[dict[str, SessionChanges]] = []
-        self.refused: dict[str, Refusal] = {}
-        self.fails = False
-        self.asked = threading.Event()
-        self.answers = threading.Event()
-        self.answers.set()
-
-    def __str__(self) -> str:
-        return "shared"
-
-    def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
-        self.asked.set()
-        self.answers.wait(SOON)
-        if self.fails:
-            raise OSError("gone")
-        self.written.append(dict(changes))
-        return {name: why for name, why in self.refused.items() if name in changes}
-
-    def load(self, session_id: str) -> StoredSession | None:
-        return None
-
-    def sentence(self, error: Exception) -> str:
-        return f"'{self}' can't be used ({error})"
-
-    def close(self) -> None: ...
-
-    def fences(self, session_id: str) -> list[int]:
-        return [changes[session_id].fence for changes in self.written if session_id in changes]
+from longwire.journal.journal import StoredSession, StreamRecord
 
 
 @asynccontextmanager
-async def playing(**limits: float) -> AsyncIterator[tuple[BufferedJournal, SharedStore]]:
-    store = SharedStore()
+async def playing(**limits: float) -> AsyncIterator[tuple[BufferedJournal, FakeStore]]:
+    store = FakeStore()
     kept = BufferedJournal(store, RuntimeCounters(), retry=0.02, **limits)  # type: ignore[arg-type]
     try:
         async with asyncio.timeout(SOON):

@@ -13,7 +13,6 @@ from typing import cast
 import anyio
 import pytest
 
-from longwire.command.serve import options
 from longwire.config.effective import Effective, effective
 from longwire.errors import SettingsError
 from longwire.guard.grants import granted
@@ -21,6 +20,7 @@ from longwire.guard.tokens import TokenFile, Tokens
 from longwire.operations.logs import Redactor
 from longwire.principals.limits import CallLimits
 from longwire.server.reload import Configuration, reload, reload_certificate, reloading
+from longwire.server.start_options import options
 from longwire.wire.http.tls import Certificate
 from transport_bench import LOCAL, Signal
 

@@ -65,48 +65,6 @@ def test_who_comes_back_to_a_durable_log_waits_for_a_restart(counters: RuntimeCo
     assert responder.events[0].retry == 3000
 
 
-def test_nothing_follows_a_reply(log: EventLog) -> None:
-    stream, responder = log.open_request_stream(7), FakeResponder()
-    stream.attach(responder)
-    stream.add(b"1", "reply")
-    stream.add(b"2", "notification")
-    assert responder.messages == ["1"]
-
-
-def test_a_message_waits_for_a_get_and_goes_to_one(log: EventLog) -> None:
-    log.notify(b"1")
-    log.notify(b"2", "request")
-    assert log.pending == 2
-    assert log.pending_bytes == 2
-    first = _get(log)
-    assert first.messages == ["1", "2"]
-    second = _get(log)
-    log.notify(b"3")
-    assert sorted(first.messages + second.messages) == ["1", "2", "3"]
-    assert log.pending == 0
-
-
-def test_a_full_get_leaves_the_next_message_to_another(log: EventLog) -> None:
-    other, full = _get(log), _get(log, reading=False)
-    large = b'"%b"' % (b"x" * ROOM)
-    log.notify(large)
-    log.notify(b"2")
-    assert other.messages == ["2"]
-    full.read()
-    assert full.messages == [large.decode()]
-
-
-def test_where_all_are_full_messages_wait_for_room(log: EventLog) -> None:
-    full = _get(log, reading=False)
-    log.notify(b'"%b"' % (b"x" * ROOM))
-    log.notify(b"2")
-    log.notify(b"3")
-    assert log.pending == 2
-    full.read()
-    assert full.messages[1:] == ["2", "3"]
-    assert log.pending == 0
-
-
 def test_a_dropped_get_is_resumed_after_the_last_event(log: EventLog, counters: RuntimeCounters) -> None:
     first = _get(log)
     log.notify(b"1")
@@ -129,30 +87,6 @@ def test_resuming_ends_the_earlier_response(log: EventLog) -> None:
     log.notify(b"2")
     assert again.messages == ["2"]
     assert log.open_gets == 1
-
-
-def test_a_request_stream_goes_on_without_its_connection(log: EventLog) -> None:
-    stream, first = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(first)
-    stream.close_connection()
-    assert first.ended
-    stream.add(b"1", "notification")
-    stream.add(b"2", "reply")
-    again = _resume(log, first.last_id)
-    assert again.messages == ["1", "2"]
-    assert again.ended
-
-
-def test_a_reply_can_be_replayed(log: EventLog) -> None:
-    stream, first = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(first)
-    last_id = first.last_id
-    first.stall()
-    stream.add(b"1", "reply")
-    first.drop()
-    assert _resume(log, last_id).messages == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -208,15 +142,6 @@ def test_bytes_are_bounded_too(counters: RuntimeCounters) -> None:
     assert (log.kept, log.kept_bytes, counters.messages_dropped) == (2, 80, 8)
 
 
-def test_replies_that_nobody_comes_for_are_bounded(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=4)
-    for number in range(9):
-        stream = log.open_request_stream(number)
-        stream.prime()
-        stream.add(b"%d" % number, "reply")
-    assert log.kept == 4
-
-
 def test_a_client_that_was_away_for_long_still_gets_its_reply(counters: RuntimeCounters) -> None:
     log = _log(counters, max_pending=4)
     stream, first = log.open_request_stream(7), FakeResponder()
@@ -262,15 +187,6 @@ def test_a_get_that_left_before_it_was_written_anything_leaves_nothing() -> None
     assert log.resume("1-1") is None
 
 
-def test_a_full_log_drops_the_event_that_was_sent_first(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=2)
-    responder = _get(log)
-    for number in range(1, 4):
-        log.notify(b"%d" % number)
-    assert responder.last_id == "1-3"
-    assert _resume(log, "1-1").messages == ["2", "3"]
-
-
 def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: RuntimeCounters) -> None:
     log = _log(counters, max_pending=4)
     responders = []
@@ -284,15 +200,6 @@ def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: Runti
     for responder in responders:
         responder.drop()
     assert log.kept == 4
-
-
-def test_a_request_whose_client_left_without_an_id_leaves_nothing(log: EventLog) -> None:
-    stream, responder = log.open_request_stream(7), FakeResponder()
-    stream.attach(responder)
-    responder.drop()
-    stream.add(b"1", "notification")
-    stream.add(b"2", "reply")
-    assert (log.kept, log.pending) == (0, 0)
 
 
 def test_a_connection_is_closed_when_the_client_has_an_id() -> None:

@@ -95,6 +95,9 @@ class Machine(RuleBasedStateMachine):
     def _may_add(self, kind: EventKind) -> bool:
         return True
 
+    def _may_call(self) -> bool:
+        return True
+
     # The server adds messages.
 
     @rule(kind=st.sampled_from(["notification", "request"]), size=st.sampled_from([0, 0, 40]))
@@ -123,6 +126,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule(early=st.booleans(), reading=st.booleans())
     def call(self, early: bool, reading: bool) -> None:
+        if not self._may_call():
+            return
         seen = Seen(False, self.log.open_request_stream(len(self.streams)))
         assert seen.stream is not None
         seen.stream.prime()
@@ -262,8 +267,17 @@ class SmallMachine(Machine):
     limits = WireLimits(max_pending=8, max_pending_bytes=800)
 
     def _may_add(self, kind: EventKind) -> bool:
+        return kind != "request" or self._may_call()
+
+    def _may_call(self) -> bool:
+        """Whether requests that wait and replies that are to come, after a restart too, leave room."""
         waiting = set(self.made) - self.written - self.lost
-        return kind == "notification" or sum(self.kinds[text] != "notification" for text in waiting) < 6
+        requests = sum(self.kinds[text] == "request" for text in waiting)
+        calls = [seen for seen in self.streams if not seen.is_get]
+        open_calls = sum(
+            all(self.kinds.get(text, "reply") != "reply" for text in seen.messages) for seen in calls
+        )
+        return requests + open_calls < 6
 
     def _check_forgotten(self, seen: Seen) -> None:
         pass

@@ -40,26 +40,6 @@ def _sessions() -> Sessions:
     return sessions
 
 
-def test_a_session_that_waits_is_small() -> None:
-    each = _bytes_each(_sessions)
-    print(f"{each:.0f} bytes a session")
-    assert each < 1500
-
-
-def test_an_attached_stream_is_small() -> None:
-    sessions = _sessions()
-    responders = [FakeResponder() for _ in sessions]
-
-    def attach() -> list[FakeResponder]:
-        for session, responder in zip(sessions, responders, strict=True):
-            session.log.open_get_stream().attach(responder)
-        return responders
-
-    each = _bytes_each(attach)
-    print(f"{each:.0f} bytes a log with an attached stream")
-    assert each < 3000
-
-
 def test_a_session_that_ended_leaves_nothing() -> None:
     def used() -> Sessions:
         sessions = _sessions()

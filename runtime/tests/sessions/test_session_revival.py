@@ -112,20 +112,6 @@ def test_its_time_goes_on_through_the_restart(process: Process, clock: FakeClock
     assert set(after.journal.disk) == {used.id}
 
 
-def test_a_deleted_session_stays_deleted(process: Process) -> None:
-    session = process.begin()
-    process.sessions.delete(session.id, "token:a")
-    process.journal.store()
-    assert len(process.killed().sessions) == 0
-
-
-def test_a_stopped_server_leaves_its_sessions_to_the_next(process: Process) -> None:
-    session = process.begin()
-    process.sessions.close()
-    process.journal.store()
-    assert process.killed().find(session.id).ended is None
-
-
 def test_a_stream_is_resumed_where_its_client_stood(process: Process) -> None:
     session, responder = process.begin(), FakeResponder()
     stream = session.log.open_request_stream("seven")
@@ -178,90 +164,12 @@ def test_an_answered_call_is_not_lost(process: Process) -> None:
     assert after.counters.calls_lost == 0
 
 
-def test_messages_that_wait_are_there_for_a_new_get(process: Process) -> None:
-    session = process.begin()
-    session.log.notify(b"1")
-    session.log.notify(b"2", "request")
-    process.journal.store()
-    after = process.killed()
-    again = after.find(session.id)
-    assert again.pending == 2
-    responder = FakeResponder()
-    again.log.open_get_stream().attach(responder)
-    again.log.notify(b"3")
-    after.journal.store()
-    assert responder.messages == ["1", "2", "3"]
-
-
-def test_a_get_is_resumed_and_takes_what_waits(process: Process) -> None:
-    session, responder = process.begin(), FakeResponder()
-    session.log.open_get_stream().attach(responder)
-    session.log.notify(b"1")
-    process.journal.store()
-    responder.drop()
-    session.log.notify(b"2")
-    process.journal.store()
-    after = process.killed()
-    again = after.resume(session.id, responder.last_id)
-    assert again.messages == ["2"]
-    assert not again.ended
-    assert again.last_id == "1-2"
-
-
-def test_numbers_are_not_used_again(process: Process) -> None:
-    session, responder = process.begin(), FakeResponder()
-    session.log.open_get_stream().attach(responder)
-    session.log.notify(b"1")
-    process.journal.store()
-    after = process.killed()
-    another = FakeResponder()
-    after.find(session.id).log.open_get_stream().attach(another)
-    after.find(session.id).log.notify(b"2")
-    after.journal.store()
-    assert another.events[0].id == "2-2"
-
-
-def test_a_get_that_goes_while_its_message_is_stored_leaves_it_to_another(process: Process) -> None:
-    session, first, second = process.begin(), FakeResponder(), FakeResponder()
-    session.log.open_get_stream().attach(second)
-    session.log.open_get_stream().attach(first)  # the newest takes messages
-    process.journal.store()
-    session.log.notify(b"1")
-    session.log.notify(b"2")
-    first.drop()
-    process.journal.store()
-    assert second.messages == ["1", "2"]
-    assert first.messages == []
-
-
-def test_dropped_events_leave_the_journal(clock: FakeClock) -> None:
-    process = Process(FakeJournal(), clock, max_pending=3)
-    session = process.begin()
-    for number in range(9):
-        session.log.notify(b"%d" % number)
-    process.journal.store()
-    entry = process.journal.disk[session.id]
-    assert [event.payload for event in entry.events.values()] == [b"6", b"7", b"8"]
-
-
 def test_more_stored_sessions_than_there_may_be_make_room(process: Process, clock: FakeClock) -> None:
     ids = [process.begin().id for _ in range(4)]
     fewer = Process(process.journal.crash(), clock, max_sessions=2, safe_idle=0)
     fewer.begin("token:b")
     assert len(fewer.sessions) == 2
     assert fewer.sessions.find(ids[-1], "token:a") is not None
-
-
-def test_a_notification_waits_behind_those_from_before_the_restart(process: Process) -> None:
-    session = process.begin()
-    session.log.notify(b"1")
-    process.journal.store()
-    after = process.killed()
-    assert asyncio.run(after.sessions.notify(session.id, [b"2"])) == "queued"
-    get = FakeResponder()
-    after.find(session.id).log.open_get_stream().attach(get)
-    after.journal.store()
-    assert get.messages == ["1", "2"]
 
 
 async def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: FakeClock) -> None:

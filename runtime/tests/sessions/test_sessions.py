@@ -249,15 +249,6 @@ def test_the_principal_with_the_most_gives_one(make: Make, clock: FakeClock) -> 
     assert [session.ended for session in many] == ["evicted", None, None]
 
 
-def test_where_the_most_are_busy_the_next_gives_one(make: Make) -> None:
-    sessions = make(max_sessions=3)
-    few = _begin(sessions, "token:few")
-    for _ in range(2):
-        _begin(sessions, "token:many").begin_call(1, FakeCall())
-    _begin(sessions, "token:new")
-    assert few.ended == "evicted"
-
-
 def test_without_an_idle_one_it_is_refused(make: Make) -> None:
     sessions = make(max_sessions=2)
     for _ in range(2):
@@ -333,15 +324,6 @@ def test_iteration_shows_them_by_last_use(make: Make, clock: FakeClock) -> None:
     assert (first.pending, first.pending_bytes, first.open_gets) == (0, 0, 0)
     first.log.notify(b"12")
     assert (first.pending, first.pending_bytes) == (1, 2)
-
-
-def test_stopping_ends_all_and_counts_none(make: Make) -> None:
-    sessions = make()
-    session = _begin(sessions)
-    sessions.close()
-    assert session.ended == "stopped"
-    assert len(sessions) == 0
-    assert sessions.counters.sessions_deleted == sessions.counters.sessions_expired == 0
 
 
 class CountedCall(FakeCall):

@@ -83,20 +83,6 @@ def test_input_and_output_that_are_no_pipes(kind: str, tmp_path: Path) -> None:
     assert [answer["id"] for answer in answers] == ([0, 1] if kind == "file" else [])
 
 
-def test_content_length_framing() -> None:
-    with program("--framing", "content-length") as process:
-        body = json.dumps(HELLO).encode()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        process.stdin.flush()
-        length = int(line(process.stdout).removeprefix(b"Content-Length: "))
-        assert line(process.stdout) == b"\r\n"
-        assert json.loads(process.stdout.read(length))["id"] == 0
-        process.stdin.close()
-        assert process.wait(SECONDS) == 0
-
-
 def test_logs_are_json_lines_that_say_where_it_listens() -> None:
     with program() as process:
         found = json.loads(line(process.stderr))

@@ -20,23 +20,9 @@ from longwire.product.app import build_server
 from longwire.settings import Settings
 from longwire.wire.framing import FramingName
 from longwire.wire.serving import Serving
+from raw_http import HELLO, modern
+from raw_http import call as raw_call
 from transport_bench import Bench
-
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": "hello",
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
-MODERN = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 
 
 class Wire:
@@ -75,10 +61,8 @@ class Wire:
 
 
 def call(number: Any, tool: str = "echo", era: str = "legacy", **arguments: Any) -> dict[str, Any]:
-    params: dict[str, Any] = {"name": tool, "arguments": arguments}
-    if era != "legacy":
-        params["_meta"] = MODERN
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    asked = raw_call(number, tool, **arguments)
+    return asked if era == "legacy" else modern(asked)[0]
 
 
 @asynccontextmanager
@@ -129,7 +113,7 @@ async def test_what_is_no_message_is_answered_and_the_connection_goes_on(first: 
             assert (await wire.error())[0] == code, text[:40]
         if first:
             await wire.send(HELLO)
-            assert (await wire.receive())["id"] == "hello"
+            assert (await wire.receive())["id"] == 0
         await wire.send(call(1, text="a"))
         assert (await wire.receive())["result"]["structuredContent"]["text"] == "a"
 
@@ -146,8 +130,8 @@ BAD_PARAMS = [
 async def test_params_that_are_missing_or_wrong_are_named(era: str) -> None:
     async with wired(era=era) as wire:
         for method, params, problem in BAD_PARAMS:
-            given = params if era == "legacy" else {**params, "_meta": MODERN}
-            await wire.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
+            asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            await wire.send(asked if era == "legacy" else modern(asked)[0])
             expected = f"invalid request parameters of {method}: {problem}"
             assert await wire.error() == (-32602, 1, expected)
         if era == "legacy":
@@ -221,7 +205,7 @@ async def test_a_last_line_without_an_end_is_answered() -> None:
     async with wired() as wire:
         await wire.bytes.send(json.dumps(HELLO).encode())
         wire.close()
-        assert (await wire.receive())["id"] == "hello"
+        assert (await wire.receive())["id"] == 0
         with pytest.raises(EOFError):
             await wire.receive()
 
@@ -249,7 +233,7 @@ async def test_content_length_both_ways_and_lost_framing_ends_the_connection() -
         answer = await wire.bytes.receive()
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head == b"Content-Length: %d" % len(body)
-        assert json.loads(body)["id"] == "hello"
+        assert json.loads(body)["id"] == 0
         await wire.bytes.send(b"Content-Length: 2\r\n\r\n{]")  # bad JSON, but where it ends is clear
         assert b"-32700" in await wire.bytes.receive()
         await wire.bytes.send(b"Content-Length: nine\r\n\r\n")

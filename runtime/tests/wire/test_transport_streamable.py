@@ -35,16 +35,6 @@ async def test_a_body_without_a_length_is_cut_off_where_it_gets_too_long() -> No
             assert b"over 50000 bytes" in answer
 
 
-async def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
-    settings = Settings(idle_timeout=0.1, grace=0.2)
-    async with serving(AT, settings=settings) as server, raw_session(server.where) as session:
-        async with session.stream(call(7, "wait")) as stream:
-            await anext(stream)
-            await server.bench.started.reaches()
-        await server.bench.cancelled.reaches()
-        assert (await session.post(call(8))).status_code == 404
-
-
 async def test_blanks_after_a_header_value_do_not_count() -> None:
     """httptools leaves them there, and the header then differs from the body."""
     async with serving(AT) as server:

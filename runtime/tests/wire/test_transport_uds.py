@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -43,14 +42,6 @@ def test_the_file_is_its_owners_alone_from_its_first_moment(
         os.umask(before)
 
 
-async def test_the_file_goes_with_the_server(tmp_path: Path) -> None:
-    async with serving(Uds(tmp_path / "s")) as server:
-        assert server.where == str(tmp_path / "s")
-        assert stat.S_ISSOCK(os.stat(server.where).st_mode)
-    await server.over.wait()
-    assert list(tmp_path.iterdir()) == []
-
-
 async def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
         with (
@@ -61,14 +52,6 @@ async def test_a_second_server_on_the_same_path_is_refused_and_the_first_goes_on
         assert (await client.call_tool("echo")).is_error is False
         async with server.client("2026-07-28") as another:
             assert (await another.call_tool("echo")).is_error is False
-
-
-async def test_a_dead_servers_file_is_replaced(tmp_path: Path) -> None:
-    dead = socket.socket(socket.AF_UNIX)
-    dead.bind(str(tmp_path / "s"))
-    dead.close()
-    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
-        assert (await client.call_tool("echo")).is_error is False
 
 
 def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:
@@ -101,16 +84,6 @@ def test_servers_that_start_at_once_leave_one_winner(tmp_path: Path) -> None:
         thread.join(30)
     assert len(lost) == 7
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_waits_for_nobody_who_is_just_starting(tmp_path: Path) -> None:
-    folder = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)
-    with pytest.raises(SettingsError, match="another server is just starting"), listening(tmp_path / "s"):
-        pass
-    os.close(folder)
-    with listening(tmp_path / "s"):
-        pass
 
 
 def test_a_file_that_is_another_servers_by_now_is_left_alone(tmp_path: Path) -> None:

@@ -97,7 +97,6 @@ def guarded(program: str, command: Callable[[], int]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `longwire` command."""
     words = list(sys.argv[1:] if argv is None else argv)
     name = words[0] if words and words[0] in _COMMANDS else ""
     return guarded(f"longwire {name}".strip(), lambda: _command(name, words[1:]) if name else _about(words))

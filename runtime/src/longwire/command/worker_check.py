@@ -62,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"'{name}' is no case: use one of {', '.join(names)}")
     if arguments.seconds <= 0:
         raise UsageError(f"--seconds is {arguments.seconds:g}: it should be more than 0")
-    reports = asyncio.run(_checked(arguments, _printer(Lines(sys.stdout)) if not arguments.json else _silent))
+    reports = asyncio.run(
+        _checked(arguments, _printer(Lines(sys.stdout)) if not arguments.json else lambda _: None)
+    )
     if arguments.json:
         print(json.dumps(document(reports), indent=2, ensure_ascii=False))
     else:
@@ -113,10 +115,6 @@ def _printer(lines: Lines) -> Callable[[CaseReport], None]:
         print("\n".join(said), flush=True)
 
     return tell
-
-
-def _silent(_: CaseReport) -> None:
-    pass
 
 
 def _summary(reports: list[CaseReport]) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from longwire.config.effective import Effective, Value
+from longwire.config.effective import Effective
 from longwire.config.key import Key
 from longwire.config.keys import keys, sections
 from longwire.config.kinds import toml_value, whole_path
@@ -37,7 +37,8 @@ def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
                 if _is_replaced(values, key):
                     lines.append(f"# {key.name} is not used: see [{_REPLACED[key.path].replace('.', '] ')}")
                 else:
-                    lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {_sources(found)}".rstrip())
+                    sources = one_line(", ".join(map(str, found.sources)))
+                    lines.append(f"{_assigned(key, found.value):{_WIDEST}}  # {sources}".rstrip())
     lines += ["", *(f"# warning: {one_line(warning)}" for warning in warnings), f"# {_unchecked(values)}"]
     return "\n".join(lines)
 
@@ -107,7 +108,3 @@ def _assigned(key: Key, value: Any) -> str:
     if key.secret:
         return f"# {key.name} is set, and hidden"
     return f"{key.name} = {toml_value(key.kind.plain(value))}"
-
-
-def _sources(found: Value) -> str:
-    return one_line(", ".join(map(str, found.sources)))

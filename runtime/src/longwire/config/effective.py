@@ -72,7 +72,6 @@ class Effective:
         return f"{source.place}: {path}" if source.kind == "file" else source.place or path
 
     def settings(self) -> Settings:
-        """The settings that these values make."""
         return settings_type()(**{key.setting: self[key.path] for key in keys() if key.setting is not None})
 
 

@@ -80,12 +80,10 @@ class Key:
 
     @property
     def option(self) -> str | None:
-        """The option of the command line."""
         return f"--{self.name.replace('_', '-')}" if self.flag == _DERIVED else self.flag
 
     @property
     def environment(self) -> str:
-        """The environment variable."""
         prefix = declared().prefix
         if self.variable == _DERIVED:
             return f"{prefix}{self.section}_{self.name}".upper()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import os
-import re
-import tomllib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,31 +14,6 @@ from longwire.errors import SettingsError
 from longwire.principals.rates import Rate, parse_rate
 from longwire.text import one_line, quoted, shortened
 from longwire.wire.listeners import Address
-
-_HEADER: Final = re.compile(r"\[{1,2}[A-Za-z_. ]{1,40}\]{0,2}")
-_AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-
-# Of Python's sentences, by how they begin, those that use Python's words.
-_REASONS: Final = {
-    "Cannot declare": "the section is there twice: put its keys together",
-    "Cannot overwrite": "the key is there twice: keep one",
-    "Cannot mutate": "the table is there twice: keep one",
-    "Cannot redefine": "the key is there twice: keep one",
-    "Duplicate inline": "the key is there twice: keep one",
-    "Expected '=' after": "'=' is missing after the key",
-    "Expected ']' at": "']' is missing after the section",
-    "Invalid value": "there is no value that TOML knows: put texts in quotes",
-    "Invalid initial character": "there is no name of a key or a section",
-    "Expected newline": "something follows the value: put texts in quotes, and each key on a line of its own",
-    "Illegal character '\\n'": "the line ends before the text does: add the quote at its end",
-    "Unterminated string": "the text has no end: add the quote there",
-    'Expected "\'"': "the text has no end: add the quote there",
-    "Unescaped '\\'": "the backslash means nothing to TOML: write two, or put the text in single quotes",
-    "Unclosed inline": "the table has no end: add '}', and commas between its entries",
-    "Invalid statement": "no key, section or comment begins like this",
-    "Unclosed array": "the list has no end: add ']', and commas between its entries",
-    "Invalid date": "there is no such date",
-}
 
 
 def toml_value(value: Any) -> str:
@@ -62,31 +34,9 @@ def toml_value(value: Any) -> str:
             return json.dumps(value)
 
 
-def why_no_toml(text: str, error: Exception, keys: Container[str] = ()) -> str:
-    """What is wrong with the text, and in which line, of which only sections and `keys` are repeated."""
-    if not isinstance(error, tomllib.TOMLDecodeError):
-        return "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
-    reason = _AT.sub("", str(error))
-    reason = next((words for begin, words in _REASONS.items() if reason.startswith(begin)), reason)
-    lines = text.replace("\r\n", "\n").split("\n")  # as TOML counts them, unlike splitlines()
-    at = _AT.search(str(error))
-    if at is None:
-        return one_line(reason)
-    number = (
-        int(at[1]) if at[1] else max([n for n, line in enumerate(lines, start=1) if line.strip()], default=1)
-    )
-    line = lines[min(number, len(lines)) - 1].strip()
-    begin = _begin(line, keys)
-    return one_line(f"line {number}{f' ({begin})' if begin else ''}: {reason}")
-
-
-def _begin(line: str, keys: Container[str]) -> str:
-    """The section or the known key that a line begins with. Anything else may be a secret."""
-    if _HEADER.fullmatch(line):
-        return shortened(line)
-    key, equals, _ = line.partition("=")
-    name = key.strip().rpartition(".")[2].strip(" \"'")
-    return f"{name} = …" if equals and name in keys else ""
+def why_no_toml(error: Exception) -> str:
+    """What is wrong with a text, and in which line. TOML's own sentences repeat a character at most."""
+    return "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
 
 
 _LONGEST_SECONDS: Final = 10.0**9
@@ -110,7 +60,6 @@ class Kind:
     switch: bool = False  # the option takes no value
 
     def parse_option(self, text: str) -> Any:
-        """The value of an option."""
         return (self.option or self.parse)(text)
 
 
@@ -141,7 +90,6 @@ def _split(text: str, separator: str = ",") -> list[str]:
 
 
 def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
-    """Whole numbers in a range."""
     wanted = f"should be a whole number of {least} or more"
     too_much = f"is too much: it should be {most} at most"
 
@@ -157,10 +105,7 @@ def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
             raise SettingsError(f"{said(text)} {wanted}")
         if len(text) > _DIGITS:  # Python reads no more than some thousands
             raise SettingsError(f"{said(text)} {too_much}")
-        try:
-            return read(int(text))
-        except SettingsError as error:
-            raise SettingsError(str(error).replace(str(int(text)), said(text), 1)) from None
+        return read(int(text))
 
     return Kind(read, parse, metavar)
 
@@ -178,19 +123,14 @@ def seconds(zero: bool = False) -> Kind:
 
     def parse(text: str) -> float:
         try:
-            number = float(text)
+            return read(float(text))
         except ValueError:
-            number = math.nan
-        try:
-            return read(number)
-        except SettingsError as error:
-            raise SettingsError(str(error).replace(said(number), said(text), 1)) from None
+            raise SettingsError(f"{said(text)} should be a number of seconds") from None
 
     return Kind(read, parse, "S")
 
 
 def one_of(*choices: str) -> Kind:
-    """One of these words."""
 
     def read(value: Any, _: Path | None = None) -> str:
         if value not in choices:
@@ -201,7 +141,6 @@ def one_of(*choices: str) -> Kind:
 
 
 def text(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
-    """A text that passes a check."""
 
     def read(value: Any, _: Path | None = None) -> str:
         check(checked_text(value))

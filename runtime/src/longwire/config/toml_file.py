@@ -60,8 +60,7 @@ def parse_config(text: str, path: Path, problems: Problems | None = None) -> Con
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        why = why_no_toml(text, error, {name for _, name in _names()})
-        raise SettingsError(f"the configuration '{path}' is no TOML: {why}") from None
+        raise SettingsError(f"the configuration '{path}' is no TOML: {why_no_toml(error)}") from None
     reader, noted = _Reader(text, path), problems or Problems()
     found = reader.values(document, noted)
     if problems is None:
@@ -110,7 +109,8 @@ class _Reader:
             return key.kind.read(value, self._path.parent)
         except SettingsError as error:
             (entry,) = value if isinstance(value, dict) and len(value) == 1 else ("",)
-            raise self._error(key.section, name, f"{key.path}: {_said(key, error)}", entry) from None
+            said = "it should be a text" if key.secret else str(error)
+            raise self._error(key.section, name, f"{key.path}: {said}", entry) from None
 
     def _check_section(self, section: str, entries: Any) -> None:
         if section not in sections():
@@ -148,10 +148,6 @@ class _Reader:
 def _split(dotted: str) -> tuple[str | None, str]:
     section, dot, name = dotted.partition(".")
     return (section, name.split(".")[0]) if dot else (None, section)
-
-
-def _said(key: Key, error: SettingsError) -> str:
-    return "it should be a text" if key.secret else str(error)
 
 
 def _unknown_key(section: str, name: str) -> str:

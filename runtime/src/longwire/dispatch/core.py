@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from mcp.server.connection import Connection
@@ -62,35 +61,22 @@ class Dispatch(Protocol):
 _CALL: Final = "tools/call"
 
 
-@dataclass(frozen=True, slots=True)
 class Core:
     """The shared parts of one server's runtime."""
 
-    serving: Serving
-    counters: RuntimeCounters
-    dispatcher: Dispatch
-    heartbeats: Heartbeats
-    later: Later
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         serving: Serving,
         counters: RuntimeCounters,
         later: Later | None = None,
         dispatch: Dispatch | None = None,
-    ) -> Core:
-        """The parts for a server.
-
-        `later` sets timers, if not the loop's; `dispatch` runs the requests, if not this process.
-        """
-        return cls(
-            serving,
-            counters,
-            dispatch or Dispatcher(serving),
-            Heartbeats(serving.limits.heartbeat),
-            later or Timers(),
-        )
+    ) -> None:
+        """`later` sets timers, if not the loop's; `dispatch` runs the requests, if not this process."""
+        self.serving = serving
+        self.counters = counters
+        self.dispatcher = dispatch or Dispatcher(serving)
+        self.heartbeats = Heartbeats(serving.limits.heartbeat)
+        self.later = later or Timers()
 
     def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
         """The reply to a request that needs nothing of the SDK; None: the dispatcher has to run it."""
@@ -99,7 +85,6 @@ class Core:
         return self.serving.quick.answer(message, Handshake(client, version))
 
     async def close(self) -> None:
-        """Cancel what runs."""
         self.heartbeats.close()
         await self.dispatcher.close()
         if isinstance(self.later, Timers):
@@ -139,7 +124,6 @@ class Timers:
         return queue.add(call)
 
     def close(self) -> None:
-        """Call nothing more."""
         for queue in self._queues.values():
             queue.close()
 

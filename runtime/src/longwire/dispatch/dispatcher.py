@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
-from inspect import iscoroutinefunction
 from typing import Any, Final, cast
 
 from mcp.server.connection import Connection
@@ -20,9 +19,8 @@ from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import CALL, FastCalls, Work
 from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
-from longwire.product.catalog import Handler
 from longwire.wire.serving import Serving
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import Tasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -82,15 +80,12 @@ class Dispatcher:
         self.turn = TurnsEnd()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
-        self._plain = frozenset(tool.name for tool in tools if not _is_coroutine_function(tool.run))
+        self._plain = frozenset(tool.name for tool in tools if not is_coroutine_function(tool.run))
 
     def request(
         self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
     ) -> None:
-        """Run a request: in place if it ends at once, and in a task from where it has to wait.
-
-        Its exchange is given the outcome, now or later.
-        """
+        """Run a request: in place if it ends at once, and in a task from where it has to wait."""
         work: Work | None = None
         if method == CALL:
             at_once = params is not None and params.get("name") in self._plain
@@ -154,20 +149,17 @@ class Dispatcher:
         return self._tasks.spawn(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
-        """Cancel the requests of those who may no longer come."""
         for task, exchange in list(self._exchanges.items()):
             if gone.include(exchange.request.principal):
                 task.cancel()
 
     def clean_up(self, connection: Connection) -> None:
-        """Call what handlers have left for the end of a connection."""
         self._closing.spawn(aclose_shielded(connection))
 
     def session_ended(self, session_id: str, reason: str) -> None:
         """A session's handlers are of this process, and clean_up() is for them."""
 
     async def close(self) -> None:
-        """Cancel what still runs."""
         self.turn.end()
         await self._tasks.end()
         await self._closing.ended()  # each takes a few seconds at most
@@ -222,7 +214,3 @@ class _Begun:
 async def continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
     """The rest of a coroutine whose first step was made outside of a task."""
     return await _Begun(work, step)
-
-
-def _is_coroutine_function(run: Handler) -> bool:
-    return iscoroutinefunction(run) or iscoroutinefunction(getattr(run, "__call__", None))  # noqa: B004

@@ -65,8 +65,8 @@ class Drain:
         def handle(request: Request, responder: Responder) -> None:
             if self._phase == "serving" and self._is_better_elsewhere(request):
                 self._elsewhere(request, responder, _UNABLE)
-            elif self._phase == "serving" or not self._is_late(request):
-                inner(request, responder)
+            elif self._phase == "serving" or self._release is None or _call(request) is None:
+                inner(request, responder)  # answers of clients, and streams of calls, are still of use
             elif SESSION_ID in request.headers:
                 self._when_free(request, responder)
             else:
@@ -111,13 +111,6 @@ class Drain:
         if self._release is None or SESSION_ID in request.headers or not self._unable():
             return False
         return _call(request) is not None
-
-    def _is_late(self, request: Request) -> bool:
-        """Whether a request begins something that this server can't end any more.
-
-        Answers of clients, and streams of calls in flight, are still of use.
-        """
-        return self._release is not None and _call(request) is not None
 
     def _when_free(self, request: Request, responder: Responder) -> None:
         """Send a request elsewhere as soon as its session is free."""

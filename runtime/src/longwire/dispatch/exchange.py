@@ -16,11 +16,11 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
-from mcp_types import ErrorData, RequestId
+from mcp_types import INTERNAL_ERROR, ErrorData, RequestId
 
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import PlainRequest, progress_params
-from longwire.wire.replies import error_of, error_payload, headers_of, result_payload
+from longwire.wire.replies import JSON, error_of, error_payload, headers_of, result_payload, status_of
 
 _KIND: Final = "streamable-http"
 _PROGRESS: Final = "notifications/progress"
@@ -116,11 +116,9 @@ class Exchange(_Incoming):
         return False
 
     def wait(self, task: Cancellable) -> None:
-        """Note that the handler goes on in a task."""
         self.task = task
 
     def succeed(self, result: Mapping[str, Any]) -> None:
-        """Answer with the handler's result."""
         if self.is_over:
             return
         try:
@@ -132,24 +130,24 @@ class Exchange(_Incoming):
         self._answer(payload, 200, ())
 
     def fail(self, problem: Exception) -> None:
-        """Answer with an exception of the handler."""
         self.refuse(error_of(problem))
 
     def refuse(self, error: ErrorData) -> None:
-        """Answer with an error."""
         if not self.is_over:
             payload = error_payload(self.request_id, error.code, error.message, error.data)
             self.end()
             self._answer(payload, self._status(error), headers_of(error))
 
     def reply(self, payload: bytes) -> None:
-        """Answer with a reply that is written already."""
         self.end()
         self._answer(payload, 200, ())
 
     def end(self) -> None:
         """Note that nothing more will be sent than the answer."""
         self.is_over = True
+        self._stop_timer()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -176,6 +174,17 @@ class HttpExchange(Exchange):
     def __init__(self, message: PlainRequest, request: Request, responder: Responder) -> None:
         super().__init__(message, request)
         self._responder = responder
+
+    def cancelled(self) -> None:
+        self.end()
+        if not self._responder.gone:  # the server stops
+            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
+
+    def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
+        self._responder.answer(status, payload, JSON, headers)
+
+    def _status(self, error: ErrorData) -> int:
+        return status_of(error, stateless=False)
 
 
 class Notice(_Incoming):

@@ -195,7 +195,9 @@ class FastCalls:
             return self._shaped(await handler(context, typed), version)
         found = await handler.run(context, typed)
         if type(found) is dict and _TEXTS.issuperset(map(type, found)):
-            return self._stamped(_document_result(found, version), version)
+            safe = finite(found)  # the same as `answer()` and the SDK's models give
+            texts = [{"text": to_text(safe), "type": "text"}]
+            return self._stamped(_with_texts(texts, False, safe, version), version)
         return self._shaped(answer(found) if isinstance(found, dict) else found, version)
 
     # ---- metadata ---------------------------------------------------------------------------
@@ -296,12 +298,6 @@ def _sealed(boundary: RequestStateBoundary, call_next: CallNext) -> CallNext:
         return await boundary(context, found)
 
     return call
-
-
-def _document_result(document: dict[str, Any], version: str) -> dict[str, Any]:
-    """The result that a tool's document makes: the same as `answer()` and the SDK's models give."""
-    safe = finite(document)
-    return _with_texts([{"text": to_text(safe), "type": "text"}], False, safe, version)
 
 
 def _plain_result(result: Any, version: str) -> dict[str, Any] | None:

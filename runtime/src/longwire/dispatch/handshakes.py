@@ -9,18 +9,18 @@ from typing import Any
 
 from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
-from mcp_types import INTERNAL_ERROR, ErrorData
+from mcp_types import ErrorData
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.dispatch.connections import NO_CHANNEL
-from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
+from longwire.dispatch.exchange import Cancellable, HttpExchange
 from longwire.dispatch.session_exchange import session_headers
 from longwire.principals.limits import RETRY_AFTER
 from longwire.sessions.registry import Sessions, SessionsFull
-from longwire.wire.http.request import HeaderList, Request, Responder
+from longwire.wire.http.request import Request, Responder
 from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
-from longwire.wire.replies import JSON, error_payload, result_payload, status_of
+from longwire.wire.replies import JSON, result_payload
 
 
 class HandshakeExchange(HttpExchange):
@@ -85,14 +85,3 @@ class HandshakeExchange(HttpExchange):
                 task.cancel()
 
         self._responder.on_gone(left)
-
-    def cancelled(self) -> None:
-        self.end()
-        if not self._responder.gone:  # the server stops
-            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
-
-    def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
-        self._responder.answer(status, payload, JSON, headers)
-
-    def _status(self, error: ErrorData) -> int:
-        return status_of(error, stateless=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.dispatcher import CallOptions
@@ -12,46 +12,43 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
 
-from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
-from longwire.dispatch.open_responses import Heartbeats
+from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
 from longwire.sessions.sending import TOO_MUCH, Overrun, send
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
-from longwire.wire.replies import JSON, error_payload, notification_payload, status_of
+from longwire.wire.replies import JSON, error_payload, notification_payload
 
+if TYPE_CHECKING:
+    from longwire.dispatch.core import Core
+
+_MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
 _ENDED: Final = "the session ended before the request did"
 
 
 class SessionExchange(HttpExchange):
     """A call of a session: its events are in the session's log, and its client may come back for them."""
 
-    __slots__ = ("_accepted", "_heartbeats", "_later", "_moment", "_reason", "session", "stream")
+    __slots__ = ("_accepted", "_core", "_reason", "session", "stream")
 
     can_send_request = True
 
     def __init__(
         self,
+        core: Core,
         session: Session,
         message: PlainRequest,
         request: Request,
         responder: Responder,
-        heartbeats: Heartbeats,
-        *,
         accepted: Accepted,
-        later: Later,
-        moment: float,
     ) -> None:
-        """`moment` is how long a client goes without an id to come back with."""
         super().__init__(message, request, responder)
         self.session = session
         self.stream: Stream | None = None
         self._accepted = accepted
-        self._heartbeats = heartbeats
-        self._later = later
-        self._moment = moment
+        self._core = core
         self._reason: str | None = None  # why the call was cancelled
 
     # ---- for the SDK ------------------------------------------------------------------------
@@ -115,14 +112,12 @@ class SessionExchange(HttpExchange):
         if self._accepted.events_first:
             self.opened()
         else:
-            self._timer = self._later(self._moment, self._open)
+            self._timer = self._core.later(_MOMENT, self._open)
 
     def opened(self) -> Stream:
         """The stream of this call, which begins an answer of events."""
         if self.stream is None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._stop_timer()
             session, responder = self.session, self._responder
             self.stream = stream = session.log.open_request_stream(self.request_id)
             if can_resume(session.version):
@@ -130,7 +125,7 @@ class SessionExchange(HttpExchange):
             responder.begin_events(session_headers(session))
             stream.attach(responder)
             if not self.is_over:
-                self._heartbeats.add(responder)
+                self._core.heartbeats.add(responder)
         return self.stream
 
     def prefer_events(self) -> None:
@@ -184,7 +179,7 @@ class SessionExchange(HttpExchange):
 
     def end(self) -> None:
         super().end()
-        self._heartbeats.discard(self._responder)
+        self._core.heartbeats.discard(self._responder)
         self.session.end_call(self.request_id)
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
@@ -194,9 +189,6 @@ class SessionExchange(HttpExchange):
             self.session.when_saved(partial(self._responder.answer, status, payload, JSON, both))
             return
         self.opened().add(payload, "reply")
-
-    def _status(self, error: ErrorData) -> int:
-        return status_of(error, stateless=False)
 
 
 def session_headers(session: Session) -> HeaderList:

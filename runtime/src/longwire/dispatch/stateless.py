@@ -24,25 +24,33 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     HEADER_MISMATCH,
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     PROTOCOL_VERSION_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
     ErrorData,
     JSONRPCNotification,
+    RequestId,
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.core import Core
-from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Later
-from longwire.dispatch.open_responses import PING, Heartbeats
+from longwire.dispatch.exchange import Cancellable, HttpExchange
+from longwire.dispatch.open_responses import PING
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
-from longwire.wire.mcp_headers import MODERN, NOT_ACCEPTABLE, ROUTING, VERSION, ParameterHeaders, accepted
+from longwire.wire.mcp_headers import (
+    MODERN,
+    NOT_ACCEPTABLE,
+    ROUTING,
+    VERSION,
+    Accepted,
+    ParameterHeaders,
+    accepted,
+)
 from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
-from longwire.wire.replies import JSON, error_payload, notification_payload, refuse, status_of, status_of_code
+from longwire.wire.replies import JSON, notification_payload, refuse, status_of, status_of_code
 from longwire.wire.serving import has_envelope
 
 ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler that sends more has to wait
@@ -51,25 +59,21 @@ ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler 
 class SingleExchange(HttpExchange):
     """A call that belongs to no session: its client gets everything in this one answer."""
 
-    __slots__ = ("_heartbeats", "_later", "_silence", "_statuses", "_streaming", "_takes_events", "_waiters")
+    __slots__ = ("_core", "_statuses", "_streaming", "_takes_events", "_waiters")
 
     def __init__(
         self,
+        core: Core,
         message: PlainRequest,
         request: Request,
         responder: Responder,
-        heartbeats: Heartbeats,
         *,
-        later: Later,
-        silence: float,
         takes_events: bool = True,
         statuses: bool = True,
     ) -> None:
-        """`silence`: seconds until a sign of life; `statuses`: whether errors have a status of their own."""
+        """`statuses`: whether errors have a status of their own."""
         super().__init__(message, request, responder)
-        self._heartbeats = heartbeats
-        self._later = later
-        self._silence = silence
+        self._core = core
         self._takes_events = takes_events
         self._statuses = statuses
         self._streaming = False
@@ -82,7 +86,7 @@ class SingleExchange(HttpExchange):
             return
         self._responder.on_gone(self._left)
         if self._takes_events and not self._streaming:
-            self._timer = self._later(self._silence, self._show_life)
+            self._timer = self._core.later(self._core.serving.limits.heartbeat, self._show_life)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -99,12 +103,7 @@ class SingleExchange(HttpExchange):
     def end(self) -> None:
         super().end()
         if self._streaming:
-            self._heartbeats.discard(self._responder)
-
-    def cancelled(self) -> None:
-        self.end()
-        if not self._responder.gone:  # the server stops
-            self._answer(error_payload(self.request_id, INTERNAL_ERROR, CANCELLED), 200, ())
+            self._core.heartbeats.discard(self._responder)
 
     def prefer_events(self) -> None:
         if self._takes_events and not self._responder.gone:
@@ -113,12 +112,10 @@ class SingleExchange(HttpExchange):
     def _begin(self) -> None:
         if not self._streaming:
             self._streaming = True
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._stop_timer()
             self._responder.begin_events()
             self._responder.on_room(self._freed)
-            self._heartbeats.add(self._responder)
+            self._core.heartbeats.add(self._responder)
 
     def _show_life(self) -> None:
         self._timer = None
@@ -143,7 +140,7 @@ class SingleExchange(HttpExchange):
             self._responder.send(_event(payload))
             self._responder.end()
         else:
-            self._responder.answer(status, payload, JSON, headers)
+            super()._answer(payload, status, headers)
 
     def _status(self, error: ErrorData) -> int:
         return status_of(error, stateless=self._statuses)
@@ -172,14 +169,9 @@ class Stateless:
     def serve(
         self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
     ) -> None:
-        """Answer a POST that names such a version; the body was read already."""
-        headers, refused = request.headers, self._core.counters.refused
         given = message if isinstance(message, PlainRequest) else None
         request_id = given.id if given is not None else None
-        takes = accepted(headers.get("accept", ""))
-        if not (takes.json and takes.events):
-            refused["accept"] += 1
-            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
+        if negotiated(request, responder, self._core.counters, request_id) is None:
             return
         if version not in MODERN:
             self._reject(responder, given, unsupported_protocol_version_rejection(version))
@@ -188,7 +180,7 @@ class Stateless:
         elif isinstance(message, JSONRPCNotification):
             responder.answer(202)  # there is nothing that it could be about
         else:
-            refused["body"] += 1
+            self._core.counters.refused["body"] += 1
             refuse(responder, 400, INVALID_REQUEST, _NO_REQUEST)
 
     def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
@@ -209,7 +201,7 @@ class Stateless:
         if (quick := core.quick(message, request.client, connection.protocol_version)) is not None:
             responder.answer(200, quick, JSON)
             return
-        exchange = _exchange(core, message, request, responder)
+        exchange = SingleExchange(core, message, request, responder)
         core.dispatcher.request(exchange, connection, method, params)
 
     def _reject(
@@ -230,27 +222,19 @@ class Bare:
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer a POST whose body was not read yet."""
-        if refuses_type(request, responder, self._core.counters):
-            return
-        try:
-            message = parse_request(request.body)
-        except Refused as refused:
-            self._core.counters.refused["body"] += 1
-            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
-            return
+        message = parsed(request, responder, self._core.counters)
         if isinstance(message, PlainRequest):
             self.serve(request, responder, message)
-        else:
+        elif message is not None:
             responder.answer(202)  # there is nothing that it could be about
 
     def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
-        """Answer a request."""
         core = self._core
         if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
             responder.answer(200, quick, JSON)
             return
         takes_events = "text/event-stream" in request.headers.get("accept", "")
-        exchange = _exchange(
+        exchange = SingleExchange(
             core,
             message,
             request,
@@ -269,13 +253,32 @@ class Bare:
         core.dispatcher.request(exchange, connection, message.method, message.params)
 
 
-def refuses_type(request: Request, responder: Responder, counters: RuntimeCounters) -> bool:
-    """Whether a body was refused by its type, unread: as another type a page could send it unasked."""
-    if (problem := body_problem(request.headers)) is None:
-        return False
-    counters.refused["type"] += 1
-    refuse(responder, 415, INVALID_REQUEST, problem)
-    return True
+def parsed(
+    request: Request, responder: Responder, counters: RuntimeCounters
+) -> PlainRequest | Message | None:
+    """The message in a body; None: it was refused, by its type unread: a page could send another unasked."""
+    if (problem := body_problem(request.headers)) is not None:
+        counters.refused["type"] += 1
+        refuse(responder, 415, INVALID_REQUEST, problem)
+        return None
+    try:
+        return parse_request(request.body)
+    except Refused as refused:
+        counters.refused["body"] += 1
+        refuse(responder, 400, refused.code, refused.reason, refused.request_id)
+        return None
+
+
+def negotiated(
+    request: Request, responder: Responder, counters: RuntimeCounters, request_id: RequestId | None
+) -> Accepted | None:
+    """What the client takes; None: its headers were refused."""
+    takes = accepted(request.headers.get("accept", ""))
+    if not (takes.json and takes.events):
+        counters.refused["accept"] += 1
+        refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
+        return None
+    return takes
 
 
 def _plain_connection(
@@ -297,28 +300,6 @@ def _plain_connection(
 
 def _connection(route: InboundModernRoute) -> EnvelopeConnection:
     return EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
-
-
-def _exchange(
-    core: Core,
-    message: PlainRequest,
-    request: Request,
-    responder: Responder,
-    *,
-    takes_events: bool = True,
-    statuses: bool = True,
-) -> SingleExchange:
-    """The exchange of a request without a session."""
-    return SingleExchange(
-        message,
-        request,
-        responder,
-        core.heartbeats,
-        later=core.later,
-        silence=core.serving.limits.heartbeat,
-        takes_events=takes_events,
-        statuses=statuses,
-    )
 
 
 def _count(core: Core, rejection: InboundLadderRejection) -> None:

@@ -15,7 +15,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.connection import Connection
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
@@ -34,9 +34,8 @@ from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
 from longwire.dispatch.handshakes import HandshakeExchange
 from longwire.dispatch.open_responses import ProvenStreams
-from longwire.dispatch.scope_challenges import lacks_scope
 from longwire.dispatch.session_exchange import SessionExchange, session_headers
-from longwire.dispatch.stateless import Bare, Stateless, refuses_type
+from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Holders
 from longwire.sessions.registry import Sessions
@@ -46,7 +45,6 @@ from longwire.wire.mcp_headers import (
     HANDSHAKE,
     LAST_EVENT_ID,
     MODERN,
-    NOT_ACCEPTABLE,
     ROUTING,
     SESSION_ID,
     VERSION,
@@ -59,11 +57,14 @@ from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
 from longwire.wire.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from longwire.wire.serving import Serving, has_envelope
 
+if TYPE_CHECKING:
+    from longwire.guard.oauth.resource_server import ResourceServer
+
 logger: Final = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
-MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
 
+_CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
 _INITIALIZED: Final = "notifications/initialized"
 _CANCELLED: Final = "notifications/cancelled"
@@ -87,19 +88,14 @@ class Streamable:
         sessions: Sessions,
         counters: RuntimeCounters,
         *,
-        moment: float = MOMENT,
         later: Later | None = None,
         dispatch: Dispatch | None = None,
     ) -> None:
-        """`moment`: see MOMENT; `later` is how timers are set, if not by the event loop.
-
-        `dispatch` runs the requests, if not this process.
-        """
-        self._core = core = Core.of(serving, counters, later, dispatch)
+        """`later` sets timers, if not the event loop; `dispatch` runs the requests, if not this process."""
+        self._core = core = Core(serving, counters, later, dispatch)
         self._serving = serving
         self._sessions = sessions
         self._counters = counters
-        self._moment = moment
         self._stateless = Stateless(core)
         self._bare = Bare(core)
         self._proven = ProvenStreams()
@@ -129,7 +125,6 @@ class Streamable:
         self._core.dispatcher.end_gone(gone)
 
     def handle(self, request: Request, responder: Responder) -> None:
-        """Answer a request, now or later."""
         request.charge = self._charge
         version = request.headers.get(VERSION)
         # A session says itself which version it agreed on, also to a client that names none that there is.
@@ -156,16 +151,12 @@ class Streamable:
 
     def _post(self, request: Request, responder: Responder, version: str | None) -> None:
         """`version` is that of a stateless request."""
-        if refuses_type(request, responder, self._counters):
+        message = parsed(request, responder, self._counters)
+        if message is None:
             return
-        try:
-            message = parse_request(request.body)
-        except Refused as refused:
-            self._counters.refused["body"] += 1
-            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
-            return
-        access, stateless = self._serving.access, version is not None
-        if access.oauth is not None and lacks_scope(access, request, responder, message, stateless=stateless):
+        oauth = self._serving.access.oauth
+        stateless = version is not None
+        if oauth is not None and self._lacks_scope(oauth, request, responder, message, stateless=stateless):
             return
         if version is not None:
             self._stateless.serve(request, responder, message, version)
@@ -173,6 +164,34 @@ class Streamable:
             self._in_session(request, responder, message, session_id)
         else:
             self._without_session(request, responder, message)
+
+    def _lacks_scope(
+        self,
+        oauth: ResourceServer,
+        request: Request,
+        responder: Responder,
+        message: PlainRequest | Message,
+        *,
+        stateless: bool,
+    ) -> bool:
+        """Refuse a call of a tool that another scope of OAuth would open; whether it was refused.
+
+        A client of 2026-07-28 adds the scopes that it has itself. An older one asks for those in the answer
+        alone, so they are repeated for it.
+        """
+        if not isinstance(message, PlainRequest) or message.method != _CALL:
+            return False
+        tool = (message.params or {}).get("name")
+        scope = oauth.missing_scope(request.principal, tool) if isinstance(tool, str) else None
+        if scope is None:
+            return False
+        scopes = [scope] if stateless else [*oauth.granted_scopes(request.principal), scope]
+        self._serving.access.refused["scope"] += 1
+        reason = f"the token lacks the scope '{scope}', which this call takes"
+        challenge = oauth.challenge("insufficient_scope", reason, scopes)
+        headers = ((b"www-authenticate", challenge),)
+        refuse(responder, 403, INVALID_REQUEST, reason, message.id, headers=headers)
+        return True
 
     # ---- sessions ---------------------------------------------------------------------------
 
@@ -189,8 +208,7 @@ class Streamable:
             self._no_session(responder, message)
 
     def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
-        """Begin a session, if the handshake succeeds."""
-        takes = self._negotiated(request, responder, message.id)
+        takes = negotiated(request, responder, self._counters, message.id)
         if takes is None:
             return
         if len(request.body) > _LONGEST_HELLO and len(compact(message.params or {})) > _LONGEST_HELLO:
@@ -214,7 +232,7 @@ class Streamable:
         session = self._found(request, responder, session_id, request_id)
         if session is None:
             return
-        takes = self._negotiated(request, responder, request_id)
+        takes = negotiated(request, responder, self._counters, request_id)
         if takes is None:
             return
         if isinstance(message, PlainRequest):
@@ -239,16 +257,7 @@ class Streamable:
             refuse(responder, 400, INVALID_REQUEST, reason, message.id)
             return
         core = self._core
-        exchange = SessionExchange(
-            session,
-            message,
-            request,
-            responder,
-            core.heartbeats,
-            accepted=takes,
-            later=core.later,
-            moment=self._moment,
-        )
+        exchange = SessionExchange(core, session, message, request, responder, takes)
         if not session.begin_call(message.id, exchange):
             self._counters.refused["id"] += 1
             reason = f"a request with the id {message.id!r} is still in flight"
@@ -293,17 +302,6 @@ class Streamable:
         principal = request.principal
         request.client = principal.key if principal.has_token else f"session:{session.id}"
         return session
-
-    def _negotiated(
-        self, request: Request, responder: Responder, request_id: RequestId | None
-    ) -> Accepted | None:
-        """What the client takes; None: its headers were refused."""
-        takes = accepted(request.headers.get("accept", ""))
-        if not (takes.json and takes.events):
-            self._counters.refused["accept"] += 1
-            refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
-            return None
-        return takes
 
     # ---- GET and DELETE ---------------------------------------------------------------------
 

@@ -47,24 +47,24 @@ _PARAMETER: Final = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.IGNO
 _EXPOSED: Final = b"Mcp-Session-Id, Retry-After, WWW-Authenticate, X-Request-Id"
 
 
-def for_page(request: Request, responder: Responder) -> Responder | None:
-    """The responder for a request whose origin was admitted; None: it is answered already."""
+def _for_page(request: Request, responder: Responder) -> bool:
+    """Let the page that sent a request, if one did, read its answer; False: it is answered already."""
     origin = request.headers.get("origin")
     if origin is None:
         # An image or script of a foreign page: it could read nothing, but it would keep a place.
-        if request.headers.get("sec-fetch-site") == "cross-site":
-            answer_text(responder, 403, "foreign pages may not use this server")
-            return None
-        return responder
-    added = page_headers(origin)
-    if request.method == "OPTIONS":
-        # Parameters of tools have headers of their own names, so those that are asked for are allowed.
-        asked = request.headers.get("access-control-request-headers", "").split(",")
-        parameters = [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
-        allowed = ", ".join([_HEADERS, *parameters]).encode()
-        responder.answer(204, headers=[*_ALLOWED, (b"access-control-allow-headers", allowed), *added])
-        return None
-    return _WithHeaders(responder, added)
+        if request.headers.get("sec-fetch-site") != "cross-site":
+            return True
+        answer_text(responder, 403, "foreign pages may not use this server")
+        return False
+    request.answer_headers = page_headers(origin)
+    if request.method != "OPTIONS":
+        return True
+    # Parameters of tools have headers of their own names, so those that are asked for are allowed.
+    asked = request.headers.get("access-control-request-headers", "").split(",")
+    parameters = [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
+    allowed = ", ".join([_HEADERS, *parameters]).encode()
+    responder.answer(204, headers=[*_ALLOWED, (b"access-control-allow-headers", allowed)])
+    return False
 
 
 def page_headers(origin: str) -> HeaderList:
@@ -74,30 +74,6 @@ def page_headers(origin: str) -> HeaderList:
         (b"access-control-expose-headers", _EXPOSED),
         (b"vary", b"Origin"),
     ]
-
-
-class _WithHeaders:
-    """A responder that adds headers to the answer."""
-
-    def __init__(self, inner: Responder, added: HeaderList) -> None:
-        self._inner = inner
-        self._added = added
-        self.send, self.end = inner.send, inner.end
-        self.on_gone, self.on_room = inner.on_gone, inner.on_room
-
-    @property
-    def gone(self) -> bool:
-        return self._inner.gone
-
-    @property
-    def unsent(self) -> int:
-        return self._inner.unsent
-
-    def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
-        self._inner.answer(status, body, kind, [*headers, *self._added])
-
-    def begin_events(self, headers: HeaderList = ()) -> None:
-        self._inner.begin_events([*headers, *self._added])
 
 
 _ASKED: Final = frozenset({"host", "origin", "authorization"})
@@ -116,7 +92,6 @@ class HttpSecurity:
     origins: Origins = field(default_factory=Origins)  # if there are any: the pages that may use it
 
     def knows_host(self, header: str | None) -> bool:
-        """Whether a Host header names this server."""
         host = _host(f"//{header}") if header else None
         if host is None:
             return False
@@ -228,11 +203,8 @@ class Guarded:
         if (page := self._open_pages.get(request.path)) is not None:
             page(request, responder)
             return
-        if self._serves_pages:
-            prepared = for_page(request, responder)
-            if prepared is None:
-                return
-            responder = prepared
+        if self._serves_pages and not _for_page(request, responder):
+            return
         if not self._authentication or self._takes_no_token(request):
             self._decided(request, responder, request.principal)
             return
@@ -255,8 +227,7 @@ class Guarded:
         if refusal is None and takes_token:
             found = self._authentication.check(request)
             refusal = found if isinstance(found, Refusal) else None
-            if added := self.page_headers(request.headers):
-                responder = _WithHeaders(responder, added)
+            request.answer_headers = self.page_headers(request.headers)
         if refusal is not None:
             self._refuse(refusal, request, responder)
         return refusal is None

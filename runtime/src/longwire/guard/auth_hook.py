@@ -26,6 +26,7 @@ from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, Undecided, Verdict,
 from longwire.guard.tokens import digest
 from longwire.principals.principal import Principal
 from longwire.text import quoted
+from longwire.wire.tasks import Tasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class AuthHook:
         self._answers: OrderedDict[_Key, tuple[float, Principal | None]] = OrderedDict()
         self._waiting: dict[_Key, list[Callable[[Verdict], None]]] = {}
         self._asked = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     def ask(
         self, token: str | None, headers: Mapping[str, str], address: str, done: Callable[[Verdict], None]
@@ -84,11 +85,7 @@ class AuthHook:
         if key is not None:
             self._waiting[key] = waiting
         self._asked += 1
-        task = asyncio.get_running_loop().create_task(
-            self._decide(key, waiting, (token, MappingProxyType(dict(headers)), address))
-        )
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.spawn(self._decide(key, waiting, (token, MappingProxyType(dict(headers)), address)))
 
     async def _decide(
         self, key: _Key | None, waiting: list[Callable[[Verdict], None]], question: tuple[Any, ...]
@@ -118,7 +115,7 @@ class AuthHook:
         return Undecided("the auth hook failed: try again later, or ask the operator of this server")
 
     async def _call(self, question: tuple[Any, ...]) -> Any:
-        if _is_coroutine_function(self._function):
+        if is_coroutine_function(self._function):
             try:
                 return await self._function(*question)
             finally:
@@ -131,28 +128,25 @@ class AuthHook:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
-        def ended(result: Any, error: BaseException | None) -> None:
+        def ended(settle: Callable[[Any], None], outcome: Any) -> None:
             self._asked -= 1  # only now: a thread that took too long still runs
-            if future.done():
-                return
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
+            if not future.done():
+                settle(outcome)
 
         def work() -> None:
-            result, problem = None, None
+            outcome: tuple[Callable[[Any], None], Any]
             try:
-                result = self._function(*question)
+                outcome = future.set_result, self._function(*question)
             except BaseException as error:
-                problem = RuntimeError("StopIteration") if isinstance(error, StopIteration) else error
+                told = RuntimeError("StopIteration") if isinstance(error, StopIteration) else error
+                outcome = future.set_exception, told
             with suppress(RuntimeError):  # the event loop has ended meanwhile
-                loop.call_soon_threadsafe(ended, result, problem)
+                loop.call_soon_threadsafe(ended, *outcome)
 
         try:
             threading.Thread(target=work, name="auth-hook", daemon=True).start()
         except RuntimeError as error:  # the machine has no more threads
-            ended(None, error)
+            ended(future.set_exception, error)
         return future
 
     def _principal(self, found: Any) -> Principal | None:
@@ -205,8 +199,3 @@ def load_hook(text: str) -> HookFunction:
         ) from None
     function: HookFunction = found
     return function
-
-
-def _is_coroutine_function(function: Callable[..., Any]) -> bool:
-    called: Any = getattr(type(function), "__call__", None)  # noqa: B004  (an object with an async __call__)
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

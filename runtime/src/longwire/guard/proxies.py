@@ -93,8 +93,8 @@ class TrustedProxies:
     def _find(self, listed: str | None, standard: str | None) -> str | None:
         """The client that the headers name; None: they name none."""
         given = [
-            self._client(read(text))
-            for text, read in ((listed, _listed), (standard, _standard))
+            self._client(read(entry) for entry in _from_end(text))
+            for text, read in ((listed, parse_address), (standard, _for))
             if text is not None
         ]
         return given[0] if len(set(given)) == 1 else None
@@ -124,16 +124,6 @@ def parse_network(text: str) -> Network:
     if "/" in text and ipaddress.ip_address(text.partition("/")[0]) != network.network_address:
         raise SettingsError(f"{quoted(text)} is an address in the network {network}: write one of the two")
     return network
-
-
-def _listed(text: str) -> Iterator[IpAddress | None]:
-    """The addresses of X-Forwarded-For from its end; None for what is none."""
-    return (parse_address(entry) for entry in _from_end(text))
-
-
-def _standard(text: str) -> Iterator[IpAddress | None]:
-    """The addresses of Forwarded from its end; None for what is none."""
-    return (_for(entry) for entry in _from_end(text))
 
 
 def _from_end(text: str) -> Iterator[str]:

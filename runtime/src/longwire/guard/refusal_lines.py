@@ -48,7 +48,6 @@ class RefusalLines:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, level: int, place: str, word: str, reason: str, fields: dict[str, Any]) -> None:
-        """Log a refusal, or count it."""
         if not logger.isEnabledFor(level):
             return
         one = (place, word)

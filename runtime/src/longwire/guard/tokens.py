@@ -184,11 +184,9 @@ class Tokens:
 
     @property
     def principals(self) -> frozenset[str]:
-        """The names that have tokens."""
         return frozenset(self.by_token.values())
 
     def find(self, token: str) -> Principal | None:
-        """The principal that a token proves."""
         principal, ends = self._by_digest.get(digest(token), _NOBODY)
         return principal if self.clock() < ends else None
 

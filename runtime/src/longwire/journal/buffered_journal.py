@@ -86,11 +86,11 @@ class BufferedJournal(Journal):
         self._patience = patience
         self._loop = asyncio.get_running_loop()
         # Is told of changes that the store refused, before callbacks that wait for them are called.
-        self.on_refused: Callable[[str, int, Refusal], None] = _nothing
+        self.on_refused: Callable[[str, int, Refusal], None] = lambda *_: None
         # The loop's alone.
         self._kept = {record.id: FIRST_FENCE for record in store.found}  # the fences of sessions in the store
         self._given_up: dict[str, int] = {}  # the fences of sessions that are in memory alone
-        self._find: Finder = _nobody
+        self._find: Finder = lambda _: None
         self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()  # with the last change before each
         self._settled = 0  # the last change that was written, or that a try to write has failed for
         self._failing = False
@@ -342,7 +342,6 @@ class BufferedJournal(Journal):
     # ---- the thread ---------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Write all that waits, again and again."""
         closing = False
         while not closing:
             batch, last = self._changes.take()
@@ -367,11 +366,3 @@ class BufferedJournal(Journal):
         except self._store.failures as error:
             return error, {}
         return None, {session_id: (batch[session_id].fence, why) for session_id, why in refused.items()}
-
-
-def _nobody(session_id: str) -> None:
-    return None
-
-
-def _nothing(session_id: str, fence: int, refusal: Refusal) -> None:
-    pass

@@ -160,7 +160,6 @@ class JournalFile:
         return {}
 
     def load(self, session_id: str) -> StoredSession | None:
-        """A session with its streams and events."""
         query = f"SELECT {_RECORD}, next_event, next_stream FROM sessions WHERE id = ?"
         for *row, next_event, next_stream in self._rows(query, session_id):
             streams = "SELECT number, request_id, answered FROM streams WHERE session = ? ORDER BY number"
@@ -308,7 +307,9 @@ class JournalFile:
         if changes.next_event or changes.next_stream:
             run(_NUMBERS, (changes.next_event, changes.next_stream, session_id))
         streams, events = changes.streams.values(), changes.events.items()
-        many(_STREAM, [(session_id, s.number, _request(s), s.answered) for s in streams])
+        for number, request, answered in ((one.number, one.request_id, one.answered) for one in streams):
+            # The id as JSON, which tells 7 from "7".
+            run(_STREAM, (session_id, number, None if request is None else json.dumps(request), answered))
         many(_EVENT, [(session_id, n, e.stream, e.kind, e.payload) for n, e in events if e is not None])
         if dropped := [(session_id, number) for number, event in events if event is None]:
             removed += many(_DROP, dropped).rowcount
@@ -388,11 +389,6 @@ def _record(row: Iterable[Any]) -> SessionRecord:
     record = SessionRecord(*row)
     json.loads(record.client), json.loads(record.state)  # raises ValueError where the file is damaged
     return replace(record, initialized=bool(record.initialized))
-
-
-def _request(stream: StreamRecord) -> str | None:
-    """The request's id as JSON, which tells 7 from "7"."""
-    return None if stream.request_id is None else json.dumps(stream.request_id)
 
 
 def _is_full(folder: Path) -> bool:

@@ -124,7 +124,6 @@ class WaitingChanges:
 
     @property
     def sessions(self) -> list[str]:
-        """The ids of sessions that have changes."""
         with self._changed:
             return list(self._sessions)
 
@@ -151,7 +150,6 @@ class WaitingChanges:
             self._notify(urgent=True)
 
     def remove(self, session_id: str) -> None:
-        """Have no changes of a session written."""
         with self._changed:
             waiting = self._sessions.pop(session_id, None)
             self.size -= 0 if waiting is None else waiting.size

@@ -143,7 +143,6 @@ class CallLimits(ServerMiddleware[Any]):
 
     @property
     def subscriptions(self) -> int:
-        """How many subscriptions are open."""
         return self._streams.taken
 
     @property

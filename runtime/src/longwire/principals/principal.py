@@ -69,17 +69,14 @@ class Principal:
 
     def may_use(self, kind: Kind, name: str) -> bool:
         allowed: frozenset[str] | None = getattr(self, kind)
-        if allowed is not None and kind == "resources" and _has_dot_segments(name):
-            return False  # whoever reads it may find something else there than the patterns say
-        return allowed is None or any(fnmatchcase(name, pattern) for pattern in allowed)
+        if allowed is None:
+            return True
+        if kind == "resources" and _DOT_SEGMENT.search(name.translate(_UNSEEN).strip()):
+            return False  # some reader takes a part for '.' or '..', and finds what the patterns don't say
+        return any(fnmatchcase(name, pattern) for pattern in allowed)
 
     def may_call(self, tool: str) -> bool:
         return self.may_use("tools", tool)
-
-
-def _has_dot_segments(uri: str) -> bool:
-    """Whether some reader of a URI would take a part of it for '.' or '..', plain or encoded."""
-    return _DOT_SEGMENT.search(uri.translate(_UNSEEN).strip()) is not None
 
 
 class Holders(NamedTuple):

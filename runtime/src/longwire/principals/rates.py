@@ -182,13 +182,9 @@ class RateLimits:
         rate = own or self._rate
         held: list[tuple[Hashable, Rate, str | None]] = [] if rate is None else [(principal, rate, None)]
         if self._tools and params:
-            held += [((principal, entry), self._tools[entry], entry) for entry in self._entries(params)]
+            found = {self._entry(name) for name in self._named(params)}
+            held += [((principal, one), self._tools[one], one) for one in found if one is not None]
         return held
-
-    def _entries(self, params: Mapping[str, Any]) -> set[str]:
-        """The entries that a call is held to."""
-        found = [self._entry(name) for name in self._named(params)]
-        return {entry for entry in found if entry is not None}
 
     def _named(self, params: Mapping[str, Any]) -> list[str]:
         """The tool of a call, and the tool that this one runs if it is a carrier."""

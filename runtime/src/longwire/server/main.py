@@ -7,15 +7,16 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableMapping, Sequence
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
 from longwire.admin.own_token import own_token
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
-from longwire.cluster.cluster_node import ClusterNode, joined
-from longwire.declared import Served, Serving, declared
+from longwire.cluster.cluster_node import joined
+from longwire.declared import Served, declared
 from longwire.endpoints import Endpoint, Open, Page
 from longwire.errors import SettingsError
 from longwire.http_runtime import HttpRuntime
@@ -26,8 +27,8 @@ from longwire.operations.tracing import configure_tracing
 from longwire.server.method_workers import front, workers_of
 from longwire.server.reload import Configuration, reloading, tell
 from longwire.server.serve import ServeOptions, serve
-from longwire.settings import Settings, WireLimits
-from longwire.wire.listeners import is_loopback
+from longwire.settings import Settings
+from longwire.wire.listeners import Address, is_loopback
 from longwire.wire.tasks import collect_rarely, loop_factory
 from longwire.workers.pool import WorkerPool
 
@@ -45,14 +46,13 @@ class ServiceManager:
         self._address = _address(environ.pop("NOTIFY_SOCKET", ""))
         own = environ.pop("WATCHDOG_PID", "") in ("", str(os.getpid() if pid is None else pid))
         microseconds = environ.pop("WATCHDOG_USEC", "")
-        self._watchdog = _seconds(microseconds) if own else None
+        self._watchdog = int(microseconds) / 1e6 if own and microseconds.isdecimal() else None
 
     def __bool__(self) -> bool:
         """Whether there is one."""
         return self._address is not None
 
     def ready(self, status: str) -> None:
-        """Say that clients are served."""
         self._tell("READY=1", f"STATUS={' '.join(status.split())}")
 
     def stopping(self) -> None:
@@ -96,10 +96,6 @@ def _address(given: str) -> str | None:
     return given if given.startswith("/") else None
 
 
-def _seconds(microseconds: str) -> float | None:
-    return int(microseconds) / 1e6 if microseconds.isascii() and microseconds.isdigit() else None
-
-
 @asynccontextmanager
 async def admin_port(
     options: ServeOptions, sources: Sources, redactor: Redactor
@@ -114,14 +110,13 @@ async def admin_port(
         redactor.hide(tokens)
         fields = {"event": "admin_token", "path": str(path)}
         logger.info("the token for /admin is in the file %s", path, extra=fields)
-    certificate = None if is_loopback(options.admin.host) else options.certificate
     admin = AdminPort.at(
         options.admin,
         sources,
         tokens,
         names=options.access.names,
         refused=options.access.refused,
-        tls=None if certificate is None else certificate.context,
+        tls=_tls(options, options.admin),
         proxies=options.access.proxies,
     )
     try:
@@ -170,99 +165,90 @@ def check_serves(settings: Settings) -> None:
         )
 
 
-def _making(settings: Settings) -> Serving:
-    serving = declared().serving
-    return front if settings.has_workers or serving is None else serving
-
-
 async def _run(options: ServeOptions, redactor: Redactor) -> None:
-    named = options.named
+    named, settings = options.named, options.settings
     tools: list[str] | None = None
-
-    def oversights() -> Iterable[str]:
-        return named.of_tokens(tools)
-
+    serving = declared().serving
+    making = front if settings.has_workers or serving is None else serving
     access, manager, configuration = options.access, ServiceManager(), Configuration(options)
     with reloading(
         access.tokens,
         redactor,
         options.certificate,
-        oversights,
+        lambda: named.of_tokens(tools),
         operators=options.admin_tokens,
         oauth=access.oauth,
         always=bool(manager),
         configuration=configuration if configuration else None,
     ):
         async with (
-            joined(options.settings) as cluster,
-            _making(options.settings)(options.settings, cluster) as made,
+            joined(settings) as cluster,
+            making(settings, cluster) as made,
             workers_of(options, made) as workers,
         ):
             if made.tools or named:  # otherwise nobody asks for them, and making them takes a second
-                tools = list(made.tools) or await asyncio.to_thread(tool_names, options.settings)
+                tools = list(made.tools) or await asyncio.to_thread(tool_names, settings)
             tell(named.oversights(tools))
             ready = Readiness(workers, made.metrics.loop_lag)
-            sources = Sources(options.settings, made.metrics, made.limits, made.jobs, ready)
+            sources = Sources(settings, made.metrics, made.limits, made.jobs, ready)
             configuration.on_change += [made.limits.become, sources.use]
             async with admin_port(options, sources, redactor) as admin, made.metrics.loop_lag.watched():
+                endpoints = [*options.endpoints, *_pages(options, made, ready, admin)]
+
+                def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
+                    if admin is not None:
+                        admin.sources.runtime = runtime
+                        if runtime.peers is not None:
+                            runtime.peers.operators = admin.peers
+                    return made.metrics.watch_runtime(
+                        runtime.counters, runtime.sessions.__iter__, runtime.nodes
+                    )
+
+                def opened(found: Sequence[Open]) -> None:
+                    ready.opened()
+                    manager.ready(f"serving {', '.join(one.where for one in found)}")
+
+                def stopping() -> None:
+                    ready.closed()
+                    manager.stopping()
+
+                collect_rarely()
                 with manager.watched():
-                    await _serve(options, made, ready, admin, cluster, manager, workers, configuration.wire)
+                    await serve(
+                        made.server,
+                        endpoints,
+                        settings,
+                        access=access,
+                        limits=made.limits,
+                        on_stop=made.jobs.stop if workers is None else workers.stop,
+                        on_ready=opened,
+                        on_stopping=stopping,
+                        presence=made.metrics.connections,
+                        counters=made.counters,
+                        on_runtime=on_runtime,
+                        cluster=cluster,
+                        workers=workers,
+                        on_tools=made.metrics.know,
+                        wire=configuration.wire,
+                    )
 
 
-async def _serve(
-    options: ServeOptions,
-    made: Served,
-    ready: Readiness,
-    admin: AdminPort | None,
-    cluster: ClusterNode | None,
-    manager: ServiceManager,
-    workers: WorkerPool | None,
-    wire: WireLimits,
-) -> None:
-    endpoints: list[Endpoint] = list(options.endpoints)
-    if options.metrics is not None:
+def _pages(
+    options: ServeOptions, made: Served, ready: Readiness, admin: AdminPort | None
+) -> Iterator[Endpoint]:
+    """The ports for operators: figures, and the view at /admin."""
+    if (address := options.metrics) is not None:
         pages = metrics_pages(made.metrics.registry, ready.problem)
-        certificate = None if is_loopback(options.metrics.host) else options.certificate
-        tls = None if certificate is None else certificate.context
-        endpoints.append(
-            Page("metrics", options.metrics, pages, "/metrics", tls, open_paths=frozenset(HEALTH))
-        )
+        open_paths = frozenset(HEALTH)
+        yield Page("metrics", address, pages, "/metrics", _tls(options, address), open_paths=open_paths)
     if admin is not None:
-        endpoints.append(admin.page)
+        yield admin.page
 
-    def on_runtime(runtime: HttpRuntime) -> Callable[[], None]:
-        if admin is not None:
-            admin.sources.runtime = runtime
-            if runtime.peers is not None:
-                runtime.peers.operators = admin.peers
-        return made.metrics.watch_runtime(runtime.counters, runtime.sessions.__iter__, runtime.nodes)
 
-    def opened(found: Sequence[Open]) -> None:
-        ready.opened()
-        manager.ready(f"serving {', '.join(one.where for one in found)}")
-
-    def stopping() -> None:
-        ready.closed()
-        manager.stopping()
-
-    collect_rarely()
-    await serve(
-        made.server,
-        endpoints,
-        options.settings,
-        access=options.access,
-        limits=made.limits,
-        on_stop=made.jobs.stop if workers is None else workers.stop,
-        on_ready=opened,
-        on_stopping=stopping,
-        presence=made.metrics.connections,
-        counters=made.counters,
-        on_runtime=on_runtime,
-        cluster=cluster,
-        workers=workers,
-        on_tools=made.metrics.know,
-        wire=wire,
-    )
+def _tls(options: ServeOptions, address: Address) -> ssl.SSLContext | None:
+    """TLS for a port of operators, unless only this machine reaches it."""
+    local = options.certificate is None or is_loopback(address.host)
+    return None if local or options.certificate is None else options.certificate.context
 
 
 class Readiness:

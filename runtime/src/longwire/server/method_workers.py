@@ -128,7 +128,6 @@ async def workers_of(options: ServeOptions, made: Served) -> AsyncIterator[Worke
 
 
 def _places(count: int, program: str, sockets: int) -> str:
-    """Where methods run, in words."""
     words = []
     if count:
         words.append(f"in {count} worker process{'' if count == 1 else 'es'} ({program})")

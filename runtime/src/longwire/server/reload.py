@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from longwire.config.keys import keys
 from longwire.errors import SettingsError
@@ -21,6 +21,9 @@ from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
 from longwire.text import shortened
 from longwire.wire.http.tls import Certificate
+
+if TYPE_CHECKING:
+    from longwire.guard.oauth.resource_server import ResourceServer
 
 logger: Final = logging.getLogger(__name__)
 
@@ -56,12 +59,6 @@ _LONGEST: Final = 200  # characters of a value in the log
 _LONGEST_WAIT: Final = 60.0  # seconds
 
 
-class Reloadable(Protocol):
-    """Something that says itself how reading it again went."""
-
-    def reload(self) -> None: ...
-
-
 class Configuration:
     """The settings of a running server, of which some change when they are read again."""
 
@@ -92,7 +89,9 @@ class Configuration:
         for key in live:
             self._values[key.path] = found[key.path]
         self._use({key.setting: found[key.path] for key in live if key.setting is not None})
-        said = ", ".join(f"{key.path} = {_shown(key.kind.plain, found[key.path])}" for key in live)
+        plain = {key.path: key.kind.plain(found[key.path]) for key in live if found[key.path] is not None}
+        shown = {path: shortened(json.dumps(value), _LONGEST) for path, value in plain.items()}
+        said = ", ".join(f"{key.path} = {shown.get(key.path, 'unset')}" for key in live)
         text = "read the configuration again: %s" if said else "read the configuration again, nothing changed"
         logger.info(text, *([said] if said else []), extra={"event": "configuration", "changed": said})
         if rest := ", ".join(key.path for key in changed if key.path not in LIVE):
@@ -110,10 +109,6 @@ class Configuration:
             tell_of(settings)
 
 
-def _shown(plain: Callable[[Any], Any], value: Any) -> str:
-    return shortened("unset" if value is None else json.dumps(plain(value)), _LONGEST)
-
-
 @contextmanager
 def reloading(
     tokens: Tokens,
@@ -121,9 +116,9 @@ def reloading(
     certificate: Certificate | None = None,
     oversights: Callable[[], Iterable[str]] = tuple,
     operators: Tokens | None = None,
-    oauth: Reloadable | None = None,
+    oauth: ResourceServer | None = None,
     always: bool = False,
-    configuration: Reloadable | None = None,
+    configuration: Configuration | None = None,
 ) -> Iterator[None]:
     """Let SIGHUP read all of these again, and end what expired tokens left open.
 
@@ -133,7 +128,7 @@ def reloading(
     """
     file = tokens if isinstance(tokens, TokenFile) else None
     files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not files and certificate is oauth is configuration is None and not always:
+    if not (files or certificate or oauth or configuration or always):
         yield
         return
     loop = asyncio.get_running_loop()
@@ -185,16 +180,9 @@ def reload(tokens: TokenFile, redactor: Redactor) -> bool:
         logger.error("the tokens stay as they were: %s", error, extra=fields)
         return False
     redactor.hide(tokens)
-    logger.info(
-        "read the token file '%s' again",
-        tokens.path,
-        extra={
-            "event": "token_file",
-            "path": tokens.path,
-            "principals": len(tokens.principals),
-            "gone": ", ".join(sorted(gone)),
-        },
-    )
+    told = {"event": "token_file", "path": tokens.path, "gone": ", ".join(sorted(gone))}
+    principals = len(tokens.principals)
+    logger.info("read the token file '%s' again", tokens.path, extra={**told, "principals": principals})
     return True
 
 

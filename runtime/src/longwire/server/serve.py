@@ -131,7 +131,6 @@ class ServeOptions:
 
     @property
     def named(self) -> Named:
-        """What these options say about tools by name."""
         return Named(self.settings.tool_rates, self.scopes, self.access.tokens)
 
 
@@ -162,10 +161,6 @@ class Stop:
         self.request()
 
 
-def _nothing() -> None:
-    pass
-
-
 async def serve(
     server: Server[Any],
     endpoints: Sequence[Endpoint],
@@ -175,7 +170,7 @@ async def serve(
     limits: CallLimits | None = None,
     on_stop: OnStop | None = None,
     on_ready: Callable[[Sequence[Open]], None] | None = None,
-    on_stopping: Callable[[], None] = _nothing,
+    on_stopping: Callable[[], None] = lambda: None,
     on_runtime: Callable[[HttpRuntime], Callable[[], None]] | None = None,
     presence: Presence = IGNORED,
     counters: RuntimeCounters | None = None,
@@ -204,7 +199,15 @@ async def serve(
             stop = Stop()
             stack.enter_context(stop.on_signals())
         state = await stack.enter_async_context(shared_lifespan(server))
-        ended = _Once(stop)
+        requested, is_stopping = stop.request, False
+
+        def ended() -> None:
+            """Stop at the end of stdin, unless the server is stopping already."""
+            nonlocal is_stopping
+            if not is_stopping:
+                is_stopping = True
+                requested()
+
         access = access or Access()
         limits.refused = access.refused  # one count, whichever check refuses
         if cluster is not None:
@@ -240,7 +243,7 @@ async def serve(
         if on_ready is not None:
             on_ready(opened)
         await stop.soon.wait()
-        ended.spend()
+        is_stopping = True
         on_stopping()
         await _drain(opened, runtime, limits, settings.grace, on_stop, stop)
 
@@ -257,22 +260,6 @@ def _one_sentence() -> Iterator[None]:
         if found is None:
             raise
         raise found from None
-
-
-class _Once:
-    """A callback that requests a stop, but not a second one if the server is already stopping."""
-
-    def __init__(self, stop: Stop) -> None:
-        self._stop = stop
-        self._spent = False
-
-    def spend(self) -> None:
-        self._spent = True
-
-    def __call__(self) -> None:
-        if not self._spent:
-            self.spend()
-            self._stop.request()
 
 
 async def _drain(
@@ -292,12 +279,16 @@ async def _drain(
         await anyio.sleep(_TURN)
     limits.stop()
 
+    async def hurry(waiting: anyio.CancelScope) -> None:
+        await stop.now.wait()
+        waiting.cancel()
+
     async def end_work() -> None:
         if on_stop is not None:
             await on_stop(grace)
 
     async with anyio.create_task_group() as waiting:
-        waiting.start_soon(_hurry, stop, waiting.cancel_scope)
+        waiting.start_soon(hurry, waiting.cancel_scope)
         with anyio.move_on_after(grace + _SPARE):
             async with anyio.create_task_group() as work:
                 work.start_soon(end_work)
@@ -309,8 +300,3 @@ async def _drain(
         if runtime.ownership is not None:
             with anyio.move_on_after(_FAREWELL):
                 await stop.now.wait()
-
-
-async def _hurry(stop: Stop, waiting: anyio.CancelScope) -> None:
-    await stop.now.wait()
-    waiting.cancel()

@@ -1,12 +1,5 @@
 """Requests that the server sends to the client of one session, and the responses that the client POSTs back.
 
-    requests = ClientRequests(limits, counters, capabilities)
-    result = await requests.ask(stream.add, method, params, opts, call=exchange)  # in a call's task
-    requests.resolve(message)  # for each POSTed response
-    requests.progress(params)  # for each POSTed notifications/progress
-    requests.end_call(exchange)  # when the call has ended, before its reply is put on the stream
-    requests.end()  # when the session has ended
-
 No I/O: a request is given to a function such as `Stream.add` or `EventLog.notify`, and the waiting handler is
 a future.
 """
@@ -61,17 +54,6 @@ class _Waiting:
 class ClientRequests:
     """The requests to one session's client: their ids, their responses, their timeouts and their number."""
 
-    __slots__ = (
-        "_capabilities",
-        "_counters",
-        "_ended",
-        "_last",
-        "_limits",
-        "_prefix",
-        "_progress",
-        "_waiting",
-    )
-
     def __init__(self, limits: WireLimits, counters: RuntimeCounters, capabilities: Capabilities) -> None:
         """`capabilities` are those of the initialize request, as they came."""
         self._limits = limits
@@ -85,7 +67,6 @@ class ClientRequests:
         self._ended = False
 
     def __len__(self) -> int:
-        """How many requests are unanswered."""
         return len(self._waiting)
 
     async def ask(
@@ -107,8 +88,18 @@ class ClientRequests:
         admit(
             method, params, self._capabilities, self._limits.capability_policy, self._counters.count_request
         )
-        self._check_room()
-        request_id, waiting = self._enter(send, method, call, options.get("on_progress"))
+        if self._ended:
+            raise MCPError(CONNECTION_CLOSED, "the session has ended: nothing can be asked of its client")
+        if len(self._waiting) >= MOST:
+            self._counters.count_request("other", "full")
+            raise MCPError(
+                BUSY, f"{MOST} requests to this client are unanswered, which is the most: wait for one"
+            )
+        self._last += 1
+        request_id = f"{self._prefix}{self._last}"
+        outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(kind_of(method), call, send, outcome, options.get("on_progress"))
+        self._waiting[request_id] = waiting
         timeout = options.get("timeout", self._limits.client_timeout)
         courtesy = options.get("cancel_on_abandon", True)
         try:
@@ -184,25 +175,6 @@ class ClientRequests:
         if not waiting.outcome.done():
             self._counters.count_request(waiting.kind, "ended")
             waiting.outcome.set_exception(MCPError(CONNECTION_CLOSED, sentence))
-
-    def _check_room(self) -> None:
-        if self._ended:
-            raise MCPError(CONNECTION_CLOSED, "the session has ended: nothing can be asked of its client")
-        if len(self._waiting) >= MOST:
-            self._counters.count_request("other", "full")
-            raise MCPError(
-                BUSY, f"{MOST} requests to this client are unanswered, which is the most: wait for one"
-            )
-
-    def _enter(
-        self, send: Send, method: str, call: object, on_progress: ProgressFnT | None
-    ) -> tuple[str, _Waiting]:
-        self._last += 1
-        request_id = f"{self._prefix}{self._last}"
-        outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(kind_of(method), call, send, outcome, on_progress)
-        self._waiting[request_id] = waiting
-        return request_id, waiting
 
     def _was_asked(self, request_id: object) -> bool:
         before, prefix, number = str(request_id).partition(self._prefix)

@@ -27,22 +27,6 @@ MAX_QUIET_GETS: Final = 16  # GETs without a connection or an event, whose ids a
 class EventLog(KeptEvents):
     """The events of one session and the streams that they are on."""
 
-    __slots__ = (
-        "_counters",
-        "_is_closed",
-        "_journal",
-        "_next_event",
-        "_next_stream",
-        "_open_gets",
-        "_placing",
-        "_placing_on",
-        "_session_id",
-        "_streams",
-        "_waiters",
-        "_waiting",
-        "stored",
-    )
-
     def __init__(
         self, session_id: str, journal: Journal, limits: WireLimits, counters: RuntimeCounters
     ) -> None:
@@ -63,7 +47,6 @@ class EventLog(KeptEvents):
 
     @property
     def open_gets(self) -> int:
-        """How many GETs are connected."""
         return len(self._open_gets)
 
     @property
@@ -109,11 +92,9 @@ class EventLog(KeptEvents):
         return True
 
     def attached_streams(self) -> Iterator[Stream]:
-        """The streams with a connection."""
         return (stream for stream in self._streams.values() if stream.attached)
 
     def open_request_stream(self, request_id: str | int) -> Stream:
-        """Begin the stream of a request."""
         return self._open(request_id)
 
     def open_get_stream(self) -> Stream:

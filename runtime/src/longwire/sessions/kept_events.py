@@ -9,8 +9,6 @@ from longwire.settings import WireLimits
 class KeptEvents:
     """Counts the events of one log and knows in which order they make room for others."""
 
-    __slots__ = ("_droppable", "_limits", "_sent", "kept", "kept_bytes", "pending", "pending_bytes")
-
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
         self._sent: list[Event] = []  # in the order of sending: the first go first
@@ -36,7 +34,6 @@ class KeptEvents:
         return self._sent[0] if self._sent else next(iter(self._droppable.values()), None)
 
     def _count(self, event: Event) -> None:
-        """Count an event that was not sent."""
         self.kept += 1
         self.kept_bytes += len(event.payload)
         self.pending += event.is_message
@@ -45,13 +42,11 @@ class KeptEvents:
             self._droppable[event.number] = event
 
     def _mark_sent(self, event: Event) -> None:
-        """Note that an event was written to a client."""
         event.sent = True
         self._sent.append(event)
         self._forget_pending(event)
 
     def _discount(self, event: Event) -> None:
-        """Count an event no longer."""
         self.kept -= 1
         self.kept_bytes -= len(event.payload)
         if event.sent:

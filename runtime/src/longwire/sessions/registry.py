@@ -57,7 +57,7 @@ class Sessions:
         self.epoch = wall() - clock()
         self.notified = 0  # see runtime/cluster/shared_notifications.py
         self._prefix = f"{label}-" if label else ""
-        self.on_end: Callable[[Session], None] = _nothing  # is told of each session that ends
+        self.on_end: Callable[[Session], None] = lambda _: None  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
         # Until when none can leave, of a principal or of all (None), and when the first is expected to.
@@ -84,7 +84,6 @@ class Sessions:
         return len(self._of.get(principal_key, ()))
 
     def open_gets_of(self, principal_key: str) -> int:
-        """How many event streams of GETs are connected."""
         return sum(session.open_gets for session in self._of.get(principal_key, {}).values())
 
     def admit(self, principal_key: str) -> SessionsFull | None:
@@ -210,7 +209,6 @@ class Sessions:
                 table[session.id] = session
 
     def note_calm(self) -> None:
-        """Note that a session has no calls any more."""
         self._all_busy.clear()
 
     def note_end(self, session: Session, reason: EndReason) -> None:
@@ -294,10 +292,6 @@ class Sessions:
 
     def _deadline(self, session: Session) -> float:
         return session.last_seen + self.limits.idle_timeout
-
-
-def _nothing(_: Session) -> None:
-    pass
 
 
 def _longest_idle(sessions: Mapping[str, Session], before: float) -> tuple[Session | None, Session | None]:

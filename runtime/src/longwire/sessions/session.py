@@ -40,27 +40,6 @@ class RunningCall(Protocol):
 class Session:
     """The session of a client that made the handshake. Small while nothing happens: there may be 10,000."""
 
-    __slots__ = (
-        "_calls",
-        "_client",
-        "_client_requests",
-        "_home",
-        "_log",
-        "_saved_use",
-        "_saves",
-        "_state",
-        "connection",
-        "created",
-        "ended",
-        "id",
-        "initialized",
-        "last_seen",
-        "notified",
-        "principal",
-        "stored",
-        "version",
-    )
-
     def __init__(self, home: Sessions, session_id: str, principal: str, version: str, client: bytes) -> None:
         self._home = home
         self.id = session_id
@@ -158,7 +137,6 @@ class Session:
 
     @property
     def calls(self) -> int:
-        """How many calls are in flight."""
         return len(self._calls) if self._calls else 0
 
     def begin_call(self, request_id: str | int, call: RunningCall) -> bool:
@@ -208,13 +186,11 @@ class Session:
         self.save()
 
     def replace_state(self, state: Mapping[str, Any]) -> None:
-        """Set all values at once."""
         if state != self.state:
             self._state = dict(state) or None
             self.save()
 
     def mark_initialized(self) -> None:
-        """Note the client's notifications/initialized."""
         if not self.initialized:
             self.initialized = True
             self.save()
@@ -238,7 +214,6 @@ class Session:
         self._saves -= 1
 
     def record(self) -> SessionRecord:
-        """The session as the journal keeps it."""
         epoch = self._home.epoch
         return SessionRecord(
             id=self.id,
@@ -282,7 +257,8 @@ class Session:
         self._home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
             self._home.counters.calls_lost += 1
-            stream.add(_lost(stream.request_id), "reply")
+            error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
+            stream.add(compact({"jsonrpc": "2.0", "id": stream.request_id, "error": error}), "reply")
 
     def snapshot(self) -> StoredSession:
         """The session with all that is needed to continue it elsewhere."""
@@ -323,8 +299,3 @@ class Session:
 
 def compact(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _lost(request_id: str | int | None) -> bytes:
-    error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
-    return compact({"jsonrpc": "2.0", "id": request_id, "error": error})

@@ -45,7 +45,6 @@ class Event:
         return self.kind != "priming"
 
     def record(self, stream: Stream | None) -> EventRecord:
-        """The event on a stream as the journal keeps it; None: it waits for a GET."""
         return EventRecord(self.number, 0 if stream is None else stream.number, self.kind, self.payload)
 
     def text(self, stream: int, retry: int) -> bytes:
@@ -68,19 +67,6 @@ def _priming(stream: int, number: int, retry: int) -> bytes:
 class Stream:
     """One stream of a session. Its events are kept in order; those after `position` are due to its client."""
 
-    __slots__ = (
-        "_is_closing",
-        "_keeper",
-        "_responder",
-        "answered",
-        "events",
-        "has_gaps",
-        "number",
-        "position",
-        "ready",
-        "request_id",
-    )
-
     def __init__(self, keeper: EventLog, number: int, request_id: str | int | None) -> None:
         self._keeper = keeper
         self._responder: Responder | None = None
@@ -94,7 +80,6 @@ class Stream:
         self.ready = True  # for messages that wait: its client has been written an id, or will get none
 
     def record(self) -> StreamRecord:
-        """The stream as the journal keeps it."""
         return StreamRecord(self.number, self.request_id, self.answered)
 
     @property
@@ -103,7 +88,6 @@ class Stream:
 
     @property
     def attached(self) -> bool:
-        """Whether a client is connected to it."""
         return self._responder is not None and not self._responder.gone
 
     @property

@@ -127,7 +127,6 @@ class LineConnection(asyncio.Protocol):
             self._tasks.spawn(self._end_soon())
 
     def abort(self) -> None:
-        """End at once."""
         self._transport.abort()
 
     async def _end_soon(self) -> None:

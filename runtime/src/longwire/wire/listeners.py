@@ -13,9 +13,8 @@ import os
 import socket
 import stat
 import struct
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,8 +27,6 @@ LOOPBACK: Final = "127.0.0.1"
 # takes no more than net.core.somaxconn.
 BACKLOG: Final = 4096
 LONGEST_PATH: Final = 107  # bytes, with a zero after them
-_ATTEMPTS: Final = 10  # to be alone in a folder
-_PAUSE: Final = 0.02  # seconds between them
 _CREDENTIALS: Final = struct.Struct("3i")  # process, user and group, as Linux has them
 
 
@@ -92,7 +89,6 @@ def bind(address: Address) -> socket.socket:
 
 
 def bound(listener: socket.socket) -> Address:
-    """The address that a socket was given."""
     host, port = listener.getsockname()[:2]
     return Address(str(host), int(port))
 
@@ -169,8 +165,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other servers that start at the same time from taking each other's file for a dead one's."""
     descriptor = _open_folder(folder)
     try:
-        if not _locked(descriptor):
-            raise SettingsError(f"another server is just starting in '{folder}': try again")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # others hold it for a moment only
         yield
     finally:
         os.close(descriptor)
@@ -183,17 +178,6 @@ def _open_folder(folder: Path) -> int:
         raise SettingsError(
             f"the socket's folder '{folder}' can't be used: {error.strerror}; make it, or name another"
         ) from None
-
-
-def _locked(descriptor: int) -> bool:
-    """Whether the lock could be had; others hold it for a moment only."""
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            time.sleep(_PAUSE)
-        with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-    return False
 
 
 def _make_room(path: Path) -> None:

@@ -35,14 +35,12 @@ class EncodedResult(dict[str, Any]):
 
 
 def result_payload(request_id: RequestId, result: Mapping[str, Any]) -> bytes:
-    """The reply with a result, as one line of JSON."""
     if type(result) is EncodedResult:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (pydantic_core.to_json(request_id), result.text)
     return pydantic_core.to_json({"jsonrpc": "2.0", "id": request_id, "result": result}, inf_nan_mode="null")
 
 
 def error_payload(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """The reply with an error, as one line of JSON."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -94,5 +92,4 @@ def refuse(
     data: Any = None,
     headers: HeaderList = (),
 ) -> None:
-    """Answer with an error instead of a result."""
     responder.answer(status, error_payload(request_id, code, message, data), JSON, headers)

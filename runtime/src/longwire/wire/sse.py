@@ -65,7 +65,6 @@ class EventStream:
         responder.on_room(self._flush)
 
     def begin(self, greeting: bytes) -> None:
-        """Begin the answer with its first events."""
         self._responder.begin_events()
         self._responder.send(greeting)
 
@@ -169,7 +168,6 @@ class SseStreams:
         self._ending = Tasks()
 
     def paths(self) -> dict[str, Handler]:
-        """The handlers by path."""
         streams = ("GET",) if self._bare is None else ("GET", "POST")
         handle = self._serving.turns.handler(self.handle, self._serving.access.refused)
         return {self._path: for_methods(streams, handle), self._messages: for_methods(("POST",), handle)}
@@ -215,7 +213,6 @@ class SseStreams:
             self._ending.spawn(stream.tasks.end())
 
     def _greeting(self, stream: _Stream) -> bytes:
-        """The first events of a stream."""
         address = f"{self._target}?{_SESSION}={stream.id}"
         endpoint = event(address.encode(), b"endpoint")
         if self._bare is None:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine
 from contextvars import Context
+from inspect import iscoroutinefunction
 from typing import Any, Final
 
 _AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
@@ -41,6 +42,11 @@ class Tasks:
         """Wait until all of them have ended by themselves."""
         while self._running:
             await asyncio.wait(self._running)
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """Whether calling it makes a coroutine: a function, or an object with an async __call__."""
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -91,10 +91,7 @@ def test_the_table_has_no_other_algorithm() -> None:
         {"nbf": timedelta(seconds=30)},
         {"iat": timedelta(seconds=30)},
         {"headers": {"typ": "at+jwt"}},
-        {"headers": {"typ": "application/at+JWT"}},
         {"sub": None, "client_id": "robot"},
-        {"sub": None, "azp": "robot"},
-        {"exp": timedelta(seconds=60.5)},
         {"typ": "Bearer", "nonce": "n"},
         {"token_use": "access"},
         {"sub": "Ünï 🎬"},
@@ -126,55 +123,34 @@ def test_scopes(others: dict[str, Any], scopes: list[str]) -> None:
     [
         ({"aud": "https://other.example"}, "the token is for another audience"),
         ({"aud": RESOURCE + "/"}, "the token is for another audience"),
-        ({"aud": RESOURCE.upper()}, "the token is for another audience"),
-        ({"aud": []}, "the token has claims"),
         ({"aud": None}, "the token has claims"),
         ({"aud": 7}, "the token is for another audience"),
-        ({"aud": {RESOURCE: 1}}, "the token is for another audience"),
         ({"aud": [RESOURCE] * 101}, "the token has claims"),
         ({"exp": timedelta(seconds=-61)}, "the token has expired"),
-        ({"exp": 0}, "the token has expired"),
         ({"exp": None}, "the token has claims"),
         ({"exp": True}, "the token has claims"),
         ({"exp": "2099999999"}, "the token has claims"),
-        ({"exp": 1e300}, "the token has claims"),
-        ({"exp": [2099999999]}, "the token has claims"),
         ({"nbf": timedelta(seconds=90)}, "the token is not valid yet"),
         ({"iat": timedelta(seconds=90)}, "the token is not valid yet"),
-        ({"nbf": "0"}, "the token has claims"),
         ({"iat": {}}, "the token has claims"),
         ({"iss": "https://auth.example"}, "the token is of another issuer"),
-        ({"iss": ISSUER + "/"}, "the token is of another issuer"),
         ({"iss": None}, "the token is of another issuer"),
         ({"sub": None}, "the token has claims"),
         ({"sub": 7}, "the token has claims"),
-        ({"sub": ""}, "the token has claims"),
         ({"sub": "x" * 256}, "the token has claims"),
         ({"sub": "a\ud800"}, "the token has claims"),
-        ({"azp": "\udfff"}, "the token has claims"),
         ({"typ": "Refresh"}, "the token is no access token"),
-        ({"typ": "Offline"}, "the token is no access token"),
         ({"typ": "ID"}, "the token is no access token"),
-        ({"typ": "Logout"}, "the token is no access token"),
         ({"token_use": "id"}, "the token is no access token"),
-        ({"token_use": ["access"]}, "the token is no access token"),
         ({"events": {"http://schemas.openid.net/event/backchannel-logout": {}}}, "the token is no access"),
         ({"nonce": "n", "at_hash": "x"}, "the token is no access token"),
         ({"cnf": {"jkt": "x"}}, "the token is bound to a key of its client (cnf)"),
-        ({"cnf": {"x5t#S256": "x"}}, "the token is bound to a key of its client (cnf)"),
         ({"headers": {"typ": "logout+jwt"}}, "the token is no access token"),
-        ({"headers": {"typ": "dpop+jwt"}}, "the token is no access token"),
         ({"headers": {"crit": ["exp"]}}, "the token is no access token"),
-        ({"headers": {"crit": ["b64"], "b64": True}}, "the token is no access token"),
     ],
 )
 def test_tokens_that_say_something_wrong(others: dict[str, Any], reason: str) -> None:
     assert refused(token(**dated(others))).startswith(reason)
-
-
-@pytest.mark.parametrize("issuer", [[ISSUER], {ISSUER: 1}, 7, True])
-def test_an_issuer_is_a_text(issuer: object) -> None:
-    assert refused(signed(HEADER, {**claims(), "iss": issuer})) == "the token is of another issuer"
 
 
 @pytest.mark.parametrize("name", ["none", "None", "NONE", "", "HS256", "HS384", "HS512", "ES256K", "RSA1_5"])
@@ -185,11 +161,6 @@ def test_algorithms_that_are_never_accepted(name: str) -> None:
             "the token is signed with an algorithm that isn't accepted"
         )
     assert refused(f"{parts}.") == "the token is no JWT"
-
-
-@pytest.mark.parametrize("algorithm", [None, 7, ["ES256"], {"ES256": 1}])
-def test_an_algorithm_is_a_text(algorithm: object) -> None:
-    assert "algorithm" in refused(signed({**HEADER, "alg": algorithm}, claims()))
 
 
 @pytest.mark.parametrize("form", ["pem", "der", "jwk", "n"])
@@ -247,11 +218,6 @@ def test_a_token_without_a_key_id_needs_one_fitting_key() -> None:
     assert "no key that fits" in refused(token(key_id=None), twins)
 
 
-def test_two_keys_of_one_id_are_both_tried() -> None:
-    twins = verifier(public_jwk(private_key("ES256", 1), "ES256", "one"), EC_KEY)
-    assert isinstance(twins.verify(token()), AccessToken)
-
-
 def test_keys_that_a_token_brings_are_not_used() -> None:
     mine = private_key("ES256", 7)
     entry = public_jwk(mine, "ES256", "one")
@@ -285,14 +251,10 @@ def test_claims_that_come_twice(payload: bytes) -> None:
     [
         (b'{"alg":"ES256","alg":"none","kid":"one"}', None),
         (b"[]", None),
-        (b'"ES256"', None),
-        (b"null", None),
         (b"\xff\xfe", None),
         (None, b"[]"),
         (None, b"{"),
-        (None, b""),
         (None, b'{"exp": NaN}'),
-        (None, b'{"exp": Infinity}'),
         (None, b"[" * 4000),
         (None, b'{"a":' * 1000),
     ],
@@ -309,12 +271,10 @@ def test_parts_that_are_junk(parts: tuple[bytes | None, bytes | None]) -> None:
         "..",
         "a.b",
         "a.b.c",
-        "a.b.c.d",
         "a.b.c.d.e",  # encrypted
         "é.b.c",
         token() + "=",
         token() + "\n",
-        " " + token(),
         token().replace(".", ". "),
         f"{'x' * 3000}.b.c",
         token(junk="x" * 9000),
@@ -354,22 +314,18 @@ SMALL = rsa.generate_private_key(65537, 1024)  # made for the test: nobody shoul
         {"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQ", "kid": "one", "alg": "HS256"},
         {**EC_KEY, "use": "enc"},
         {**EC_KEY, "key_ops": ["sign"]},
-        {**EC_KEY, "key_ops": "verify"},
         {**EC_KEY, "alg": "HS256"},
-        {**EC_KEY, "alg": "RS256"},
         {**EC_KEY, "crv": "P-384"},
         {**EC_KEY, "crv": "secp256k1"},
         {**EC_KEY, "x": "AA"},
         {**EC_KEY, "d": "AA"},  # a private key has no business there
         {**EC_KEY, "kid": 7},
-        {**RSA_KEY, "n": ""},
         {**RSA_KEY, "e": 7},
         public_jwk(SMALL, "RS256", "one"),
         public_jwk(ec.generate_private_key(ec.SECP256K1()), "ES256K", "one"),
         {"kty": "RSA"},
         {},
         [],
-        "key",
         None,
     ],
 )

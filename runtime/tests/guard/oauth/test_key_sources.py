@@ -172,23 +172,6 @@ async def test_one_who_gives_up_does_not_end_the_attempt_of_others() -> None:
 # ---- over HTTP --------------------------------------------------------------------------------------------
 
 
-async def test_rotation_with_a_server() -> None:
-    clock = [0.0]
-    with KeyServer(OLD_SET).serving() as server:
-        source = UrlKeys(server.url, clock=lambda: clock[0])
-        verifier = JwtVerifier(ISSUER, (RESOURCE,), source)
-        assert isinstance(await verifier.decide(olds()), AccessToken)
-        server.document = BOTH
-        clock[0] += SPACING
-        assert isinstance(await verifier.decide(news()), AccessToken)
-        server.document = NEW_SET
-        clock[0] += SPACING
-        source.reload()  # as SIGHUP does
-        await source.refresh()
-        assert isinstance(await verifier.decide(olds()), Rejected)
-        assert server.asked == 3
-
-
 @pytest.mark.parametrize(
     ("status", "headers", "document", "sentence"),
     [

@@ -41,12 +41,6 @@ def test_a_request_comes_to_the_handler_and_its_answer_goes_out() -> None:
     assert rig.sink.calls == []
 
 
-def test_answers_carry_the_date() -> None:
-    rig = Rig(at_once=True)
-    rig.connection.receive(GET % b"a")
-    assert b"\r\ndate: " in rig.sink.written
-
-
 def test_the_next_request_is_handed_out_when_the_one_before_was_answered() -> None:
     rig = Rig()
     rig.connection.receive(GET % b"1" + GET % b"2" + GET % b"3")

@@ -91,17 +91,6 @@ def test_finish_lets_a_body_arrive() -> None:
     assert rig.sink.calls == ["close"]
 
 
-def test_finish_ends_the_connection_behind_events() -> None:
-    rig = Rig()
-    rig.connection.receive(GET % b"1")
-    responder = rig.got[0][1]
-    responder.begin_events()
-    rig.connection.finish()
-    responder.end()
-    assert rig.sink.taken().endswith(b"0\r\n\r\n")
-    assert rig.sink.calls == ["close"]
-
-
 def test_stop_ends_answers_properly() -> None:
     rig = Rig()
     told: list[str] = []
@@ -125,11 +114,4 @@ def test_stop_ends_answers_properly() -> None:
     rig.connection.stop()
     assert rig.sink.taken().endswith(b"\r\n\r\n0\r\n\r\n")
     assert told == ["gone", "events"]
-    assert rig.sink.calls == ["close"]
-
-
-def test_a_connection_that_is_the_last_place_says_so() -> None:
-    rig = Rig(at_once=True)
-    rig.connection.closing = True
-    assert rig.receive(GET % b"1") == ok(b"/1", b"connection: close\r\n")
     assert rig.sink.calls == ["close"]

@@ -67,18 +67,13 @@ def test_the_first_of_repeated_headers_counts_and_their_names_are_told() -> None
     assert request.repeated == {"origin"}
 
 
-@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded"])
-def test_lines_of_proxies_are_one_list(name: str) -> None:
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "Accept"])
+def test_lines_of_lists_are_one_list(name: str) -> None:
     line = name.encode()
     request = request_of(
         b"GET / HTTP/1.1\r\nhost: a\r\n" + line + b": a\r\n" + line.lower() + b": b, c\r\n\r\n"
     )
     assert request.headers[name.lower()] == "a, b, c"
-
-
-def test_lines_of_accept_are_one_list() -> None:
-    request = request_of(b"GET / HTTP/1.1\r\nhost: a\r\nAccept: a/b\r\naccept: c/d, e/f\r\n\r\n")
-    assert request.headers["accept"] == "a/b, c/d, e/f"
 
 
 def test_equal_heads_one_after_the_other_are_read_alike() -> None:
@@ -111,27 +106,6 @@ def test_equal_heads_one_after_the_other_are_read_alike() -> None:
 def test_targets(target: bytes, path: str, query: str, host: str) -> None:
     request = request_of(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % target)
     assert (request.path, request.query, request.headers["host"]) == (path, query, host)
-
-
-def test_the_whole_server_as_a_target() -> None:
-    assert request_of(b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").path == "*"
-
-
-def test_an_empty_line_before_each_request_is_ignored() -> None:
-    _, first, _, second = read(b"\r\nGET /a HTTP/1.0\r\n\r\n" * 2)
-    assert isinstance(first, Request)
-    assert isinstance(second, Request)
-    assert first.path == second.path == "/a"
-
-
-def test_upgrades_are_ignored() -> None:
-    data = (
-        b"POST / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: h2c\r\ncontent-length: 3\r\n\r\nabc"
-    )
-    _, first, _, second = read(data * 2)
-    assert isinstance(first, Request)
-    assert isinstance(second, Request)
-    assert first.body == second.body == b"abc"
 
 
 def test_chunks() -> None:
@@ -175,42 +149,25 @@ CHUNKS = POST + b"transfer-encoding: chunked\r\n\r\n"
 
 REFUSED = {
     "no version": (b"GET /\r\n\r\n", 400),
-    "two blanks": (b"GET  / HTTP/1.1\r\n\r\n", 400),
-    "a tab": (b"GET\t/ HTTP/1.1\r\n\r\n", 400),
-    "a blank behind": (b"GET / HTTP/1.1 \r\n\r\n", 400),
-    "small letters": (b"GET / http/1.1\r\n\r\n", 400),
     "a method that is no token": (b"G@T / HTTP/1.1\r\n\r\n", 400),
     "a target beyond ASCII": ("GET /ü HTTP/1.1\r\n\r\n".encode(), 400),
-    "a control character in the target": (b"GET /\x01 HTTP/1.1\r\n\r\n", 400),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n", 400),
     "five empty lines before": (b"\r\n" * 5 + b"GET / HTTP/1.1\r\n", 400),
-    "a line feed before": (b"\nGET / HTTP/1.1\r\n", 400),
     "a line that ends in a line feed": (b"GET / HTTP/1.1\nhost: a\n\n", 400),
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-    "HTTP/0.9": (b"GET / HTTP/0.9\r\n\r\n", 505),
     "HTTP/1.2": (b"GET / HTTP/1.2\r\n\r\n", 505),
     "a long line": (b"GET /" + b"x" * 60, 414),
     "CONNECT": (b"CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "a star": (b"GET * HTTP/1.1\r\nhost: a\r\n\r\n", 400),
-    "another scheme": (b"GET ftp://a/ HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "a user in the target": (b"GET http://u@a/ HTTP/1.1\r\nhost: a\r\n\r\n", 400),
-    "a fragment instead of a path": (b"GET http://a#b HTTP/1.1\r\nhost: a\r\n\r\n", 400),
-    "no path": (b"GET mcp HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "no host": (b"GET / HTTP/1.1\r\n\r\n", 400),
     "two hosts": (GET + b"Host: a\r\n\r\n", 400),
-    "two hosts at 1.0": (b"GET / HTTP/1.0\r\nhost: a\r\nhost: a\r\n\r\n", 400),
-    "a blank before the colon": (GET + b"x : y\r\n\r\n", 400),
     "no colon": (GET + b"x\r\n\r\n", 400),
-    "a known name without a colon": (GET + b"accept\r\n\r\n", 400),
     "no name": (GET + b": y\r\n\r\n", 400),
-    "a name beyond ASCII": (GET + "ü: y\r\n\r\n".encode(), 400),
     "a folded line": (GET + b"x: y\r\n z\r\n\r\n", 400),
-    "a folded first line": (b"GET / HTTP/1.1\r\n host: a\r\n\r\n", 400),
     "a bare CR": (GET + b"x: y\rz\r\n\r\n", 400),
     "a bare LF": (GET + b"x: y\nz: 1\r\n\r\n", 400),
-    "CR and LF swapped": (GET + b"x: y\n\rz: 1\r\n\r\n", 400),
     "NUL": (GET + b"x: \0\r\n\r\n", 400),
-    "a control character": (GET + b"x: \x1f\r\n\r\n", 400),
     "DEL": (GET + b"x: \x7f\r\n\r\n", 400),
     "many headers": (GET + b"".join(b"x%d: y\r\n" % number for number in range(8)) + b"\r\n", 431),
     "a long header": (GET + b"x: " + b"y" * 60, 431),
@@ -218,43 +175,26 @@ REFUSED = {
     "length and encoding": (POST + b"content-length: 3\r\ntransfer-encoding: chunked\r\n\r\nabc", 400),
     "two lengths": (POST + b"content-length: 3\r\ncontent-length: 3\r\n\r\nabc", 400),
     "a list of lengths": (POST + b"content-length: 3, 3\r\n\r\nabc", 400),
-    "an empty length": (POST + b"content-length:\r\n\r\n", 400),
     "a length with a sign": (POST + b"content-length: +3\r\n\r\nabc", 400),
-    "a length in hexadecimal": (POST + b"content-length: 0x3\r\n\r\nabc", 400),
-    "a length with an underscore": (POST + b"content-length: 1_0\r\n\r\nabc", 400),
-    "a length beyond ASCII": (POST + b"content-length: \xb3\r\n\r\nabc", 400),
     "a length below zero": (POST + b"content-length: -1\r\n\r\n", 400),
     "a body that is too long": (POST + b"content-length: 201\r\n\r\n", 413),
     "a length of many digits": (POST + b"content-length: " + b"9" * 40 + b"\r\n\r\n", 413),
     "gzip": (POST + b"transfer-encoding: gzip\r\n\r\n", 501),
-    "gzip, chunked": (POST + b"transfer-encoding: gzip, chunked\r\n\r\n", 501),
     "chunked twice": (POST + b"transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n", 501),
-    "identity": (POST + b"transfer-encoding: identity\r\n\r\n", 501),
     "vertical tabs around chunked": (POST + b"transfer-encoding: \x0bchunked\r\n\r\n", 400),
     "chunked at 1.0": (b"POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     "another expectation": (POST + b"expect: tea\r\n\r\n", 417),
-    "two expectations": (POST + b"expect: 100-continue\r\nexpect: 100-continue\r\n\r\n", 417),
     "no size": (CHUNKS + b"\r\n", 400),
-    "no hexadecimal size": (CHUNKS + b"xyz\r\n", 400),
     "a size with 0x": (CHUNKS + b"0x3\r\nabc\r\n", 400),
-    "a size with a sign": (CHUNKS + b"+3\r\nabc\r\n", 400),
-    "a size below zero": (CHUNKS + b"-3\r\nabc\r\n", 400),
-    "a size with an underscore": (CHUNKS + b"1_0\r\n", 400),
     "a size before a blank": (CHUNKS + b"3 \r\nabc\r\n", 400),
-    "a size before a blank and an extension": (CHUNKS + b"3 ;x\r\nabc\r\n", 400),
-    "a size behind a blank": (CHUNKS + b" 3\r\nabc\r\n", 400),
     "a size that ends in LF": (CHUNKS + b"3\nabc\r\n", 400),
     "a chunk that is longer": (CHUNKS + b"3\r\nabcd\r\n", 400),
-    "a chunk that ends in LF": (CHUNKS + b"3\r\nabc\n0\r\n\r\n", 400),
     "a bare CR in an extension": (CHUNKS + b"3;a\rb\r\nabc\r\n", 400),
     "a chunk of many digits": (CHUNKS + b"f" * 16 + b"\r\n", 400),
     "a chunk that is too long": (CHUNKS + b"c9\r\n", 413),
-    "chunks that are too long": (CHUNKS + b"64\r\n" + b"x" * 100 + b"\r\n65\r\n", 413),
     "a long extension": (CHUNKS + b"1;" + b"x" * 1024, 400),
     "long extensions": (CHUNKS + (b"1;" + b"x" * 999 + b"\r\ny\r\n") * 20, 400),
-    "a trailer without a colon": (CHUNKS + b"0\r\nx\r\n\r\n", 400),
     "a length in a trailer": (CHUNKS + b"0\r\nx: y\r\nContent-Length: 3\r\n\r\n", 400),
-    "an encoding in a trailer": (CHUNKS + b"0\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     "a long trailer": (CHUNKS + b"0\r\nx:" + b"y" * 60, 431),
     "many trailers": (CHUNKS + b"0\r\n" + b"x: y\r\n" * 9 + b"\r\n", 431),
 }
@@ -400,10 +340,6 @@ def test_any_bytes_in_any_pieces_give_the_same_events(case: tuple[bytes, list[by
     assert "bad" not in kinds[:-1], "nothing comes after a refusal"
     framed = [kind for kind in kinds if kind != "bad"]
     assert framed == ["head", "request"] * (len(framed) // 2) + ["head"] * (len(framed) % 2)
-
-
-def test_a_few_empty_lines_before_a_request_are_ignored() -> None:
-    assert request_of(b"\r\n" * 4 + b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n").path == "/a"
 
 
 def test_tls_on_a_plain_port_is_called_by_its_name() -> None:

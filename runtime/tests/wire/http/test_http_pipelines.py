@@ -70,20 +70,6 @@ async def test_a_half_request_behind_a_late_answer_has_a_deadline() -> None:
         assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
 
-async def test_thousands_of_requests_at_once_are_answered_in_order() -> None:
-    def handler(request: Request, responder: Responder) -> None:
-        body = request.path.encode()
-        if request.path.endswith("7"):
-            asyncio.get_running_loop().call_soon(responder.answer, 200, body)
-        else:
-            responder.answer(200, body)
-
-    async with connected(handler) as (reader, writer):
-        writer.write(b"".join(GET % number for number in range(5000)))
-        for number in range(5000):
-            assert await answer_of(reader) == b"/%d" % number
-
-
 async def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up() -> None:
     answered = []
 

@@ -46,18 +46,6 @@ async def test_a_connection_is_kept_for_further_requests() -> None:
         assert await wire.rest() == b""
 
 
-async def test_pipelined_requests_are_answered_in_their_order() -> None:
-    async with ground() as at:
-        wire = await at.connect()
-        wire.send(GET % b"a" + POST % b"wait" + GET % b"b" + POST % b"c")
-        assert (await wire.reply()).body == b"/a"
-        await at.pages.asked.wait()
-        assert at.pages.paths == ["/a", "/wait"]
-        at.pages.waiting[0].answer(202)
-        assert [(await wire.reply()).status, (await wire.reply()).body] == [202, b"/b"]
-        assert (await wire.reply()).body == b"/c"
-
-
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
 async def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
     refused: Counter[str] = Counter()
@@ -244,19 +232,6 @@ async def test_bodies_in_part_have_a_limit_together() -> None:
         for wire in wires[2:]:
             wire.send(b"x" * 100)
             assert (await wire.reply()).status == 200
-
-
-async def test_a_pipeline_gives_others_their_turns() -> None:
-    async with ground() as at:
-        busy_one, other = await at.connect(), await at.connect()
-        assert (await busy_one.ask()).status == (await other.ask()).status == 200
-        at.pages.paths.clear()
-        busy_one.send(GET % b"many" * 200)
-        other.send(GET % b"one")
-        assert (await other.reply()).body == b"/one"
-        assert at.pages.paths.index("/one") < 100
-        for _ in range(200):
-            assert (await busy_one.reply()).body == b"/many"
 
 
 async def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:

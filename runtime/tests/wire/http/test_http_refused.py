@@ -61,15 +61,6 @@ def test_a_request_that_is_not_admitted_is_answered_before_its_body_comes() -> N
     assert rig.paths == ["/yes", "/whole"]
 
 
-def test_a_check_that_fails_is_500() -> None:
-    def admit(request: Request, responder: Responder) -> bool:
-        raise KeyError("a")
-
-    rig = Rig(admit=admit)
-    assert rig.receive(POST % (b"", 3, b"")).startswith(b"HTTP/1.1 500 ")
-    assert rig.connection.closed
-
-
 def test_a_handler_that_fails_is_500_and_the_connection_goes_on() -> None:
     sink = FakeSink()
 

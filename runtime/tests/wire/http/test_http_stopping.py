@@ -57,16 +57,6 @@ async def test_closing_takes_no_more_connections_and_keeps_those_there_are() -> 
             pass
 
 
-async def test_a_stop_may_be_asked_for_twice() -> None:
-    async with ground() as at:
-        wire = await at.connect()
-        wire.send(GET % b"events")
-        await at.pages.asked.wait()
-        await asyncio.gather(at.endpoint.stop(), at.endpoint.stop())
-        await at.endpoint.stop()
-        assert (await wire.rest()).endswith(b"0\r\n\r\n")
-
-
 async def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
     async with ground() as at:
         wire = await at.connect()

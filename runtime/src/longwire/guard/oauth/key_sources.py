@@ -51,8 +51,6 @@ ALGORITHMS: Final = frozenset[str]().union(*_KINDS.values())
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key that signatures can be checked with."""
-
     id: str | None
     algorithms: frozenset[str]
     public: Any  # of cryptography; PyJWT knows each kind
@@ -191,8 +189,6 @@ class FileKeys:
 
 
 class UrlKeys:
-    """The keys at a URL."""
-
     def __init__(
         self, url: str, fetch: Fetch | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:

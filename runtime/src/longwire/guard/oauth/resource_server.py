@@ -7,6 +7,7 @@ RFC 9728: 401 and 403 name the document that says where tokens are to be had.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -17,7 +18,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 import pydantic_core
-from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from longwire.declared import declared
 from longwire.errors import SettingsError
@@ -28,6 +29,8 @@ from longwire.guard.tokens import digest
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import JSON, for_methods
+
+logger: Final = logging.getLogger(__name__)
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 _MOST_KNOWN: Final = 4096  # tokens that are remembered
@@ -185,7 +188,6 @@ class ResourceServer:
         return [name for name in self._supported if name in principal.scopes]
 
     def _show(self, request: Request, responder: Responder) -> None:
-        """The metadata of RFC 9728."""
         if request.method == "OPTIONS":
             responder.answer(204, headers=_PREFLIGHT)
             return
@@ -219,3 +221,45 @@ def resource_server(
         raise SettingsError(f"OAuth takes oauth_issuer, oauth_jwks and oauth_resource: set {lacking} too")
     verifier = JwtVerifier(issuer, audiences or (resource,), key_source(jwks))
     return ResourceServer(verifier, issuer=issuer, resource=resource, scopes=scopes)
+
+
+_UNKNOWN: Final = Rejected("the token is unknown or has expired")
+_FAILED: Final = Undecided("the token can't be checked now: try again later", word="keys")
+
+
+class SdkVerifier(Verifier):
+    """Asks the verifier about each token. Its answer is remembered for some seconds."""
+
+    def __init__(
+        self,
+        verifier: TokenVerifier,
+        *,
+        resource: str | None = None,
+        remembered: float = 5.0,
+        timeout: float = 5.0,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """With a `resource`, only tokens that the verifier says are for it are accepted."""
+        self._verifier = verifier
+        self._resource = resource
+        self._remembered = remembered
+        self._timeout = timeout
+        self._wall = wall
+
+    def lasts(self, access: AccessToken) -> float:
+        end = self._wall() + self._remembered
+        return end if access.expires_at is None else min(end, access.expires_at)
+
+    async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
+        try:
+            async with asyncio.timeout(self._timeout):
+                found = await self._verifier.verify_token(token)
+        except Exception as error:  # without its text, which may repeat the token
+            fields = {"event": "oauth_verifier"}
+            logger.error("the token verifier failed: %s", type(error).__name__, extra=fields)
+            return _FAILED
+        if found is None or (found.expires_at is not None and found.expires_at <= self._wall()):
+            return _UNKNOWN
+        if self._resource is not None and found.resource != self._resource:
+            return Rejected("the token is for another audience")
+        return found

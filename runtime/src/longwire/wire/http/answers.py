@@ -28,7 +28,6 @@ _WITHOUT_BODY: Final = frozenset({204, 304})  # these have neither a body nor it
 
 
 def date_line() -> bytes:
-    """The Date header line."""
     return _date_line(int(time.time()))
 
 
@@ -51,12 +50,10 @@ def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
 
 
 def id_line(request_id: str) -> bytes:
-    """The line with the id of a request."""
     return b"%b: %b\r\n" % (REQUEST_ID.encode(), request_id.encode())
 
 
 def status_line(status: int) -> bytes:
-    """The first line of an answer."""
     return _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
 
 
@@ -72,7 +69,6 @@ def whole_answer(
 
 
 def events_head(headers: HeaderList, general: bytes) -> bytes:
-    """The head of an answer of server-sent events."""
     return b"".join((status_line(200), general, _EVENTS, header_lines(headers), b"\r\n"))
 
 

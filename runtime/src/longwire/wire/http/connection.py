@@ -67,27 +67,6 @@ class HttpConnection:
     sent, if the client asked for that), or it answers and returns False; then the connection is closed.
     """
 
-    __slots__ = (
-        "_admit",
-        "_answer",
-        "_clock",
-        "_closed",
-        "_due",
-        "_for_pages",
-        "_full",
-        "_handler",
-        "_head",
-        "_limits",
-        "_paused",
-        "_pumping",
-        "_refused",
-        "_sink",
-        "closing",
-        "deadline",
-        "parser",
-        "waits_for",
-    )
-
     def __init__(
         self,
         handler: Handler,

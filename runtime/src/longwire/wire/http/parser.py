@@ -46,25 +46,6 @@ class RequestParser:
     more bytes are needed. Bytes behind a request are not looked at until `next_event()` is called for them.
     """
 
-    __slots__ = (
-        "_address",
-        "_blanks",
-        "_body",
-        "_buffer",
-        "_chunk",
-        "_fields_start",
-        "_framing",
-        "_head",
-        "_limits",
-        "_line",
-        "_line_start",
-        "_peer",
-        "_principal",
-        "_remembered",
-        "_searched",
-        "_step",
-    )
-
     def __init__(self, limits: WireLimits, *, address: str = "127.0.0.1", peer: str = "127.0.0.1:0") -> None:
         self._limits = limits
         self._address = address
@@ -94,7 +75,6 @@ class RequestParser:
         return bool(self._buffer) or self._step != "line"
 
     def receive(self, data: bytes) -> None:
-        """Take bytes from the client."""
         self._buffer += data
 
     def next_event(self) -> Event | None:
@@ -193,7 +173,6 @@ class RequestParser:
         return head
 
     def _read_body(self) -> Event | None:
-        """Read a body of known length."""
         assert self._head is not None
         length = self._head.length
         if not length:

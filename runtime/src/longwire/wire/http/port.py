@@ -119,13 +119,11 @@ class Port:
         self._body_bytes -= self._bodies.pop(connection, 0)
 
     def refuse(self, request: Request, responder: Responder) -> None:
-        """Answer a request for which there is no place."""
         self.refused[_CONNECTIONS] += 1
         added = () if self.for_pages is None else self.for_pages(request.headers)
         refuse(responder, Refused(BUSY, _FULL), 503, [*LATER, *added])
 
     def left(self, connection: HttpProtocol) -> None:
-        """Take note that a connection has ended."""
         held = (self._half_open, self._with_requests)
         if not any(connection in places for places in held):
             return
@@ -161,7 +159,6 @@ class Port:
             loop.call_soon(self._let_some_go)
 
     async def empty(self) -> None:
-        """Wait until every connection has ended."""
         while self._half_open or self._with_requests:
             self._changed.clear()
             await self._changed.wait()

@@ -21,22 +21,6 @@ _LOOKS: Final = 4  # times that a client is looked after within the time that it
 class HttpProtocol(asyncio.Protocol):
     """One connection of a port. It is half open until the head of its first request has arrived."""
 
-    __slots__ = (
-        "_arming",
-        "_connection",
-        "_context",
-        "_joined",
-        "_loop",
-        "_port",
-        "_reading",
-        "_timer",
-        "_transport",
-        "_written",
-        "address",
-        "peer",
-        "shaking_hands",
-    )
-
     def __init__(self, port: Port) -> None:
         self._port = port
         self._loop = asyncio.get_running_loop()
@@ -59,7 +43,6 @@ class HttpProtocol(asyncio.Protocol):
 
     @property
     def request(self) -> Request | None:
-        """The request that is being answered."""
         return None if self._connection is None else self._connection.request
 
     @property

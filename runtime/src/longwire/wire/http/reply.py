@@ -53,6 +53,8 @@ class Reply:
         channel, head = self._channel, self._head
         keep = head.keep_alive and not (self._unread or channel.closing)
         general = channel.general_lines(head, keep) + answers.id_line(self.request.id)
+        if self.request.answer_headers:
+            headers = [*headers, *self.request.answer_headers]
         data = answers.whole_answer(
             status, body, kind, headers, general, with_body=head.method != "HEAD"
         )  # raises where a header is bad: the state is still "waiting"
@@ -68,7 +70,8 @@ class Reply:
         chunked = head.version == "1.1"  # the end of the connection is the end of the events for others
         self._keep = chunked and head.keep_alive and not (self._unread or channel.closing)
         general = channel.general_lines(head, self._keep) + answers.id_line(self.request.id)
-        channel.write(answers.events_head(headers, general + answers.CHUNKED if chunked else general))
+        added = [*headers, *self.request.answer_headers]
+        channel.write(answers.events_head(added, general + answers.CHUNKED if chunked else general))
         self._state = "events"
         if head.method == "HEAD":
             self._end(self._keep)
@@ -90,7 +93,6 @@ class Reply:
         self._on_room += (callback,)
 
     def tell_room(self) -> None:
-        """Call the functions that wait for room."""
         _call(self._on_room)
 
     def lose(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import count
 from secrets import token_hex
 from typing import Any, Final, Protocol, TypeAlias
@@ -40,62 +41,42 @@ class SessionState(Protocol):
         ...
 
 
+_NOBODY: Final = Principal("")  # stands for the client's address
+
+
+@dataclass(slots=True, eq=False)
 class Request:
     """A request whose head and body have arrived. Made by the parser; the checks add who sent it."""
 
-    __slots__ = (
-        "address",
-        "body",
-        "charge",
-        "client",
-        "headers",
-        "id",
-        "method",
-        "on_refused",
-        "path",
-        "peer",
-        "principal",
-        "query",
-        "repeated",
-        "session",
-        "session_id",
-        "spanned",
-        "worker",
-    )
+    method: str  # as sent, usually in capitals
+    path: str  # as sent, without the query
+    query: str = ""
+    headers: Mapping[str, str] = field(
+        default_factory=dict
+    )  # names in lower case, values without blanks around them
+    repeated: Collection[str] = ()  # the names that came more than once; `headers` has the first value
+    body: bytes = b""
+    address: str = "127.0.0.1"  # of the client, without the port
+    peer: str = "127.0.0.1:0"  # with the port: one connection
+    principal: Principal = _NOBODY  # replaced where a token proves another
+    id: str = field(init=False)
+    client: str = field(init=False)  # for limits, logs and the fair queue; set by the runtime
+    session_id: str | None = None  # of an existing session of this principal; set by the runtime
+    session: SessionState | None = None  # of the same; for handlers
+    worker: str | None = None  # that ran it; set by the runtime
+    answer_headers: HeaderList = ()  # that every answer to it has; set by the checks
+    spanned: bool = False  # whether it has a span of its own, if anything is traced
+    # Counts a request that is refused with a status from 400 to 499 before it counts as a call, and may have
+    # another answer for it; set by the runtime.
+    charge: Callable[[Request], Answer | None] | None = None
+    # Is told of an answer with a status from 400 on, and its body; set by the checks.
+    on_refused: Callable[[Request, int, bytes], None] | None = None
 
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: str = "",
-        headers: Mapping[str, str] | None = None,
-        repeated: Collection[str] = (),
-        body: bytes = b"",
-        address: str = "127.0.0.1",
-        peer: str = "127.0.0.1:0",
-        principal: Principal | None = None,
-    ) -> None:
-        self.method = method  # as sent, usually in capitals
-        self.path = path  # as sent, without the query
-        self.query = query
-        self.headers = headers or {}  # names in lower case, values without blanks around them
-        self.repeated = repeated  # the names that came more than once; `headers` has the first value
-        self.body = body
+    def __post_init__(self) -> None:
         self.id = request_id(self.headers)
-        self.address = address  # of the client, without the port
-        self.peer = peer  # with the port: one connection
-        self.principal = principal or Principal.of_address(address)  # replaced where a token proves another
-        self.session_id: str | None = None  # of an existing session of this principal; set by the runtime
-        self.session: SessionState | None = None  # of the same; for handlers
-        self.client = f"post:{peer}"  # for limits, logs and the fair queue; set by the runtime
-        self.worker: str | None = None  # that ran it; set by the runtime
-        self.spanned = False  # whether it has a span of its own, if anything is traced
-        # Counts a request that is refused with a status from 400 to 499 before it counts as a call, and may
-        # have another answer for it; set by the runtime.
-        self.charge: Callable[[Request], Answer | None] | None = None
-        # Is told of an answer with a status from 400 on, and its body; set by the checks.
-        self.on_refused: Callable[[Request, int, bytes], None] | None = None
+        self.client = f"post:{self.peer}"
+        if self.principal is _NOBODY:
+            self.principal = Principal.of_address(self.address)
 
 
 class Responder(Protocol):

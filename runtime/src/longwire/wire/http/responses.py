@@ -7,7 +7,7 @@ refused. There are no trailers and no changes of protocol.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from longwire.wire.http.head import Refused, parse_fields
@@ -51,19 +51,14 @@ class ResponseParser:
 
     @property
     def begun(self) -> bool:
-        """Whether a response has arrived in part."""
         return self._state != "head" or bool(self._buffer)
 
     def receive(self, data: bytes) -> Iterator[ResponsePart]:
         """The parts that have arrived with these bytes; raises BadResponse."""
         self._buffer += data
-        while (part := self._next()) is not None:
+        while (part := _STEPS[self._state](self)) is not None:  # empty bytes: go on
             if part != b"":
                 yield part
-
-    def _next(self) -> ResponsePart | None:
-        """The next part; empty bytes: go on; None: more bytes are needed."""
-        return _STEPS[self._state](self)
 
     def _line(self, most: int) -> bytes | None:
         end = self._buffer.find(b"\r\n", 0, most)
@@ -141,12 +136,6 @@ class ResponseParser:
         self._state = "chunk" if self._left else "last"
         return b""
 
-    def _gap(self) -> ResponsePart | None:
-        return self._empty_line("size", b"")
-
-    def _last(self) -> ResponsePart | None:
-        return self._empty_line("head", ResponseEnd())
-
     def _empty_line(self, state: _State, part: ResponsePart) -> ResponsePart | None:
         line = self._line(_LONGEST_SIZE)
         if line is None:
@@ -157,11 +146,11 @@ class ResponseParser:
         return part
 
 
-_STEPS: Final = {
+_STEPS: Final[dict[_State, Callable[[ResponseParser], ResponsePart | None]]] = {
     "head": ResponseParser._head,
     "length": ResponseParser._of_length,
     "size": ResponseParser._size,
     "chunk": ResponseParser._chunk,
-    "gap": ResponseParser._gap,
-    "last": ResponseParser._last,
+    "gap": lambda parser: parser._empty_line("size", b""),
+    "last": lambda parser: parser._empty_line("head", ResponseEnd()),
 }

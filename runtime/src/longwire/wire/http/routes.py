@@ -54,7 +54,6 @@ def for_methods(methods: Collection[str], handler: Handler) -> Handler:
 
 
 def answer_text(responder: Responder, status: int, text: str, headers: HeaderList = ()) -> None:
-    """Answer with a line of text."""
     responder.answer(status, f"{text}\n".encode(), TEXT, headers)
 
 

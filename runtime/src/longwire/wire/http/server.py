@@ -118,7 +118,6 @@ class HttpEndpoint:
         self.address = address  # with the port that was chosen
         self._listener = listener
         self._port = port
-        self._stopped: asyncio.Task[None] | None = None
 
     def close(self) -> None:
         """Take no more connections; those there are go on until they have had one more answer."""
@@ -127,16 +126,11 @@ class HttpEndpoint:
             connection.wind_down()
 
     async def stop(self) -> None:
-        """Give POSTs a moment to be answered, then end all requests. A second call waits for the first."""
-        if self._stopped is None:
-            self._stopped = asyncio.create_task(self._stop())
-        await asyncio.shield(self._stopped)
-
-    async def _stop(self) -> None:
+        """Give POSTs a moment to be answered, then end all requests. Has nothing to do a second time."""
         self.close()
         self._port.drop_half_open()
         with anyio.move_on_after(_FLUSH):
-            while any(_is_post(connection) for connection in self._port.connections):
+            while any(one.request and one.request.method == "POST" for one in self._port.connections):
                 await asyncio.sleep(_LOOK)
         for connection in self._port.connections:
             connection.stop()
@@ -147,11 +141,6 @@ class HttpEndpoint:
         with anyio.move_on_after(_CLOSING):
             await self._port.empty()
         await self._listener.end()
-
-
-def _is_post(connection: HttpProtocol) -> bool:
-    """Whether a connection has a request with an end of its own; event streams have none."""
-    return connection.request is not None and connection.request.method == "POST"
 
 
 @asynccontextmanager
