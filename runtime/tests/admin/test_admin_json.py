@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,21 +101,6 @@ async def test_history_is_of_the_last_hour_and_of_each_period() -> None:
         assert [(point["requests"], point["errors"]) for point in points[:2]] == [(1, 1), (0, 0)]
         assert points[0]["window_calls"] == 1
         assert points[1]["p95_ms"] is None
-
-
-async def test_nodes_are_asked_for_when_they_are_looked_at() -> None:
-    async with admin_ground() as ground:
-        sources = ground.port.sources
-        nodes = sources.nodes
-        assert isinstance(nodes, FakeNodes)
-        first = (await ground.json("/admin/runtime"))["cluster"]
-        assert (first["node"], first["problem"]) == ("n1", None)
-        assert [(node["label"], node["alive"], node["state"], node["here"]) for node in first["nodes"]] == [
-            ("n1", True, "alive", True),
-            ("n2", False, "gone", False),
-        ]
-        sources.runtime = replace(ground.runtime, nodes=None)
-        assert (await ground.json("/admin/runtime"))["cluster"] is None
 
 
 async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
@@ -401,15 +385,6 @@ async def test_an_action_that_fails_is_audited_and_tells_no_more_than_that(
         assert "secret" not in answer.text
         [action] = (await ground.json("/admin/audit"))["actions"]
         assert (action["outcome"], action["target"]) == ("failed", "w1")
-
-
-async def test_a_server_without_workers_says_so() -> None:
-    async with admin_ground() as ground:
-        ground.port.sources.runtime = replace(ground.runtime, workers=None)
-        assert (await ground.json("/admin/workers"))["enabled"] is False
-        refused = await ground.post("/admin/workers/drain", {"worker": "w1"})
-        assert refused.status_code == 409
-        assert "--method-workers" in refused.json()["error"]
 
 
 async def test_a_server_without_http_has_no_sessions() -> None:

@@ -160,13 +160,6 @@ def test_a_configured_secret_is_hidden_wherever_it_turns_up(secret: str) -> None
     assert secret[:5] not in second["message"]
 
 
-def test_harmless_text_is_left_alone() -> None:
-    with logging_to_lines() as lines:
-        log.info("the progress token was given; no authorization needed")
-        (record,) = lines.records()
-    assert record["message"] == "the progress token was given; no authorization needed"
-
-
 def test_long_records_are_cut_and_still_json() -> None:
     with logging_to_lines() as lines:
         log.info("é" * 100_000, extra={f"field{i}": "\U0001f600" * 5000 for i in range(3)})
@@ -213,14 +206,6 @@ def test_debug_hears_libraries_too() -> None:
     with logging_to_lines(level="debug") as lines:
         logging.getLogger("mcp.server").debug("a detail")
         assert [record["message"] for record in lines.records()] == ["a detail"]
-
-
-def test_levels_below_the_chosen_one_are_left_out() -> None:
-    with logging_to_lines(level="error") as lines:
-        log.warning("careful")
-        logging.getLogger("mcp").warning("careful")
-        log.error("broken")
-        assert [record["message"] for record in lines.records()] == ["broken"]
 
 
 def test_configuring_twice_writes_once() -> None:

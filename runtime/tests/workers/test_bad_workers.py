@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core_bench import call, modern, reply_of
+from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
 from longwire.workers import link, signs_of_life
 from longwire.workers.pool import WorkerPlan
-from longwire.workers.running_call import MOST_WAITING
 from scripted_worker import (
     HELLO_BACK,
     Frame,
@@ -174,36 +173,6 @@ async def _listed(front: WorkerCore) -> FakeResponder:
     return answer
 
 
-async def test_a_worker_that_closes_its_connection_fails_its_calls() -> None:
-    worker = ScriptedWorker(on_call(lambda wire, _: wire.transport.close()))
-    async with fronting(worker) as front:
-        assert error_of(await called(front)) == ("worker_lost", -32603)
-        await eventually(lambda: worker.connections == 2)
-
-
-async def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call() -> None:
-    note = {"method": "notifications/message", "params": {"level": "info", "data": "x" * 1000}}
-
-    def flooding(wire: Wire, frame: Frame) -> None:
-        for _ in range(MOST_WAITING + 100):
-            wire.send(sent(frame, note))
-
-    worker = ScriptedWorker(on_call(flooding))
-    async with fronting(worker) as front:
-        reader = FakeResponder(reading=False, weight=1000)
-        body = front.client.stateless(call(1, "echo"), STATELESS)  # one that reads gets everything
-        await eventually(lambda: len(body.messages) == MOST_WAITING + 100)
-        text, own = modern(call(2, "echo"))
-        answer = front.client.post(text, {**own, **STATELESS}, responder=reader)
-        await eventually(lambda: front.counters.worker_events["flood"])
-        await eventually(lambda: worker.events("cancel"))
-        await eventually(lambda: answer.gone)
-        answer.read()
-        assert error_of(answer)[0] == "worker_protocol"
-        body.drop()
-        assert "result" in reply_of(await _listed(front))
-
-
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
     mute = ScriptedWorker(hello=None)
     async with fronting(mute, ready=False, queue_seconds=0.1) as front:
@@ -309,12 +278,3 @@ async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> Non
         await eventually(lambda: slow.gone)
         assert "result" in reply_of(slow)
         await eventually(lambda: len(front.pool.statuses()) == 1)
-
-
-async def test_a_worker_is_replaced_after_its_requests() -> None:
-    worker = ScriptedWorker()
-    async with fronting(worker, max_requests=3) as front:
-        for number in range(7):
-            assert "result" in reply_of(await called(front, number))
-        await eventually(lambda: worker.connections >= 3)
-        assert not front.counters.worker_failures

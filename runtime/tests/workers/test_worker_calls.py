@@ -16,7 +16,6 @@ from longwire.product.allowlists import Allowlists
 from longwire.workers.running_call import RunningCall
 from raw_http import HELLO
 from scripted_worker import (
-    HELLO_BACK,
     Frame,
     ScriptedWorker,
     Wire,
@@ -173,18 +172,6 @@ async def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> 
         for call in list(front.dispatch.running):
             call.cancel()
         assert reply_of(other)["error"]["message"]
-
-
-async def test_the_stateless_era_needs_no_session() -> None:
-    worker = ScriptedWorker()
-    async with fronting(worker) as front:
-        answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
-        await eventually(lambda: answer.gone)
-        assert "result" in reply_of(answer)
-        (frame,) = worker.calls()
-        assert (frame["session_id"], frame["session"]) == (None, None)
-        assert frame["protocol_version"] == "2026-07-28"
-        assert frame["client"]["info"]["name"]
 
 
 async def test_progress_flows_while_the_worker_works() -> None:
@@ -396,30 +383,6 @@ async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector()
             assert not any(type(found) is RunningCall for found in gc.get_objects())
     finally:
         gc.enable()
-
-
-async def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
-    hello = {**HELLO_BACK, "affinity": "session"}
-    workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
-    async with fronting(*workers) as front:
-        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-        client = await front.client.connected()
-        for number in range(6):
-            await client.answered(call(number, "echo"))
-        assert sorted(len(worker.calls()) for worker in workers) == [0, 6]
-
-
-async def test_without_affinity_calls_go_to_the_least_loaded() -> None:
-    workers = [ScriptedWorker(), ScriptedWorker()]
-    async with fronting(*workers) as front:
-        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-        client = await front.client.connected()
-        for worker in workers:
-            worker.script = holding
-        for number in range(6):
-            client.post(call(number, "echo"))
-        await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)
-        assert [len(worker.calls()) for worker in workers] == [3, 3]
 
 
 async def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
