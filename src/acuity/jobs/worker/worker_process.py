@@ -295,10 +295,6 @@ class Pool:
         """The number of running processes."""
         return len(self._all)
 
-    @property
-    def pids(self) -> list[int]:
-        return [worker.pid for worker in self._all if worker.pid is not None]
-
     def warm_up(self) -> None:
         """Start an idle worker for the next job, if there is none."""
         if not self._closed and not self._idle and len(self._all) < self._config.workers:
