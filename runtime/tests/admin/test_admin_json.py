@@ -283,14 +283,6 @@ async def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> N
         assert session_id not in again.text + (await ground.get("/admin/audit")).text
 
 
-async def test_a_kick_takes_as_many_characters_as_are_shown() -> None:
-    async with admin_ground() as ground:
-        session = ground.begin()
-        refused = await ground.post("/admin/sessions/kick", {"session_id": session.id[:7]})
-        assert (refused.status_code, session.ended) == (400, None)
-        assert "as many characters as are shown" in refused.json()["error"]
-
-
 async def test_an_ambiguous_beginning_kicks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     async with admin_ground() as ground:
         ids = iter(["ab" * 15 + "01", "ab" * 15 + "02"])
@@ -424,19 +416,3 @@ async def test_sessions_of_other_nodes_are_ended_there() -> None:
         unknown = await ground.post("/admin/sessions/kick", {"session_id": "n3-0123abcd"})
         assert unknown.status_code == 503
         assert [row["outcome"] for row in (await ground.json("/admin/audit"))["actions"]] == ["refused"] * 3
-
-
-async def test_refusals_have_one_form() -> None:
-    async with admin_ground() as ground:
-        root = await ground.get("/", token=None)
-        assert (root.status_code, root.headers["location"]) == (302, "/admin")
-        for path, token, status in (
-            ("/admin/runtime", None, 401),
-            ("/nowhere", TOKEN, 404),
-            ("/admin/sessions/kick", TOKEN, 405),
-            ("/admin/runtime?x=1", TOKEN, 400),
-        ):
-            refused = await ground.get(path, token)
-            assert (refused.status_code, list(refused.json())) == (status, ["error"])
-        told = (await ground.get("/nowhere")).json()["error"]
-        assert all(path in told for path in ("/admin/audit", "/admin/jobs", "/admin/sessions/kick"))

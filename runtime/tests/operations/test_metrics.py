@@ -170,18 +170,6 @@ def test_latencies_are_counted_as_the_library_does(seconds: list[float]) -> None
     assert generate_latest(own) == generate_latest(theirs)
 
 
-def test_connections_are_counted_while_they_are_open(metrics: Metrics) -> None:
-    first, second = object(), object()
-    for connection in (first, second):
-        metrics.connections.came(connection)
-        metrics.connections.heard(connection)
-    assert series(metrics, "longwire_mcp_connections") == 2
-    metrics.connections.left(first)
-    metrics.connections.left(first)
-    metrics.connections.left(object())
-    assert series(metrics, "longwire_mcp_connections") == 1
-
-
 def test_a_token_for_some_tools_reads_no_metrics(metrics: Metrics) -> None:
     limited = Request("GET", "/metrics")
     limited.principal = Principal("token:ci", tools=frozenset({"echo"}))

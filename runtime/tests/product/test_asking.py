@@ -160,14 +160,6 @@ def test_policy_drop_tells_the_handler(era: str) -> None:
     assert "was not sent" in sentence_of(result)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_policy_warn_asks_nevertheless(era: str) -> None:
-    desk = Desk(_sampling, policy="warn")
-    error = desk.refusal(era, None)  # the client's own
-    assert error.code != types.MISSING_REQUIRED_CLIENT_CAPABILITY
-    assert desk.counted == [("sampling", "warned")]
-
-
 def test_a_client_that_does_not_answer_is_not_waited_for() -> None:
     async def run(call: Call) -> Answer:
         return {"name": (await call.elicit("Name?", NAME)).content}
