@@ -142,7 +142,6 @@ class Jobs:
         return await self._elsewhere.get(id)
 
     async def result(self, id: str) -> dict[str, Any] | None:
-        """The document of a completed job."""
         text = await self.result_text(id)
         return None if text is None else await parse(text)
 

@@ -101,7 +101,6 @@ def cancel(call: str, reason: str) -> bytes:
 
 
 def session_end(session_id: str, reason: str) -> bytes:
-    """The end of a session."""
     return encode({"mode": "mcp", "event": "session_end", "session_id": session_id, "reason": reason})
 
 
@@ -122,7 +121,6 @@ def drain() -> bytes:
 
 
 def worker_hello(name: str, version: str, max_in_flight: int, affinity: Affinity) -> bytes:
-    """The answer to the runtime's hello."""
     return encode(
         {
             "mode": "mcp",

@@ -327,7 +327,6 @@ class CallLines:
             self._timer = asyncio.get_running_loop().call_later(_DELAY, self.flush)
 
     def flush(self) -> None:
-        """Write the waiting lines."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

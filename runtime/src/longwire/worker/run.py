@@ -40,7 +40,6 @@ class Listening:
         self._links: set[Link] = set()
 
     def connected(self) -> Link:
-        """The protocol of a new connection."""
         link = Link(self.service, self._lost)
         self._links.add(link)
         return link
@@ -63,7 +62,6 @@ class Listening:
         return min(filter(None, told), key=get_args(NotifyOutcome).index, default=None)
 
     def say(self, frame: bytes) -> None:
-        """Send a frame to every connected runtime."""
         for link in self._links:
             link.write(frame)
 

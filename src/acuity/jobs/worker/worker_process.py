@@ -140,7 +140,6 @@ class WorkerProcess:
 
     @property
     def tail(self) -> str:
-        """The last output of the process."""
         return self._process.tail
 
     async def do(self, message: bytes, title: str, on_progress: Callable[[Progress], None]) -> str:
@@ -172,7 +171,6 @@ class WorkerProcess:
         self._end()
 
     async def gone(self) -> None:
-        """Wait until the process has ended."""
         await self._process.gone.wait()
 
     def _end(self) -> None:
@@ -292,7 +290,6 @@ class Pool:
         self.lost = 0
 
     def __len__(self) -> int:
-        """The number of running processes."""
         return len(self._all)
 
     def warm_up(self) -> None:
