@@ -40,7 +40,7 @@ class Link(FrameConnection):
     def __init__(self, worker: Worker) -> None:
         super().__init__()
         self.label = worker.label
-        self._worker = worker
+        self._worker: Worker = worker
         self._home = worker.home
         self._plan = worker.home.plan
         self._counters = worker.home.counters
