@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from acuity.access.paths import AllowedPaths, OpenedFile, guard_for
+from acuity.access.paths import AllowedPaths, guard_for
 from acuity.errors import AcuityError, PathError
 from acuity.models import load_model
 from acuity.video.local_file import open_local, restrict
 from acuity.video.readers.container import ContainerReader
 from acuity.video.readers.open import open_video
 from canary import open_descriptors
-from path_ground import CLIP, GEOMETRY, SECRET, Ground, make_ground
+from path_ground import GEOMETRY, SECRET, Ground, make_ground
 
 SPARE = 200  # a descriptor that nothing else uses
 
@@ -138,16 +137,6 @@ def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch,
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("swap", [link, folder, pipe, nothing], ids=lambda swap: swap.__name__)
-def test_after_the_opening_it_is_too_late(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, swap: Swap
-) -> None:
-    """What was opened is what was allowed, whatever has its name by now."""
-    at_the_opening(monkeypatch, lambda: swap(ground), after=True)
-    with ground.paths.open(str(ground.root / "sub/clip.yuv")) as file:
-        assert os.read(file.fd, 1000) == CLIP
-
-
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
 def test_between_the_server_and_its_worker(ground: Ground, swap: Swap) -> None:
     checked = ground.paths.check(str(ground.root / "sub/clip.yuv"))
@@ -202,50 +191,6 @@ class TestOutputs:
         self.create(
             ground, monkeypatch, "new.json", lambda: new.symlink_to(ground.secret.with_suffix(".new"))
         )
-
-
-@pytest.mark.parametrize("flipped", ["clip.yuv", "sub"])
-def test_a_thread_that_tries_its_luck(ground: Ground, flipped: str) -> None:
-    """A name flips between what is allowed and what isn't as fast as a thread can; nothing gets through."""
-    target = ground.root / "flip/clip.yuv" if flipped == "sub" else ground.root / "flip.yuv"
-    good, bad = (
-        (ground.root / "sub", ground.outside)
-        if flipped == "sub"
-        else (ground.root / "clip.yuv", ground.secret)
-    )
-    name = target.parent if flipped == "sub" else target
-    stop = threading.Event()
-
-    def flip() -> None:
-        turn = 0
-        while not stop.is_set():
-            turn += 1
-            name.with_name("next").symlink_to((good, bad)[turn % 2])
-            os.rename(name.with_name("next"), name)
-
-    name.symlink_to(good)
-    thread = threading.Thread(target=flip)
-    thread.start()
-    restrict(guard_for(ground.paths))
-    read = {"opened": 0, "refused": 0}
-    try:
-        for _ in range(300):
-            for attempt in (
-                lambda: ground.paths.open(str(target)),
-                lambda: OpenedFile(open_local(target), target),
-            ):
-                try:
-                    file = attempt()
-                except PathError:
-                    read["refused"] += 1
-                    continue
-                with file:
-                    assert os.read(file.fd, 1000) == CLIP
-                    read["opened"] += 1
-    finally:
-        stop.set()
-        thread.join()
-    assert sum(read.values()) == 600
 
 
 def test_a_root_that_is_replaced_before_a_worker_starts(ground: Ground) -> None:

@@ -142,13 +142,6 @@ def test_no_report_is_too_much_for_a_frame(progress: Progress, expected: dict[st
     json.dumps(value, allow_nan=False)
 
 
-def test_a_report_of_nothing_is_not_sent() -> None:
-    sent = _Sent()
-    with Reporter(sent) as report:
-        report(Progress(float("nan"), None, ""))
-    assert sent.values == []
-
-
 class Clock:
     def __init__(self) -> None:
         self.time = 100.0
@@ -169,12 +162,6 @@ def test_everything_known(clock: Clock) -> None:
     assert (told.done, told.total) == (120, 480)
     assert told.message == "120 of 480 frames, 84.2 fps, 4 s left, mean 93.41"
     assert told.details == {"fps": 84.2, "eta_seconds": 4.3, "mean": 93.4123}
-
-
-def test_at_the_start_little_is_known(clock: Clock) -> None:
-    told = Pace(clock).progress(0, 480, None)
-    assert told.message == "0 of 480 frames"
-    assert told.details == {"fps": None, "eta_seconds": None, "mean": None}
 
 
 def test_no_total_or_a_wrong_one(clock: Clock) -> None:

@@ -76,18 +76,6 @@ def test_short_work_has_a_place_that_no_other_work_takes() -> None:
     assert turns.next() == "short1"  # although a waited longer
 
 
-def test_short_work_takes_any_place_if_one_is_free() -> None:
-    turns: Turns[str] = Turns(1, 100)
-    assert turns.enter("a", "short0", short=True)
-    assert not turns.is_short("short0")
-
-
-def test_work_that_comes_again_is_not_refused() -> None:
-    turns: Turns[str] = Turns(1, 0)
-    assert turns.enter("a", "a0")
-    assert not turns.enter("b", "b0", again=True)
-
-
 @given(_PUSHES)
 def test_the_order_foretold_is_the_order_served(clients: list[str]) -> None:
     turns = _filled(clients)
@@ -141,12 +129,6 @@ def test_one_client_may_be_held_to_less() -> None:
     with pytest.raises(QueueFull, match=r"your share of the queue is full \(1 waiting\)"):
         turns.enter("a", 2)
     assert not turns.enter("b", 2)
-
-
-def test_an_empty_line_has_nobody() -> None:
-    turns: Turns[int] = Turns(1, 3)
-    assert turns.next() is None
-    assert turns.clear() == []
 
 
 _HOLDER: Final = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.errors import JobCancelled, JobError, JobFailed, QueueFull
+from acuity.errors import JobError, JobFailed, QueueFull
 from acuity.jobs.service import Job, JobOutcome, Jobs
 from job_helpers import PATIENCE, Gate, Running, config, on_loop, spec, with_jobs
 
@@ -23,17 +23,8 @@ def gate(tmp_path: Path) -> Gate:
 async def test_work_is_done_in_another_process(jobs: Jobs) -> None:
     outcome = await jobs.run(spec("echo", word="hi"), client="a")
     assert outcome.document["echo"] == {"word": "hi"}
-    assert outcome.document["pid"] in jobs.worker_pids()
     assert outcome.document["pid"] != os.getpid()
     assert len(outcome.id) == 32
-
-
-@with_jobs(workers=1)
-async def test_a_worker_does_one_job_after_another(jobs: Jobs) -> None:
-    outcomes = [await jobs.run(spec("echo"), client="a") for _ in range(5)]
-    assert len({outcome.document["pid"] for outcome in outcomes}) == 1
-    assert len({outcome.id for outcome in outcomes}) == 5
-    assert jobs.stats().workers_started == 1
 
 
 @with_jobs()
@@ -82,16 +73,6 @@ async def test_a_submitted_job_goes_on_by_itself(jobs: Jobs, gate: Gate) -> None
     assert result is not None
     assert set(result) == {"pid"}
     assert await jobs.wait(job.id) == over  # also when it has long been over
-
-
-@with_jobs()
-async def test_waiting_can_stop_without_harm_to_the_job(jobs: Jobs, gate: Gate) -> None:
-    job = await jobs.submit(spec("hold", until=gate.path), client="a")
-    impatient = asyncio.ensure_future(jobs.wait(job.id))
-    await asyncio.sleep(0)
-    impatient.cancel()
-    gate.open()
-    assert (await jobs.wait(job.id)).status == "completed"
 
 
 @with_jobs()
@@ -166,19 +147,6 @@ async def test_a_queued_job_can_be_cancelled_and_never_runs(jobs: Jobs) -> None:
     assert changes == ["cancelled"]
     assert jobs.stats().queued == 0
     assert await jobs.cancel("0" * 32) is None
-
-
-@with_jobs()
-async def test_a_cancelled_job_answers_whoever_waits_for_it(jobs: Jobs) -> None:
-    running = Running(jobs, spec("hold"))
-    await running.holding()
-    (job,) = (await jobs.list(["running"]))[0]
-    assert job.progress is not None
-    assert job.progress.message == "holding"
-    await jobs.cancel(job.id)
-    outcome = await running.outcome()
-    assert isinstance(outcome, JobCancelled)
-    assert str(outcome) == "'hold it' was cancelled"
 
 
 @with_jobs()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import importlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, QueueFull, WorkerLost
+from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, WorkerLost
 from acuity.jobs.dispatch import Entry
 from acuity.jobs.job import Job
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import JobOutcome, Jobs
-from acuity.jobs.tasks import TASKS, WARM, load_task
+from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
 from job_helpers import PATIENCE, Gate, Heard, Running, Watched, config, on_loop, spec, with_jobs
@@ -106,20 +105,10 @@ def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
     asyncio.run(worker.gone())
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_every_task_of_the_table_is_there(name: str) -> None:
-    assert callable(load_task(name, TASKS))
-
-
 @pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.tasks.score:run", ""])
 def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
     with pytest.raises(KeyError):
         load_task(name, TASKS)
-
-
-@pytest.mark.parametrize("name", WARM)
-def test_what_workers_import_first_is_there(name: str) -> None:
-    assert importlib.import_module(name)
 
 
 WATCHED = (Entry, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
@@ -219,22 +208,6 @@ class Changes:
 
 
 @on_loop
-async def test_the_number_of_jobs_at_once_counts_for_all(tmp_path: Path) -> None:
-    gate = Gate(tmp_path)
-    async with _siblings(tmp_path, queue=1) as (one, two):
-        first = Running(one, spec("hold", until=gate.path))
-        await first.holding()
-        heard = Heard()
-        second = asyncio.ensure_future(two.run(spec("echo"), client="b", progress=heard))
-        await heard.until("queued, 0 ahead")
-        with pytest.raises(QueueFull):
-            await one.submit(spec("echo"), client="c")
-        gate.open()
-        assert (await asyncio.wait_for(second, PATIENCE)).document["echo"] == {}
-        await first.outcome()
-
-
-@on_loop
 async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
     async with _siblings(tmp_path) as (one, two):
         first = Running(one, spec("hold"))
@@ -286,13 +259,3 @@ async def test_listeners_hear_of_jobs_of_other_processes(tmp_path: Path) -> None
         await everywhere.until(own.id, "completed")
         assert {id for id, _ in here.all} == {own.id}
         forget()
-
-
-@on_loop
-async def test_a_listener_that_comes_late_hears_the_end(tmp_path: Path) -> None:
-    async with _siblings(tmp_path) as (one, two):
-        job = await one.submit(spec("hold"), client="a")
-        changes = Changes()
-        two.on_change(changes, everywhere=True)
-        await one.cancel(job.id)
-        await changes.until(job.id, "cancelled")

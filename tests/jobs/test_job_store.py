@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,21 +39,25 @@ def _finished(number: int, **changes: Any) -> Job:
     return _job(number, status="completed", started=number + 0.1, finished=number + 0.5, **changes)
 
 
-def _fill(database: Database, count: int, document: str = "{}", **limits: int) -> None:
-    for number in range(count):
-        database.insert(_job(number), "me")
-        database.finish(_finished(number), document, **{"kept": 1000, "kept_bytes": 1 << 30, **limits})
+def _database(path: Path | None, kept: int = 1000, kept_bytes: int = 1 << 30) -> Database:
+    return Database(path, "me", kept, kept_bytes)
+
+
+def _fill(database: Database, numbers: Iterable[int], document: str = "{}") -> None:
+    for number in numbers:
+        database.insert(_job(number))
+        database.finish(_finished(number), document)
 
 
 @pytest.mark.parametrize("name", ["jobs.sqlite", None])
 def test_what_is_written_is_read(tmp_path: Path, name: str | None) -> None:
-    database = Database(None if name is None else tmp_path / name)
-    database.insert(_job(1), "me")
+    database = _database(None if name is None else tmp_path / name)
+    database.insert(_job(1))
     assert database.get("id1") == _job(1)
     database.start("id1", 1.1)
     assert database.get("id1") == _job(1, status="running", started=1.1)
     done = _finished(1, progress=Progress(3.0, None, "m", {"fps": 2.5}))
-    database.finish(done, '{"a": "é"}', 10, 1000)
+    database.finish(done, '{"a": "é"}')
     assert database.get("id1") == done
     assert database.document("id1") == '{"a": "é"}'
     assert database.get("id2") is None
@@ -61,29 +66,27 @@ def test_what_is_written_is_read(tmp_path: Path, name: str | None) -> None:
 
 
 def test_the_newest_are_kept(tmp_path: Path) -> None:
-    database = Database(tmp_path / "jobs.sqlite")
-    database.insert(_job(500), "me")  # not finished: never forgotten
-    _fill(database, 10, kept=3)
+    database = _database(tmp_path / "jobs.sqlite", kept=3)
+    database.insert(_job(500))  # not finished: never forgotten
+    _fill(database, range(10))
     assert [job.id for job in database.list((), 100)] == ["id9", "id8", "id7", "id500"]
     assert database.document("id6") is None
     assert database.document("id7") == "{}"
 
 
 def test_large_results_push_old_ones_out_sooner(tmp_path: Path) -> None:
-    database = Database(tmp_path / "jobs.sqlite")
-    _fill(database, 5, document='"' + "x" * 1000 + '"', kept_bytes=2500)
+    database = _database(tmp_path / "jobs.sqlite", kept_bytes=2500)
+    _fill(database, range(5), '"' + "x" * 1000 + '"')
     assert [job.id for job in database.list((), 100)] == ["id4", "id3"]
-    database.insert(_job(9), "me")
-    database.finish(_finished(9), '"' + "x" * 9000 + '"', 100, 2500)
+    _fill(database, [9], '"' + "x" * 9000 + '"')
     assert [job.id for job in database.list((), 100)] == ["id9"]  # never the newest itself
 
 
 def test_the_file_shrinks_again(tmp_path: Path) -> None:
     path = tmp_path / "jobs.sqlite"
-    database = Database(path)
-    _fill(database, 3, document='"' + "x" * (2 << 20) + '"', kept=3)
-    database.insert(_job(100), "me")
-    database.finish(_finished(100), "{}", 1, 1 << 30)
+    database = _database(path, kept=3)
+    _fill(database, range(3), '"' + "x" * (2 << 20) + '"')
+    _fill(database, range(3, 6))
     database.close()
     assert path.stat().st_size < 1 << 20
 
@@ -142,9 +145,9 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
         "from acuity.jobs.store import Database\n"
         "from acuity.jobs.job import Job\n"
         "sys.stdin.read()\n"
-        "database = Database(pathlib.Path(sys.argv[1]))\n"
         "me = sys.argv[2]\n"
-        "for n in range(20): database.insert(Job(f'{me}.{n}', 't', 't', 'c', 'queued', 0.0), me)\n"
+        "database = Database(pathlib.Path(sys.argv[1]), me, 100, 100)\n"
+        "for n in range(20): database.insert(Job(f'{me}.{n}', 't', 't', 'c', 'queued', 0.0))\n"
     )
     path = tmp_path / "jobs.sqlite"
     command = [sys.executable, "-c", program, str(path)]
@@ -153,7 +156,7 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
         assert server.stdin is not None
         server.stdin.close()
     assert [server.wait(60) for server in servers] == [0] * 6
-    assert len(Database(path).list((), 1000)) == 120
+    assert len(_database(path).list((), 1000)) == 120
 
 
 @pytest.mark.parametrize(
@@ -295,13 +298,13 @@ async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end
 async def test_calls_take_effect_in_the_order_they_were_made(tmp_path: Path) -> None:
     store = Store(config(data=tmp_path))
     await store.open()
-    inserted, found = store.insert(_job(1)), store.get("id1")
+    inserted, found = store.do(Database.insert, _job(1)), store.do(Database.get, "id1")
     assert await found == _job(1)
     await inserted
     await store.close()
     await store.close()
     with pytest.raises(StoreError, match="stopping"):
-        await store.get("id1")
+        await store.do(Database.get, "id1")
 
 
 def test_a_server_is_alive_while_it_holds_its_lock(tmp_path: Path) -> None:

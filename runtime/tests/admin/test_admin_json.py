@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,21 +101,6 @@ async def test_history_is_of_the_last_hour_and_of_each_period() -> None:
         assert [(point["requests"], point["errors"]) for point in points[:2]] == [(1, 1), (0, 0)]
         assert points[0]["window_calls"] == 1
         assert points[1]["p95_ms"] is None
-
-
-async def test_nodes_are_asked_for_when_they_are_looked_at() -> None:
-    async with admin_ground() as ground:
-        sources = ground.port.sources
-        nodes = sources.nodes
-        assert isinstance(nodes, FakeNodes)
-        first = (await ground.json("/admin/runtime"))["cluster"]
-        assert (first["node"], first["problem"]) == ("n1", None)
-        assert [(node["label"], node["alive"], node["state"], node["here"]) for node in first["nodes"]] == [
-            ("n1", True, "alive", True),
-            ("n2", False, "gone", False),
-        ]
-        sources.runtime = replace(ground.runtime, nodes=None)
-        assert (await ground.json("/admin/runtime"))["cluster"] is None
 
 
 async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
@@ -299,14 +283,6 @@ async def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> N
         assert session_id not in again.text + (await ground.get("/admin/audit")).text
 
 
-async def test_a_kick_takes_as_many_characters_as_are_shown() -> None:
-    async with admin_ground() as ground:
-        session = ground.begin()
-        refused = await ground.post("/admin/sessions/kick", {"session_id": session.id[:7]})
-        assert (refused.status_code, session.ended) == (400, None)
-        assert "as many characters as are shown" in refused.json()["error"]
-
-
 async def test_an_ambiguous_beginning_kicks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     async with admin_ground() as ground:
         ids = iter(["ab" * 15 + "01", "ab" * 15 + "02"])
@@ -403,15 +379,6 @@ async def test_an_action_that_fails_is_audited_and_tells_no_more_than_that(
         assert (action["outcome"], action["target"]) == ("failed", "w1")
 
 
-async def test_a_server_without_workers_says_so() -> None:
-    async with admin_ground() as ground:
-        ground.port.sources.runtime = replace(ground.runtime, workers=None)
-        assert (await ground.json("/admin/workers"))["enabled"] is False
-        refused = await ground.post("/admin/workers/drain", {"worker": "w1"})
-        assert refused.status_code == 409
-        assert "--method-workers" in refused.json()["error"]
-
-
 async def test_a_server_without_http_has_no_sessions() -> None:
     async with admin_ground() as ground:
         ground.port.sources.runtime = None
@@ -449,19 +416,3 @@ async def test_sessions_of_other_nodes_are_ended_there() -> None:
         unknown = await ground.post("/admin/sessions/kick", {"session_id": "n3-0123abcd"})
         assert unknown.status_code == 503
         assert [row["outcome"] for row in (await ground.json("/admin/audit"))["actions"]] == ["refused"] * 3
-
-
-async def test_refusals_have_one_form() -> None:
-    async with admin_ground() as ground:
-        root = await ground.get("/", token=None)
-        assert (root.status_code, root.headers["location"]) == (302, "/admin")
-        for path, token, status in (
-            ("/admin/runtime", None, 401),
-            ("/nowhere", TOKEN, 404),
-            ("/admin/sessions/kick", TOKEN, 405),
-            ("/admin/runtime?x=1", TOKEN, 400),
-        ):
-            refused = await ground.get(path, token)
-            assert (refused.status_code, list(refused.json())) == (status, ["error"])
-        told = (await ground.get("/nowhere")).json()["error"]
-        assert all(path in told for path in ("/admin/audit", "/admin/jobs", "/admin/sessions/kick"))

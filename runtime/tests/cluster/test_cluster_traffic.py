@@ -50,14 +50,6 @@ async def test_answers_come_back_as_they_are_and_the_principal_goes_along() -> N
         assert not one.seen
 
 
-@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-async def test_every_method_is_passed_on(method: str) -> None:
-    async with pair(hello) as (one, _):
-        request = post()
-        request.method = method
-        assert json.loads((await ask(one, request)).body)["method"] == method
-
-
 async def test_what_needs_no_other_node_stays_here() -> None:
     async with pair(hello) as (one, other):
         one.sessions.add("b-1")
@@ -253,14 +245,6 @@ async def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptur
         assert any("'a' rejects the requests of this one" in line for line in caplog.messages)
         await handler.close()
         forwarder.close()
-
-
-async def test_a_session_that_goes_to_and_fro_is_refused_in_the_end() -> None:
-    async with pair(hello) as (one, other):
-        other.sessions.clear()
-        found = await ask(one, post())
-        assert (found.status, found.headers) == (503, {b"retry-after": b"1"})
-        assert reason(found) == "the session is on its way between nodes: try again"
 
 
 async def test_calls_that_died_with_their_node_are_answered() -> None:

@@ -112,16 +112,6 @@ async def test_a_server_that_hangs_holds_nobody_up(server: RedisServer) -> None:
 
 
 @needs_redis
-async def test_a_link_may_wait_longer_for_an_answer(server: RedisServer) -> None:
-    async with open_redis(server.url, "a", wait=SOON) as link:
-        server.pause()
-        asked = asyncio.create_task(link.call("PING"))
-        await asyncio.sleep(2 * WAIT)
-        server.go_on()
-        assert await asked
-
-
-@needs_redis
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_process_that_stood_still_doesn_t_blame_redis(
     server: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
@@ -163,14 +153,6 @@ async def test_commands_that_wait_for_a_connection_don_t_blame_redis(
         assert link.healthy
         await held
     assert {entry.__dict__.get("event") for entry in caplog.records} == {"redis_crowded"}
-
-
-@needs_redis
-async def test_commands_of_many_requests_at_once_are_all_answered(server: RedisServer) -> None:
-    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-        answers = await asyncio.gather(*[link.call("GET", "x") for _ in range(8000)])
-        assert set(answers) == {None}
-        assert link.failures == 0
 
 
 @needs_redis

@@ -107,19 +107,6 @@ async def test_what_was_written_is_what_is_read(server: RedisServer, seed: int) 
         assert (found.record.client, found.record.created) == (expected.record.client, 1.5)
 
 
-async def test_a_record_comes_back_as_it_was(server: RedisServer) -> None:
-    async with opened(server) as (store, link):
-        before = record(ID, state={"level": "débug"}, initialized=True)
-        changes = SessionChanges()
-        changes.save(before, begins=True)
-        assert store.write({ID: changes}) == {}
-        found = (await read(store)).record
-        assert (found.id, found.principal, found.version) == (ID, before.principal, before.version)
-        assert (found.client, found.state, found.initialized) == (before.client, before.state, True)
-        assert found.created == before.created
-        assert abs(found.last_seen - link.now()) < 5
-
-
 async def test_streams_that_are_over_are_forgotten_with_their_events(server: RedisServer) -> None:
     async with opened(server) as (store, link):
         store.write({ID: begun()})

@@ -48,7 +48,10 @@ MEMBERS: dict[str, Any] = {
     "session": {"state": {"a": 1}, "initialized": True},
 }
 STATE = {"state": {"a": 1}}
-UNHANDLED = encode({"mode": "mcp", "event": "result", "id": "17", "handled": False, "jsonrpc": None})
+SENT = [{"type": "jsonrpc", "data": NOTE}]
+UNHANDLED = encode(
+    {"mode": "mcp", "event": "result", "id": "17", "handled": False, "response_mode": "sse", "messages": SENT}
+)
 # A frame as the sender writes it, and what its reader makes of it.
 WRITTEN: list[tuple[Sender, bytes, Any]] = [
     (
@@ -86,11 +89,11 @@ WRITTEN: list[tuple[Sender, bytes, Any]] = [
     ),
     (
         "worker",
-        writing.result("17", _json(REPLY), sent=[_json(NOTE)], session=STATE, response_mode="sse"),
-        envelopes.Result("17", True, "sse", STATE, [NOTE], REPLY),
+        writing.result("17", _json(REPLY), STATE),
+        envelopes.Result("17", True, None, STATE, [], REPLY),
     ),
     ("worker", writing.result("17", None), envelopes.Result("17", True, None, None, [], None)),
-    ("worker", UNHANDLED, envelopes.Result("17", False, None, None, [], None)),
+    ("worker", UNHANDLED, envelopes.Result("17", False, "sse", None, [NOTE], None)),
     (
         "worker",
         writing.failure("17", "it broke", "app_contract_error"),

@@ -60,6 +60,18 @@ async def test_lines_are_in_the_order_of_their_times() -> None:
         ]
 
 
+def test_nothing_is_lost_when_the_server_ends() -> None:
+    async def main() -> None:
+        kept = CallLines()
+        kept.add(GOOD)
+        kept._timer = None  # as when the loop is gone
+
+    with logging_to_lines() as lines:
+        asyncio.run(main())
+        gc.collect()
+        assert _said(lines) == ["ok"]
+
+
 async def test_lines_carry_the_time_of_their_call() -> None:
     with logging_to_lines() as lines:
         kept = CallLines()
@@ -76,15 +88,3 @@ async def test_lines_carry_the_time_of_their_call() -> None:
             "seconds": 0.001235,
             "error": "no such file",
         }
-
-
-def test_nothing_is_lost_when_the_server_ends() -> None:
-    async def main() -> None:
-        kept = CallLines()
-        kept.add(GOOD)
-        kept._timer = None  # as when the loop is gone
-
-    with logging_to_lines() as lines:
-        asyncio.run(main())
-        gc.collect()
-        assert _said(lines) == ["ok"]

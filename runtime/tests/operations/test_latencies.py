@@ -15,14 +15,6 @@ def latencies() -> Latencies:
     return Latencies("seconds", "Seconds", "tool", ["a", "b"], [0.1, 1.0, 10.0])
 
 
-def test_figures_are_of_what_was_observed(latencies: Latencies) -> None:
-    for seconds in (0.05, 0.1, 0.5, 99.0):
-        latencies.observe("a", seconds)
-    [(name, figures)] = latencies.figures().items()
-    assert (name, figures.count, figures.counts) == ("a", 4, (2, 1, 0, 1))
-    assert figures.seconds == pytest.approx(99.65)
-
-
 def test_quantiles_are_exact_and_of_the_last_observations(latencies: Latencies) -> None:
     for number in range(1, WINDOW + 251):
         latencies.observe("a", float(number))

@@ -129,23 +129,17 @@ def test_names_and_sentences_about_tokens_are_no_secrets(format: str) -> None:
     ],
 )
 def test_of_a_session_id_only_the_beginning_is_shown(text: str) -> None:
-    for session_id in (secrets.token_hex(16), str(uuid.uuid4())):
+    for label, secret in (
+        ("", secrets.token_hex(16)),
+        ("", str(uuid.uuid4())),
+        ("n1-", secrets.token_hex(16)),
+    ):
         with logging_to_lines() as lines:
-            log.info(text.format(session_id), extra={"client": f"session:{session_id}"})
+            log.info(text.format(label + secret), extra={"client": f"session:{label}{secret}"})
             line = lines.text()
-        assert session_id[:8] in line
-        assert session_id[:10] not in line
-        assert session_id[9:] not in line
-
-
-def test_of_a_session_id_with_a_label_only_the_beginning_is_shown() -> None:
-    secret = secrets.token_hex(16)
-    with logging_to_lines() as lines:
-        log.info(f"Mcp-Session-Id: n1-{secret}", extra={"client": f"session:n1-{secret}"})
-        line = lines.text()
-    assert f"n1-{secret[:8]}" in line
-    assert secret[:10] not in line
-    assert secret[9:] not in line
+        assert label + secret[:8] in line
+        assert secret[:10] not in line
+        assert secret[9:] not in line
 
 
 @pytest.mark.parametrize("secret", ['we"ird\\päss', "plain-word", "ime"])
@@ -158,13 +152,6 @@ def test_a_configured_secret_is_hidden_wherever_it_turns_up(secret: str) -> None
     assert first["path"] == "/x/[hidden]/y"
     assert "time" in first
     assert secret[:5] not in second["message"]
-
-
-def test_harmless_text_is_left_alone() -> None:
-    with logging_to_lines() as lines:
-        log.info("the progress token was given; no authorization needed")
-        (record,) = lines.records()
-    assert record["message"] == "the progress token was given; no authorization needed"
 
 
 def test_long_records_are_cut_and_still_json() -> None:
@@ -213,21 +200,6 @@ def test_debug_hears_libraries_too() -> None:
     with logging_to_lines(level="debug") as lines:
         logging.getLogger("mcp.server").debug("a detail")
         assert [record["message"] for record in lines.records()] == ["a detail"]
-
-
-def test_levels_below_the_chosen_one_are_left_out() -> None:
-    with logging_to_lines(level="error") as lines:
-        log.warning("careful")
-        logging.getLogger("mcp").warning("careful")
-        log.error("broken")
-        assert [record["message"] for record in lines.records()] == ["broken"]
-
-
-def test_configuring_twice_writes_once() -> None:
-    with logging_to_lines() as lines:
-        configure_logging(fd=lines.write_end)
-        log.info("once")
-        assert len(lines.records()) == 1
 
 
 @pytest.mark.parametrize(("level", "format"), [("loud", "json"), ("info", "yaml")])

@@ -168,24 +168,6 @@ def test_a_job_that_did_not_complete_is_an_error(exporter: InMemorySpanExporter,
     assert job.attributes["longwire.status"] == status
 
 
-def test_jobs_from_before_and_jobs_told_twice_make_no_spans(exporter: InMemorySpanExporter) -> None:
-    tracer = JobTracer(trace.get_tracer_provider().get_tracer("longwire"))
-    tracer.changed(finished())
-    assert spans(exporter) == {}
-    tracer.changed(JOB)
-    tracer.changed(finished())
-    tracer.changed(finished())
-    assert len(exporter.get_finished_spans()) == 2
-    assert tracer._open == {}
-
-
-def test_nothing_is_kept_where_nobody_looks() -> None:
-    tracer = JobTracer(trace.NoOpTracer())
-    tracer.changed(JOB)
-    assert tracer._open == {}
-    tracer.changed(finished())
-
-
 def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "get_tracer_provider", ProxyTracerProvider)
     server = build_server(Catalog(), name="t", version="1", middleware=[Observer(Metrics([]))])
@@ -193,13 +175,6 @@ def test_the_sdk_spans_are_dropped_where_nobody_looks(monkeypatch: pytest.Monkey
     trace_requests(server)
     kinds = [type(middleware) for middleware in server.middleware]
     assert kinds == [Observer, RequestStateBoundary, NamesBadParams]
-
-
-@pytest.mark.usefixtures("exporter")
-def test_the_sdk_spans_stay_where_somebody_looks() -> None:
-    server = build_server(Catalog(), name="t", version="1")
-    trace_requests(server)
-    assert any(isinstance(one, OpenTelemetryMiddleware) for one in server.middleware)
 
 
 @pytest.mark.parametrize(

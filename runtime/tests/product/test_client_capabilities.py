@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from longwire.product.client_capabilities import RequestDropped, admit, admitted, kind_of, need_of
+from longwire.product.client_capabilities import RequestDropped, admit, admitted, need_of
 
 SAMPLE, FORM = "sampling/createMessage", "elicitation/create"
 TOOLS = {"tools": [{"name": "t", "inputSchema": {}}]}
@@ -43,12 +43,6 @@ def test_a_request_needs_a_declared_capability(
     assert need is not None
     assert need.declared_in(declared) is fits
     assert need.declared_in(need.document())
-
-
-def test_any_client_may_be_sent_a_ping() -> None:
-    assert need_of("ping", None) is None
-    assert need_of("x/own", {}) is None
-    assert (kind_of("ping"), kind_of("x/own")) == ("ping", "other")
 
 
 def test_a_request_is_judged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -38,11 +38,6 @@ def test_defaults_are_filled_in() -> None:
     assert check(TOOL, {"ref": "a"}) == {"ref": "a", "pixfmt": "420", "feature": []}
 
 
-def test_what_was_given_stays() -> None:
-    given = {"ref": "a", "pixfmt": "444", "feature": ["vif"]}
-    assert check(TOOL, given) == given
-
-
 def test_defaults_are_not_shared_between_calls() -> None:
     check(TOOL, {"ref": "a"})["feature"].append("vif")
     assert check(TOOL, {"ref": "a"})["feature"] == []

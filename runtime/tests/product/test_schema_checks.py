@@ -86,12 +86,3 @@ def test_checks_are_made_once_and_defaults_are_copies() -> None:
     schema_check(schema).fill_in(arguments)
     arguments["a"].append(2)
     assert schema["properties"]["a"]["default"] == [1]  # type: ignore[index]
-
-
-def test_no_more_checks_are_kept_than_there_is_room_for() -> None:
-    first = {"type": "object"}
-    check = schema_check(first)
-    others = [{"type": "object", "title": str(number)} for number in range(2000)]
-    for schema in others:
-        schema_check(schema)
-    assert schema_check(first) is not check

@@ -198,12 +198,6 @@ async def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
         assert answer.messages[1]["params"] == {"level": "error", "data": {"loud": True}, "logger": "talk"}
 
 
-async def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.call("logging/setLevel", {"level": "error"})
-        assert answer.last["session"] == {"state": {"log_level": "error"}}
-
-
 async def test_a_stateless_request_asks_for_logs_itself(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
         answer = await runtime.modern("talk")
@@ -321,3 +315,9 @@ def test_what_can_t_be_declared_is_refused_in_a_sentence(declare: Any, sentence:
     with pytest.raises(SettingsError) as refused:
         declare(App("mine", "1"))
     assert sentence in str(refused.value)
+
+
+async def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
+        answer = await runtime.call("logging/setLevel", {"level": "error"})
+        assert answer.last["session"] == {"state": {"log_level": "error"}}

@@ -110,13 +110,6 @@ async def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
             assert text.startswith(f"tool '{name}' called exit()")
 
 
-async def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        messages = (await runtime.call("prompts/get", {"name": "talk"})).result["messages"]
-        said = [(one["role"], one["content"]["text"]) for one in messages]
-        assert said == [("user", "hi"), ("assistant", "hello")]
-
-
 async def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
     async with served(make(), tmp_path / "w.sock") as runtime:
         large = (await runtime.tool("keep", {"size": 65536})).result
@@ -159,3 +152,10 @@ async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) 
         runtime.respond(call, {"id": request["id"], "result": said})
         found = (await runtime.answer(call)).result
         assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
+
+
+async def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
+    async with served(make(), tmp_path / "w.sock") as runtime:
+        messages = (await runtime.call("prompts/get", {"name": "talk"})).result["messages"]
+        said = [(one["role"], one["content"]["text"]) for one in messages]
+        assert said == [("user", "hi"), ("assistant", "hello")]

@@ -100,15 +100,6 @@ def test_any_bytes_are_frames_or_close_the_connection(data: bytes, greeted: bool
     asyncio.run(_fed(_SERVER, *([HELLO] if greeted else []), data))
 
 
-async def test_frames_of_one_turn_are_written_at_once() -> None:
-    link, transport = _link(server())
-    link.data_received(HELLO + writing.ping("a") + writing.ping("b"))
-    assert not transport.written
-    await asyncio.sleep(0)
-    assert [frame["event"] for frame in transport.frames()] == ["hello", "pong", "pong"]
-    link.connection_lost(None)
-
-
 async def test_handlers_wait_while_the_runtime_does_not_read() -> None:
     link, _ = _link(server())
     link.pause_writing()

@@ -101,6 +101,16 @@ def holding(wire: Wire, frame: Frame) -> None:
         answering(wire, frame)
 
 
+def on_calls(script: Script, **events: Script) -> Script:
+    """The script of a worker that does as it should but for calls of tools and these events."""
+
+    def run(wire: Wire, frame: Frame) -> None:
+        is_call = frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call"
+        (script if is_call else events.get(frame["event"], answering))(wire, frame)
+
+    return run
+
+
 class Wire(asyncio.Protocol):
     """One connection of the runtime to the worker."""
 

@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from core_bench import call, modern, reply_of
+from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
 from longwire.workers import link, signs_of_life
 from longwire.workers.pool import WorkerPlan
-from longwire.workers.running_call import MOST_WAITING
 from scripted_worker import (
     HELLO_BACK,
     Frame,
-    Script,
     ScriptedWorker,
     Wire,
     WorkerCore,
@@ -27,22 +25,13 @@ from scripted_worker import (
     eventually,
     fronting,
     holding,
+    on_calls,
     replied,
     result,
     sent,
 )
 
 STATELESS = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
-
-
-def on_call(work: Script) -> Script:
-    """A script that does as it should but for calls of tools."""
-
-    def script(wire: Wire, frame: Frame) -> None:
-        is_call = frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call"
-        (work if is_call else answering)(wire, frame)
-
-    return script
 
 
 def silent(wire: Wire, frame: Frame) -> None:
@@ -79,7 +68,7 @@ BROKEN: dict[str, bytes | Frame] = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(broken: str) -> None:
-    worker = ScriptedWorker(on_call(lambda wire, _: wire.send(BROKEN[broken])))
+    worker = ScriptedWorker(on_calls(lambda wire, _: wire.send(BROKEN[broken])))
     async with fronting(worker) as front:
         assert error_of(await called(front)) == ("worker_protocol", -32603)
         worker.script = answering
@@ -118,7 +107,7 @@ async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted(
         wire.send(replied(frame))
         wire.send(replied(frame))
 
-    async with fronting(ScriptedWorker(on_call(confused))) as front:
+    async with fronting(ScriptedWorker(on_calls(confused))) as front:
         assert "result" in reply_of(await called(front))
         assert "result" in reply_of(await called(front, 2))
         events = front.counters.worker_events
@@ -142,7 +131,7 @@ async def test_a_reply_to_another_request_fails_the_call_alone() -> None:
     worker = ScriptedWorker()
     async with fronting(worker) as front:
         for number, script in enumerate((other, nothing, huge_state, no_content), 1):
-            worker.script = on_call(script)
+            worker.script = on_calls(script)
             assert error_of(await called(front, number)) == ("app_contract_error", -32603)
         assert worker.connections == 1
 
@@ -153,14 +142,14 @@ async def test_a_worker_that_reports_a_failure_is_quoted() -> None:
             {"mode": "mcp", "event": "error", "id": frame["id"], "error": "no luck", "error_class": "odd"}
         )
 
-    async with fronting(ScriptedWorker(on_call(failing))) as front:
+    async with fronting(ScriptedWorker(on_calls(failing))) as front:
         answer = await called(front)
         assert error_of(answer) == ("worker_runtime_error", -32603)
         assert reply_of(answer)["error"]["message"] == "no luck"
 
 
 async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
-    worker = ScriptedWorker(on_call(silent))
+    worker = ScriptedWorker(on_calls(silent))
     async with fronting(worker, call_seconds=0.1) as front:
         assert error_of(await called(front)) == ("worker_timeout", -32603)
         await eventually(lambda: worker.events("cancel") and worker.events("ping"))
@@ -172,36 +161,6 @@ async def _listed(front: WorkerCore) -> FakeResponder:
     answer = front.client.stateless(message, {"Mcp-Method": "tools/list"})
     await eventually(lambda: answer.gone)
     return answer
-
-
-async def test_a_worker_that_closes_its_connection_fails_its_calls() -> None:
-    worker = ScriptedWorker(on_call(lambda wire, _: wire.transport.close()))
-    async with fronting(worker) as front:
-        assert error_of(await called(front)) == ("worker_lost", -32603)
-        await eventually(lambda: worker.connections == 2)
-
-
-async def test_a_worker_that_floods_a_client_that_does_not_read_fails_that_call() -> None:
-    note = {"method": "notifications/message", "params": {"level": "info", "data": "x" * 1000}}
-
-    def flooding(wire: Wire, frame: Frame) -> None:
-        for _ in range(MOST_WAITING + 100):
-            wire.send(sent(frame, note))
-
-    worker = ScriptedWorker(on_call(flooding))
-    async with fronting(worker) as front:
-        reader = FakeResponder(reading=False, weight=1000)
-        body = front.client.stateless(call(1, "echo"), STATELESS)  # one that reads gets everything
-        await eventually(lambda: len(body.messages) == MOST_WAITING + 100)
-        text, own = modern(call(2, "echo"))
-        answer = front.client.post(text, {**own, **STATELESS}, responder=reader)
-        await eventually(lambda: front.counters.worker_events["flood"])
-        await eventually(lambda: worker.events("cancel"))
-        await eventually(lambda: answer.gone)
-        answer.read()
-        assert error_of(answer)[0] == "worker_protocol"
-        body.drop()
-        assert "result" in reply_of(await _listed(front))
 
 
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
@@ -248,7 +207,7 @@ async def test_a_socket_that_does_not_exist_is_waited_for() -> None:
 
 async def test_the_queue_is_bounded_in_length_and_time() -> None:
     hello = {**HELLO_BACK, "max_in_flight": 1}
-    worker = ScriptedWorker(on_call(silent), hello)
+    worker = ScriptedWorker(on_calls(silent), hello)
     async with fronting(worker, queue=2, queue_seconds=0.2) as front:
         first, *waiting = (front.client.stateless(call(number, "echo"), STATELESS) for number in range(3))
         refused = await called(front, 7)
@@ -275,7 +234,7 @@ async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
         wire.send({"mode": "mcp", "event": "bye", "reason": "tired"})
         wire.send(replied(frame))
 
-    worker = ScriptedWorker(on_call(leaving))
+    worker = ScriptedWorker(on_calls(leaving))
     async with fronting(worker) as front:
         assert "result" in reply_of(await called(front))
         worker.script = answering
@@ -284,7 +243,7 @@ async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
 
 
 async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
-    worker = ScriptedWorker(on_call(silent))
+    worker = ScriptedWorker(on_calls(silent))
     async with fronting(worker) as front:
         slow = front.client.stateless(call(1, "echo"), STATELESS)
         message = {
@@ -309,12 +268,3 @@ async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> Non
         await eventually(lambda: slow.gone)
         assert "result" in reply_of(slow)
         await eventually(lambda: len(front.pool.statuses()) == 1)
-
-
-async def test_a_worker_is_replaced_after_its_requests() -> None:
-    worker = ScriptedWorker()
-    async with fronting(worker, max_requests=3) as front:
-        for number in range(7):
-            assert "result" in reply_of(await called(front, number))
-        await eventually(lambda: worker.connections >= 3)
-        assert not front.counters.worker_failures

@@ -145,15 +145,19 @@ async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
         assert [len(worker.calls()) for worker in workers] == [3, 3, 3]
 
 
-async def test_quiet_sessions_are_shared_out() -> None:
+async def test_quiet_sessions_are_shared_out_and_each_stays_with_its_worker() -> None:
     hello = {**HELLO_BACK, "affinity": "session"}
     workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
     async with fronting(*workers) as front:
         await all_ready(front)
         clients = [await front.client.connected() for _ in range(4)]
-        for number, client in enumerate(clients):
-            await client.answered(call(number, "echo"))
-        assert [len(worker.calls()) for worker in workers] == [2, 2]
+        for client in clients:
+            for number in range(3):
+                await client.answered(call(number, "echo"))
+        assert [len(worker.calls()) for worker in workers] == [6, 6]
+        one, other = ({frame["session_id"] for frame in worker.calls()} for worker in workers)
+        assert len(one) == len(other) == 2
+        assert not one & other
 
 
 async def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:

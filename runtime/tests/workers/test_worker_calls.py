@@ -16,20 +16,21 @@ from longwire.product.allowlists import Allowlists
 from longwire.workers.running_call import RunningCall
 from raw_http import HELLO
 from scripted_worker import (
-    HELLO_BACK,
     Frame,
     ScriptedWorker,
     Wire,
     WorkerClient,
-    answering,
     eventually,
     fronting,
     holding,
     message,
+    on_calls,
     replied,
     result,
     sent,
 )
+
+QUESTION = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
 
 
 def error_class(answer: FakeResponder) -> str:
@@ -175,27 +176,9 @@ async def test_a_client_that_leaves_during_its_handshake_begins_no_session() -> 
         assert reply_of(other)["error"]["message"]
 
 
-async def test_the_stateless_era_needs_no_session() -> None:
-    worker = ScriptedWorker()
-    async with fronting(worker) as front:
-        answer = front.client.stateless(call(1, "echo"), {"Mcp-Name": "echo", "Mcp-Method": "tools/call"})
-        await eventually(lambda: answer.gone)
-        assert "result" in reply_of(answer)
-        (frame,) = worker.calls()
-        assert (frame["session_id"], frame["session"]) == (None, None)
-        assert frame["protocol_version"] == "2026-07-28"
-        assert frame["client"]["info"]["name"]
-
-
 async def test_progress_flows_while_the_worker_works() -> None:
-    def working(wire: Wire, frame: Frame) -> None:
-        if frame["event"] != "message" or frame["jsonrpc"]["method"] != "tools/call":
-            answering(wire, frame)
-            return
-        progress = {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
-        wire.send(sent(frame, progress))
-
-    worker = ScriptedWorker(working)
+    progress = {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+    worker = ScriptedWorker(on_calls(lambda wire, frame: wire.send(sent(frame, progress))))
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = client.post(call(1, "echo"))
@@ -211,19 +194,12 @@ async def test_progress_flows_while_the_worker_works() -> None:
 
 
 async def test_a_worker_may_ask_the_client() -> None:
-    def asking(wire: Wire, frame: Frame) -> None:
-        if frame["event"] == "response":
-            said = frame["jsonrpc"]
-            assert said["id"] == "mine"
-            wire.send(replied(worker.calls()[0], {"content": [], "structuredContent": said["result"]}))
-        elif frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
-            wire.send(
-                sent(frame, {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}})
-            )
-        else:
-            answering(wire, frame)
+    def told(wire: Wire, frame: Frame) -> None:
+        said = frame["jsonrpc"]
+        assert said["id"] == "mine"
+        wire.send(replied(worker.calls()[0], {"content": [], "structuredContent": said["result"]}))
 
-    worker = ScriptedWorker(asking)
+    worker = ScriptedWorker(on_calls(lambda wire, frame: wire.send(sent(frame, QUESTION)), response=told))
     async with fronting(worker) as front:
         client = await front.client.connected(capabilities={"elicitation": {}})
         answer = client.post(call(1, "echo"))
@@ -238,17 +214,12 @@ async def test_a_worker_may_ask_the_client() -> None:
 
 
 async def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker() -> None:
-    def asking(wire: Wire, frame: Frame) -> None:
-        if frame["event"] == "response":
-            wire.send(
-                replied(worker.calls()[0], {"content": [], "structuredContent": frame["jsonrpc"]["error"]})
-            )
-        elif frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
-            wire.send(sent(frame, {"id": 1, "method": "sampling/createMessage", "params": {}}))
-        else:
-            answering(wire, frame)
+    def told(wire: Wire, frame: Frame) -> None:
+        outcome = {"content": [], "structuredContent": frame["jsonrpc"]["error"]}
+        wire.send(replied(worker.calls()[0], outcome))
 
-    worker = ScriptedWorker(asking)
+    question = {"id": 1, "method": "sampling/createMessage", "params": {}}
+    worker = ScriptedWorker(on_calls(lambda wire, frame: wire.send(sent(frame, question)), response=told))
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = await client.answered(call(1, "echo"))
@@ -256,15 +227,10 @@ async def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_wor
 
 
 async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_dropped() -> None:
-    def silent(wire: Wire, frame: Frame) -> None:
-        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
-            return
-        if frame["event"] == "cancel":
-            wire.send(replied(worker.calls()[0]))
-        else:
-            answering(wire, frame)
+    def late(wire: Wire, frame: Frame) -> None:
+        wire.send(replied(worker.calls()[0]))
 
-    worker = ScriptedWorker(silent)
+    worker = ScriptedWorker(on_calls(holding, cancel=late))
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = client.post(call(5, "echo"))
@@ -398,38 +364,11 @@ async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector()
         gc.enable()
 
 
-async def test_a_worker_that_keeps_sessions_gets_all_calls_of_one() -> None:
-    hello = {**HELLO_BACK, "affinity": "session"}
-    workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
-    async with fronting(*workers) as front:
-        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-        client = await front.client.connected()
-        for number in range(6):
-            await client.answered(call(number, "echo"))
-        assert sorted(len(worker.calls()) for worker in workers) == [0, 6]
-
-
-async def test_without_affinity_calls_go_to_the_least_loaded() -> None:
-    workers = [ScriptedWorker(), ScriptedWorker()]
-    async with fronting(*workers) as front:
-        await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
-        client = await front.client.connected()
-        for worker in workers:
-            worker.script = holding
-        for number in range(6):
-            client.post(call(number, "echo"))
-        await eventually(lambda: sum(len(worker.calls()) for worker in workers) == 6)
-        assert [len(worker.calls()) for worker in workers] == [3, 3]
-
-
 async def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> None:
     def closing(wire: Wire, frame: Frame) -> None:
-        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
-            wire.send({"mode": "mcp", "event": "close_stream", "id": frame["id"]})
-        else:
-            answering(wire, frame)
+        wire.send({"mode": "mcp", "event": "close_stream", "id": frame["id"]})
 
-    worker = ScriptedWorker(closing)
+    worker = ScriptedWorker(on_calls(closing))
     async with fronting(worker) as front:
         client = await front.client.connected()
         answer = client.post(call(1, "echo"))
@@ -444,15 +383,11 @@ async def test_a_worker_may_send_the_client_away_while_its_call_goes_on() -> Non
 
 async def test_a_worker_may_take_a_question_back() -> None:
     def asking(wire: Wire, frame: Frame) -> None:
-        if frame["event"] == "message" and frame["jsonrpc"]["method"] == "tools/call":
-            question = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
-            wire.send(sent(frame, question))
-            wire.send(sent(frame, {"method": "notifications/cancelled", "params": {"requestId": "mine"}}))
-            wire.send(replied(frame))
-        else:
-            answering(wire, frame)
+        wire.send(sent(frame, QUESTION))
+        wire.send(sent(frame, {"method": "notifications/cancelled", "params": {"requestId": "mine"}}))
+        wire.send(replied(frame))
 
-    async with fronting(ScriptedWorker(asking)) as front:
+    async with fronting(ScriptedWorker(on_calls(asking))) as front:
         client = await front.client.connected(capabilities={"elicitation": {}})
         answer = await client.answered(call(1, "echo"))
         question, taken_back, reply = (json.loads(text) for text in answer.messages)

@@ -160,7 +160,6 @@ class Dispatcher:
             self._settle(entry, None)
 
     def interrupt(self) -> None:
-        """Stop all running jobs."""
         for entry in tuple(self._running):
             self.stop(entry, "interrupted", _stopping(entry, "ran"))
 

@@ -21,7 +21,7 @@ from typing import Final, Protocol
 from acuity.errors import JobError, StoreError
 from acuity.jobs.job import Job, Progress, Status
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.store import Seen, Store
+from acuity.jobs.store import Database, Seen, Store
 
 logger: Final = logging.getLogger(__name__)
 
@@ -141,18 +141,18 @@ class Elsewhere:
 
     async def get(self, id: str) -> Job | None:
         """The job, or None if it is unknown; raises JobError."""
-        job = await self._store.get(id)
+        job = await self._store.do(Database.get, id)
         if job is not None and not job.over:  # its server may have ended
             await self._store.mark_interrupted()
-            job = await self._store.get(id)
+            job = await self._store.do(Database.get, id)
         shared = self._node_of(id)
         return await shared.get(id) if job is None and shared is not None else job
 
     async def document(self, id: str) -> str | None:
         """The result as JSON text; raises JobError."""
-        text = await self._store.document(id)
+        text = await self._store.do(Database.document, id)
         shared = self._node_of(id)
-        if text is None and shared is not None and await self._store.get(id) is None:
+        if text is None and shared is not None and await self._store.do(Database.get, id) is None:
             return await shared.document(id)
         return text
 
@@ -163,10 +163,10 @@ class Elsewhere:
 
         `here` are the ids of this process's jobs.
         """
-        found = await self._store.list(statuses, limit, client)
+        found = await self._store.do(Database.list, statuses, limit, client)
         if any(not job.over and job.id not in here for job in found):
             await self._store.mark_interrupted()
-            found = await self._store.list(statuses, limit, client)
+            found = await self._store.do(Database.list, statuses, limit, client)
         if self._shared is None:
             return found
         try:
@@ -200,7 +200,7 @@ class Elsewhere:
         job = await self.get(id)
         if job is None or job.over:
             return job
-        await self._store.ask_to_cancel(id)
+        await self._store.do(Database.ask_to_cancel, id)
         if (shared := self._node_of(id)) is not None:
             shared.cancel(id)
         try:

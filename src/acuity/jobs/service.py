@@ -17,7 +17,7 @@ from acuity.jobs.dispatch import Dispatcher, Entry, without_traceback
 from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
 from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status, new_id
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.store import Store, parse
+from acuity.jobs.store import Database, Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
@@ -103,7 +103,7 @@ class Jobs:
         forwarder = None if progress is None else Forwarder(progress)
         try:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
-            self._write(self._store.insert(entry.snapshot()))
+            self._write(self._store.do(Database.insert, entry.snapshot()))
             try:
                 await self._settled(entry)
             except asyncio.CancelledError:
@@ -126,7 +126,7 @@ class Jobs:
         limit = spec.time_limit or self._config.submitted_limit
         entry = self._admit(spec, client, limit, _JOB_REMEDY)
         try:
-            await self._store.insert(entry.snapshot())
+            await self._store.do(Database.insert, entry.snapshot())
         except StoreError as error:
             self._dispatcher.stop(entry, "cancelled", error)
             raise
@@ -142,7 +142,6 @@ class Jobs:
         return await self._elsewhere.get(id)
 
     async def result(self, id: str) -> dict[str, Any] | None:
-        """The document of a completed job."""
         text = await self.result_text(id)
         return None if text is None else await parse(text)
 
@@ -227,10 +226,6 @@ class Jobs:
             workers_lost=pool.lost,
         )
 
-    def worker_pids(self) -> builtins.list[int]:
-        """The running worker processes, for operators."""
-        return self._dispatcher.pool.pids
-
     async def stop(self, grace: float) -> None:
         """Accept no more jobs, give running ones `grace` seconds, interrupt the rest, end every worker.
 
@@ -301,7 +296,7 @@ class Jobs:
             if entry.progress is not progress:  # it has started meanwhile
                 return
             if self._config.turns is not None:
-                await _logged(self._store.progress(entry.id, progress))
+                await _logged(self._store.do(Database.progress, entry.id, progress))
             if self._shared is not None and not entry.over.is_set():
                 self._shared.tell(entry.snapshot())
             await asyncio.sleep(_STORING)
@@ -312,7 +307,7 @@ class Jobs:
             forwarder.send(entry.progress)
 
     def _started(self, entry: Entry) -> None:
-        self._write(self._store.start(entry.id, entry.started))
+        self._write(self._store.do(Database.start, entry.id, entry.started))
         self._announce(entry)
 
     def _ended(self, entry: Entry) -> None:
@@ -321,7 +316,9 @@ class Jobs:
         if entry.storing is not None:
             entry.listeners.discard(entry.storing)
             entry.storing.drop()
-        entry.saving = self._write(self._save(entry, self._store.finish(entry.snapshot(), entry.text)))
+        entry.saving = self._write(
+            self._save(entry, self._store.do(Database.finish, entry.snapshot(), entry.text))
+        )
         self._announce(entry)
 
     async def _save(self, entry: Entry, written: Awaitable[None]) -> None:

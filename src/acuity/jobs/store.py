@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from acuity.access.path_roots import OUTPUTS
 from acuity.errors import StoreError
@@ -44,6 +44,7 @@ _REMEDIES: Final = {
 }
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,38 +72,15 @@ class Store:
         await self._call(self._open)
         await self.mark_interrupted()
 
-    # Each of these is queued for the thread when it is called, not when it is awaited.
-
-    def insert(self, job: Job) -> Awaitable[None]:
-        return self._call(lambda: self._opened.insert(job, self._owner))
-
-    def start(self, id: str, when: float | None) -> Awaitable[None]:
-        return self._call(lambda: self._opened.start(id, when))
-
-    def progress(self, id: str, progress: Progress) -> Awaitable[None]:
-        return self._call(lambda: self._opened.progress(id, progress))
-
-    def finish(self, job: Job, document: str | None) -> Awaitable[None]:
-        return self._call(lambda: self._opened.finish(job, document, *self._kept, self._owner))
-
-    def get(self, id: str) -> Awaitable[Job | None]:
-        return self._call(lambda: self._opened.get(id))
-
-    def document(self, id: str) -> Awaitable[str | None]:
-        return self._call(lambda: self._opened.document(id))
-
-    def list(
-        self, statuses: Collection[Status], limit: int, client: str | None = None
-    ) -> Awaitable[list[Job]]:
-        return self._call(lambda: self._opened.list(statuses, limit, client))
+    def do(
+        self, work: Callable[Concatenate[Database, _P], _T], *given: _P.args, **named: _P.kwargs
+    ) -> Awaitable[_T]:
+        """Have a method of the database called. It is queued when this is called, not when it is awaited."""
+        return self._call(lambda: work(self._opened, *given, **named))
 
     def mark_interrupted(self) -> Awaitable[int]:
         """Mark the unfinished jobs of ended servers as interrupted; returns how many there were."""
         return self._call(self._mark_interrupted)
-
-    def ask_to_cancel(self, id: str) -> Awaitable[None]:
-        """Ask the server that has a job to end it."""
-        return self._call(lambda: self._opened.ask_to_cancel(id))
 
     def look(self, again: bool) -> Awaitable[Seen | None]:
         """What other servers did with jobs; None: nothing since the last look, unless asked again."""
@@ -145,10 +123,6 @@ class Store:
     # The methods below run on the store's thread.
 
     @property
-    def _owner(self) -> str:
-        return "" if self._instance is None else self._instance.id
-
-    @property
     def _opened(self) -> Database:
         if self._database is None:
             raise StoreError("is closed: the server is stopping")
@@ -162,7 +136,8 @@ class Store:
             self._instance = Instance(self._folder / "servers")
             path = self._folder / FILE
         try:
-            self._database = Database(path)
+            owner = "" if self._instance is None else self._instance.id
+            self._database = Database(path, owner, *self._kept)
         except BaseException:
             self._close()
             raise
@@ -186,8 +161,8 @@ class Store:
         marked, database = self._mark_interrupted(), self._opened
         if (version := database.version) == self._version and not marked and not again:
             return None
-        me, self._version = self._instance.id, version
-        return Seen(database.of_others(me, time.time() - _RECENT), database.cancels(me))
+        self._version = version
+        return Seen(database.of_others(time.time() - _RECENT), database.cancels())
 
     def _close(self) -> None:
         if self._database is not None:
@@ -221,9 +196,6 @@ async def parse(text: str) -> dict[str, Any]:
 
 def _unchanged(value: dict[str, Any]) -> dict[str, Any]:
     return value
-
-
-# ---- before ----------------------------------------------------------------------------------------
 
 
 _VERSION: Final = 1
@@ -264,8 +236,13 @@ SELECT id FROM (
 class Database:
     """The jobs of every server that shares the file."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Open or create the file; None is a database in memory."""
+    def __init__(self, path: Path | None, owner: str, kept: int, kept_bytes: int) -> None:
+        """Open or create the file; None is a database in memory. `owner` is the id of this server.
+
+        Of finished jobs so many are kept, with so many bytes of results.
+        """
+        self._owner = owner
+        self._limits = {"kept": kept, "kept_bytes": kept_bytes}
         # Other users must not read the paths of videos.
         self._connection = open_database(path, _SCHEMA, _VERSION, _refuse_newer)
         self._connection.execute(_CANCELS)
@@ -273,11 +250,11 @@ class Database:
     def close(self) -> None:
         self._connection.close()
 
-    def insert(self, job: Job, instance: str) -> None:
+    def insert(self, job: Job) -> None:
         self._connection.execute(
             "INSERT INTO jobs (id, instance, tool, title, client, status, created) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (job.id, instance, job.tool, job.title, job.client, job.status, job.created),
+            (job.id, self._owner, job.tool, job.title, job.client, job.status, job.created),
         )
 
     def start(self, id: str, when: float | None) -> None:
@@ -294,14 +271,14 @@ class Database:
             (json.dumps(asdict(progress)), id),
         )
 
-    def finish(self, job: Job, document: str | None, kept: int, kept_bytes: int, instance: str = "") -> None:
+    def finish(self, job: Job, document: str | None) -> None:
         """Store a finished job, and delete the oldest ones."""
         progress = None if job.progress is None else json.dumps(asdict(job.progress))
         end = (job.status, job.started, job.finished, progress, job.error, len(document or ""), job.id)
         run = self._connection.execute
         with transaction(self._connection):
             if self.get(job.id) is None:  # the disk was full when it began
-                self.insert(job, instance)
+                self.insert(job)
             run(
                 "UPDATE jobs SET status = ?, started = ?, finished = ?, progress = ?, error = ?, bytes = ? "
                 "WHERE id = ?",
@@ -310,9 +287,7 @@ class Database:
             run("DELETE FROM cancels WHERE id = ?", (job.id,))
             if document is not None:
                 run("INSERT INTO results (id, document) VALUES (?, ?)", (job.id, document))
-            old = run(
-                f"DELETE FROM jobs WHERE id IN ({_OLD})", {"kept": kept, "kept_bytes": kept_bytes}
-            ).rowcount
+            old = run(f"DELETE FROM jobs WHERE id IN ({_OLD})", self._limits).rowcount
         if old:
             shrink(self._connection)
 
@@ -349,21 +324,21 @@ class Database:
             (id,),
         )
 
-    def cancels(self, instance: str) -> frozenset[str]:
-        """The unfinished jobs of a server that others want to end."""
+    def cancels(self) -> frozenset[str]:
+        """The unfinished jobs of this server that others want to end."""
         query = (
             "SELECT id FROM cancels JOIN jobs USING (id) "
             "WHERE instance = ? AND status IN ('queued', 'running')"
         )
-        return frozenset(str(row[0]) for row in self._all(query, instance))
+        return frozenset(str(row[0]) for row in self._all(query, self._owner))
 
-    def of_others(self, instance: str, since: float) -> dict[str, Job]:
+    def of_others(self, since: float) -> dict[str, Job]:
         """The jobs of other servers that are unfinished, or ended since then."""
         query = (
             f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND status IN ('queued', 'running') UNION ALL "
             f"SELECT {_FIELDS} FROM jobs WHERE instance != ? AND finished >= ?"
         )
-        return {job.id: job for job in map(_job, self._all(query, instance, instance, since))}
+        return {job.id: job for job in map(_job, self._all(query, self._owner, self._owner, since))}
 
     @property
     def version(self) -> int:

@@ -163,7 +163,6 @@ class Turns(Generic[Item]):
         return self._running[item].short
 
     def leave(self, item: Item) -> None:
-        """Give back an item's place."""
         self._running.pop(item, None)
 
     def remove(self, item: Item) -> bool:
@@ -211,7 +210,6 @@ class Turns(Generic[Item]):
         yield ""
 
     def _line(self) -> list[Ticket]:
-        """The tickets of all that wait."""
         return [*self._waiting]
 
     @contextmanager

@@ -99,11 +99,6 @@ def test_a_binary_that_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
         score(tmp_path / "none", Pairs(3))
 
 
-def test_geometry_as_options() -> None:
-    pairs: Any = Pairs(0)
-    assert raw_options(pairs) == ["--width", "16", "--height", "16", "-p", "420", "-b", "10"]
-
-
 @pytest.mark.parametrize(
     ("shape", "sentence"),
     [
@@ -116,10 +111,3 @@ def test_what_binaries_are_not_given(shape: dict[str, Any], sentence: str) -> No
     pairs: Any = Pairs(0, **shape)
     with pytest.raises(BackendError, match=f"{sentence}.*unset VMAF_BIN"):
         raw_options(pairs)
-
-
-def test_odd_sizes_without_such_chroma_are_fine() -> None:
-    pairs: Any = Pairs(0, format=PixelFormat("422", 8), height=15)
-    assert "15" in raw_options(pairs)
-    pairs = Pairs(0, format=PixelFormat("444", 8), height=15, width=13)
-    assert "13" in raw_options(pairs)

@@ -151,13 +151,6 @@ def test_the_engines_sentences_come_through(clips: Path, payload: dict[str, Any]
         score(clips / "ref.yuv", clips / "dis.yuv", **{**GEOMETRY, **payload})
 
 
-def test_metrics_without_a_model(clips: Path) -> None:
-    found = score(clips / "ref.mkv", clips / "dis.mkv", models=[], metrics=["psnr"])
-    assert (found["score"], found["model"], found["models"]) == (None, None, [])
-    assert [metric["name"] for metric in found["metrics"]] == ["psnr"]
-    assert found["metrics"][0]["mean"] == found["pooled_metrics"]["psnr_y"]["mean"]
-
-
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACUITY_CACHE", str(tmp_path / "cache"))

@@ -22,7 +22,6 @@ from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
 from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec, with_jobs
-from longwire.supervised_process import SupervisedProcess
 from prepared_programs import Program
 
 _PARENT = Path(__file__).with_name("job_parent.py")
@@ -72,18 +71,6 @@ async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> 
         ours.close()
         assert await asyncio.to_thread(worker.wait, PATIENCE) == -signal.SIGKILL
         await child.gone()
-
-
-@on_loop
-async def test_a_process_killed_before_it_is_up_does_not_stay() -> None:
-    for _ in range(5):
-        process = SupervisedProcess(("/bin/sleep", "600"), lambda: None)  # which watches no channel
-        ours, theirs = socket.socketpair()
-        process.start(theirs)
-        process.kill()
-        await asyncio.wait_for(process.gone.wait(), PATIENCE)
-        assert process.code == -signal.SIGKILL
-        ours.close()
 
 
 @on_loop
@@ -148,17 +135,6 @@ async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
         assert [job.status for job in found] == ["interrupted", "interrupted", "interrupted", "completed"]
         assert found[0].error == "the server stopped while 'echo it' waited: submit it again"
         assert found[1].error == "the server stopped while 'with_child it' ran: submit it again"
-
-
-@on_loop
-async def test_waiting_for_a_job_of_a_server_that_is_killed_comes_to_an_end(tmp_path: Path) -> None:
-    with _server(tmp_path) as (server, _):
-        async with Jobs(config(data=tmp_path)) as jobs:
-            running = (await jobs.list(["running"]))[0][0]
-            waiting = asyncio.ensure_future(jobs.wait(running.id))
-            await asyncio.sleep(0)
-            server.kill()
-            assert (await asyncio.wait_for(waiting, PATIENCE)).status == "interrupted"
 
 
 @on_loop
@@ -227,12 +203,11 @@ async def test_nothing_is_left_open_after_many_jobs() -> None:
             call.call.cancel()
         outcomes = [await call.outcome() for call in calls]
         assert sum(isinstance(outcome, JobOutcome) for outcome in outcomes) == 44
-        workers = [Watched(pid) for pid in jobs.worker_pids()]
-        assert len(workers) <= 2
+        worker = Watched((await jobs.run(spec("echo"), client="a")).document["pid"])
         await jobs.stop(0.0)
-        assert not any(worker.alive for worker in workers)
+        assert not worker.alive
         assert jobs.stats().workers == 0
-    assert _open_files() - len(workers) <= before  # those that watch
+    assert _open_files() - 1 <= before  # the one that watches
 
 
 def _open_files() -> int:
@@ -278,12 +253,6 @@ def test_a_message_beyond_its_limit_is_refused_by_its_header_alone(kind: Kind) -
     header = bytes([kind]) + (LIMITS[kind] + 1).to_bytes(4, "big")
     with pytest.raises(WireError, match=f"{kind.name} message of {LIMITS[kind] + 1} bytes, more than"):
         MessageDecoder().feed(header)
-
-
-def test_a_message_at_its_limit_passes() -> None:
-    body = b'{"a":"' + b"x" * (LIMITS[Kind.PROGRESS] - 8) + b'"}'
-    (message,) = MessageDecoder().feed(wrap(Kind.PROGRESS, body))
-    assert len(message.value()["a"]) == LIMITS[Kind.PROGRESS] - 8
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 60_000])

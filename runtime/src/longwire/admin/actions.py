@@ -20,7 +20,12 @@ from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.tasks import Tasks
 from longwire.workers.pool import WorkerPool
 
+logger: Final = logging.getLogger(__name__)
+
 KEPT: Final = 200  # actions
+_LONGEST_BODY: Final = 4096  # bytes
+_LOOK: Final = 2.0  # seconds to ask Redis which node has a session
+_LONGEST_TARGET: Final = 128  # characters
 
 Outcome: TypeAlias = Literal["done", "refused", "failed"]
 
@@ -49,7 +54,6 @@ class Audit:
         self.on_action: Callable[[Action], None] = lambda _: None  # is told of each
 
     def record(self, who: str, address: str, action: str, target: str, outcome: Outcome, said: str) -> Action:
-        """Keep an action and log it."""
         self.total += 1
         kept = Action(self.total, round(self._clock(), 3), who, address, action, target, outcome, said)
         self._kept.appendleft(kept)
@@ -87,13 +91,6 @@ def audits_together(query: str, documents: Mapping[str, Document]) -> Document:
     problems = [one["problem"] for one in documents.values() if "problem" in one]
     total = sum(one["total"] for one in told.values())
     return {"total": total, "actions": actions[:KEPT], "problems": problems}
-
-
-logger: Final = logging.getLogger(__name__)
-
-_LONGEST_BODY: Final = 4096  # bytes
-_LOOK: Final = 2.0  # seconds to ask Redis which node has a session
-_LONGEST_TARGET: Final = 128  # characters
 
 
 class Done(NamedTuple):

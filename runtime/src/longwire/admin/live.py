@@ -59,7 +59,6 @@ class LiveFeed:
                 responder.end()
 
     def close(self) -> None:
-        """End all feeds."""
         for responder in list(self._watching):
             self._left(responder)
             if not responder.gone:

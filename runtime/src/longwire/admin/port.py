@@ -118,7 +118,6 @@ class AdminPort:
         return cls(sources, audit, page, feed, tasks, history, _for_peers(own))
 
     async def close(self) -> None:
-        """End what still runs."""
         self.history.close()
         self._feed.close()
         await self._tasks.end()

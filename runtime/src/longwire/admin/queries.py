@@ -31,17 +31,14 @@ class AdminRefusal(LongwireError):
 
 
 def encoded(document: object) -> bytes:
-    """A document as one line of JSON."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def answer(responder: Responder, document: object, status: int = 200, headers: HeaderList = ()) -> None:
-    """Answer with a document."""
     responder.answer(status, encoded(document), JSON, [*HEADERS, *headers])
 
 
 def refuse(responder: Responder, refusal: AdminRefusal, headers: HeaderList = ()) -> None:
-    """Answer with the sentence of a refusal."""
     answer(responder, {"error": str(refusal)}, refusal.status, headers)
 
 

@@ -112,7 +112,6 @@ class ClusterHandler:
         return 0.0 if session_id in self._found else self._misses.wait(request.principal.key, _MISSES)
 
     async def close(self) -> None:
-        """End what is under way."""
         await self._tasks.end()
         for search in list(self._searches.values()):
             search.cancel()

@@ -137,34 +137,29 @@ def check_address(address: str) -> None:
         raise SettingsError(f"{quoted(address)} is where a port listens, not where it is: name this machine")
 
 
-def _check_node(label: str | None) -> None:
-    if label is None:
-        raise SettingsError("a node of a cluster has a label of its own, such as n1: set [cluster] node")
-    check_label(label)
+def _given(check: Callable[[Any], object], remedy: str) -> Callable[[Any], None]:
+    """The check of a value that has to be there."""
 
+    def run(value: object) -> None:
+        if value is None:
+            raise SettingsError(remedy)
+        check(value)
 
-def _check_address(address: str | None) -> None:
-    if address is None:
-        raise SettingsError(
-            "the other nodes have to know where this one is: set [cluster] address to http://HOST:PORT"
-        )
-    check_address(address)
-
-
-def _check_secret(path: Path | None) -> None:
-    if path is None:
-        raise SettingsError(
-            "the nodes of a cluster share a secret: write one with 'openssl rand -hex 32' to a file, "
-            "and set [cluster] secret_file"
-        )
-    read_secret(path)
+    return run
 
 
 # By the name of the key. The checks raise SettingsError.
 CHECKS: Final[dict[str, Callable[[Any], object]]] = {
     "redis": RedisAddress,
-    "node": _check_node,
-    "address": _check_address,
-    "secret_file": _check_secret,
+    "node": _given(check_label, "a node of a cluster has a label of its own, such as n1: set [cluster] node"),
+    "address": _given(
+        check_address,
+        "the other nodes have to know where this one is: set [cluster] address to http://HOST:PORT",
+    ),
+    "secret_file": _given(
+        read_secret,
+        "the nodes of a cluster share a secret: write one with 'openssl rand -hex 32' to a file, "
+        "and set [cluster] secret_file",
+    ),
     "prefix": check_prefix,
 }

@@ -111,7 +111,6 @@ class Forwarder:
                 passage.cut_short()
 
     def close(self) -> None:
-        """End everything that is under way."""
         self._connections.close()
 
     def _wire(self, request: Request, place: Place) -> bytes:
@@ -164,7 +163,6 @@ class _Passage:
         self._connection.send(wire, self)
 
     def close(self) -> None:
-        """Leave the connection alone: it is idle, or dropped."""
         if not self.outcome.done():  # the task was cancelled
             self._end(Outcome.LOST)
 

@@ -189,7 +189,6 @@ class PeerConnections:
                 self._making[address] = turns, users - 1
 
     def opened(self, connection: PeerConnection) -> None:
-        """Take note of a new connection."""
         self._open.add(connection)
 
     def keep(self, connection: PeerConnection) -> None:
@@ -201,7 +200,6 @@ class PeerConnections:
         idle.append(connection)
 
     def lost(self, connection: PeerConnection) -> None:
-        """Forget a connection."""
         self._open.discard(connection)
         idle = self._idle.get(connection.address)
         if idle is not None and connection in idle:

@@ -85,7 +85,6 @@ class RedisLink:
 
     @property
     def healthy(self) -> bool:
-        """Whether the last command was answered."""
         return bool(self._healthy)
 
     @property

@@ -80,7 +80,6 @@ class SharedSubscriptionBus:
 
 
 def encode_event(event: ServerEvent, origin: str) -> bytes:
-    """An event as other nodes read it."""
     if isinstance(event, ResourceUpdated):
         return json.dumps({"from": origin, "updated": event.uri}).encode()
     return json.dumps({"from": origin, "list": _NAMES[event]}).encode()

@@ -66,7 +66,6 @@ class PeersHandler:
         return False
 
     def handle(self, request: Request, responder: Responder) -> None:
-        """Answer a request of another node."""
         try:
             sender = self._verifier.check(request)
         except BadSignature as error:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import pydantic_core
 
-from longwire.contract.envelopes import CONTRACT, Affinity, ErrorClass, NotifyOutcome, ResponseMode
+from longwire.contract.envelopes import CONTRACT, Affinity, ErrorClass, NotifyOutcome
 from longwire.contract.frames import FrameError, encode, frame
 
 _NULL: Final = b"null"
@@ -23,7 +23,10 @@ _RESULT: Final = (  # with all fields: the reader is quickest then
     b'{"mode":"mcp","event":"result","id":%b,"handled":true,"response_mode":null,"session":null,'
     b'"messages":[],"jsonrpc":%b}'
 )
-_RESULT_WITH: Final = b'{"mode":"mcp","event":"result","id":%b,"handled":true,%b"jsonrpc":%b}'
+_RESULT_WITH: Final = (
+    b'{"mode":"mcp","event":"result","id":%b,"handled":true,"response_mode":null,"session":%b,'
+    b'"messages":[],"jsonrpc":%b}'
+)
 
 
 def json_text(value: Any) -> bytes:
@@ -60,15 +63,13 @@ def circumstances(
     principal: Mapping[str, Any],
     client: Mapping[str, Any] | None = None,
     session: Mapping[str, Any] | None = None,
-    transport: str = "streamable_http",
-    http_method: str = "POST",
     path: str = "/mcp",
 ) -> bytes:
     """All fields of `message` but `id` and `jsonrpc`, as JSON members; the same ones may serve many calls."""
     fields = {
         "session_id": session_id,
-        "transport": transport,
-        "http_method": http_method,
+        "transport": "streamable_http",
+        "http_method": "POST",
         "path": path,
         "protocol_version": protocol_version,
         "principal": principal,
@@ -100,7 +101,6 @@ def cancel(call: str, reason: str) -> bytes:
 
 
 def session_end(session_id: str, reason: str) -> bytes:
-    """The end of a session."""
     return encode({"mode": "mcp", "event": "session_end", "session_id": session_id, "reason": reason})
 
 
@@ -121,7 +121,6 @@ def drain() -> bytes:
 
 
 def worker_hello(name: str, version: str, max_in_flight: int, affinity: Affinity) -> bytes:
-    """The answer to the runtime's hello."""
     return encode(
         {
             "mode": "mcp",
@@ -140,25 +139,11 @@ def messages(call: str, sent: Iterable[bytes]) -> bytes:
     return frame(_MESSAGES % (_id(call), _entries(sent)))
 
 
-def result(
-    call: str,
-    reply: bytes | None,
-    *,
-    sent: Iterable[bytes] = (),
-    session: Mapping[str, Any] | None = None,
-    response_mode: ResponseMode | None = None,
-) -> bytes:
-    """The end of a call that was handled; `sent` goes before the reply."""
-    if not sent and session is None and response_mode is None:
+def result(call: str, reply: bytes | None, session: Mapping[str, Any] | None = None) -> bytes:
+    """The end of a call that was handled."""
+    if session is None:
         return frame(_RESULT % (_id(call), reply or _NULL))
-    members = b""
-    if response_mode is not None:
-        members += b'"response_mode":"%b",' % response_mode.encode()
-    if session is not None:
-        members += b'"session":%b,' % json_text(session)
-    if sent:
-        members += b'"messages":[%b],' % _entries(sent)
-    return frame(_RESULT_WITH % (_id(call), members, reply or _NULL))
+    return frame(_RESULT_WITH % (_id(call), json_text(session), reply or _NULL))
 
 
 def failure(call: str, sentence: str, error_class: ErrorClass) -> bytes:

@@ -193,26 +193,23 @@ class _Formatter(logging.Formatter):
         if len(line) < _PLAIN and not self._redactor.suspects(line):
             return line  # the usual case
         for longest, trace in _SIZES:
-            line = self._line(record, self._start(longest), self._end(trace))
+            line = self._line(record, self._cleaner(longest), self._cleaner(trace, end=True))
             if len(line.encode("utf-8", "backslashreplace")) < _LONGEST:
                 return line
-        message = f"{self._start(100)(record.getMessage())} (and more than fits)"
+        message = f"{self._cleaner(100)(record.getMessage())} (and more than fits)"
         return self._line(_record(record.levelno, message), str, str)
 
     def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
         raise NotImplementedError
 
-    def _start(self, longest: int) -> Clean:
+    def _cleaner(self, longest: int, *, end: bool = False) -> Clean:
+        """Hides secrets, and keeps the beginning of a long text, or its end."""
+
         def clean(text: str) -> str:
             text = self._redactor.text(text)
-            return text if len(text) <= longest else f"{text[:longest]}…"
-
-        return clean
-
-    def _end(self, longest: int) -> Clean:
-        def clean(text: str) -> str:
-            text = self._redactor.text(text)
-            return text if len(text) <= longest else f"…{text[-longest:]}"
+            if len(text) <= longest:
+                return text
+            return f"…{text[-longest:]}" if end else f"{text[:longest]}…"
 
         return clean
 
@@ -330,7 +327,6 @@ class CallLines:
             self._timer = asyncio.get_running_loop().call_later(_DELAY, self.flush)
 
     def flush(self) -> None:
-        """Write the waiting lines."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -23,7 +22,7 @@ from longwire.counters import RuntimeCounters
 from longwire.declared import declared, named
 from longwire.operations.latencies import CallCounts, Latencies
 from longwire.operations.loop_lag import LoopLag
-from longwire.operations.runtime_figures import RuntimeFigures
+from longwire.operations.runtime_figures import RuntimeFigures, labelled
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
 from longwire.work import OVER, Job, Jobs
@@ -78,6 +77,18 @@ HEALTH: Final = ("/healthz", "/readyz")  # say nothing that anybody may not know
 _FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 
 _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
+# Fields of JobsStats, which are the names of the metrics too.
+_JOB_GAUGES: Final = {
+    "queued": "Jobs that wait",
+    "running": "Jobs that run",
+    "workers": "Worker processes alive",
+}
+_JOB_COUNTERS: Final = {
+    "submitted": "Jobs taken in",
+    "timeouts": "Jobs stopped because they took too long",
+    "workers_started": "Worker processes started",
+    "workers_lost": "Worker processes that crashed or were killed",
+}
 
 
 class OpenConnections:
@@ -117,18 +128,12 @@ class Metrics:
         self.registry.register(self._calls)
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         self.errors = 0  # tool calls that are over, and did not do what they should
-        under_way = Gauge(named("mcp_calls_in_flight"), "Tool calls under way", registry=self.registry)
-        under_way.set_function(lambda: self.in_flight)
         self.connections = OpenConnections()
-        connected = Gauge(named("mcp_connections"), "Open network connections", registry=self.registry)
-        connected.set_function(lambda: len(self.connections))
         self.loop_lag = LoopLag()
-        late = Gauge(
-            named("mcp_loop_lag_seconds"),
-            "How late the event loop was at most in the last seconds",
-            registry=self.registry,
-        )
-        late.set_function(lambda: self.loop_lag.seconds)
+        late = "How late the event loop was at most in the last seconds"
+        self._gauge("mcp_calls_in_flight", "Tool calls under way", lambda: self.in_flight)
+        self._gauge("mcp_connections", "Open network connections", lambda: len(self.connections))
+        self._gauge("mcp_loop_lag_seconds", late, lambda: self.loop_lag.seconds)
         names = (*self._tools, UNKNOWN)
         for name in names:
             self._calls.add(name, OUTCOMES)
@@ -188,27 +193,29 @@ class Metrics:
         cluster: Nodes | None = None,
     ) -> Callable[[], None]:
         """Add metrics of the HTTP runtime; returns a function that removes them."""
-        figures = RuntimeFigures(counters, sessions, cluster)
-        self.registry.register(figures)
-        return lambda: self.registry.unregister(figures)
+        return self._add(RuntimeFigures(counters, sessions, cluster))
 
     def watch_workers(self, workers: WorkerPool, counters: RuntimeCounters) -> Callable[[], None]:
         """Add metrics of these workers; returns a function that removes them."""
-        figures = WorkerFigures(workers, counters)
-        self.registry.register(figures)
-        return lambda: self.registry.unregister(figures)
+        return self._add(WorkerFigures(workers, counters))
 
     def watch(self, jobs: Jobs) -> Callable[[], None]:
         """Add metrics of these jobs; returns a function that removes them."""
         figures = _JobFigures(jobs, self.tool)
-        self.registry.register(figures)
-        unsubscribe = jobs.on_change(figures.changed)
+        remove, unsubscribe = self._add(figures), jobs.on_change(figures.changed)
 
         def stop() -> None:
             unsubscribe()
-            self.registry.unregister(figures)
+            remove()
 
         return stop
+
+    def _add(self, figures: Collector) -> Callable[[], None]:
+        self.registry.register(figures)
+        return lambda: self.registry.unregister(figures)
+
+    def _gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
+        Gauge(named(name), text, registry=self.registry).set_function(read)
 
 
 class _JobFigures(Collector):
@@ -237,23 +244,12 @@ class _JobFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         stats = self._jobs.stats()
-        for name, text, value in (
-            (named("jobs_queued"), "Jobs that wait", stats.queued),
-            (named("jobs_running"), "Jobs that run", stats.running),
-            (named("jobs_workers"), "Worker processes alive", stats.workers),
-        ):
-            yield GaugeMetricFamily(name, text, value)
-        for name, text, value in (
-            (named("jobs_submitted"), "Jobs taken in", stats.submitted),
-            (named("jobs_timeouts"), "Jobs stopped because they took too long", stats.timeouts),
-            (named("jobs_workers_started"), "Worker processes started", stats.workers_started),
-            (named("jobs_workers_lost"), "Worker processes that crashed or were killed", stats.workers_lost),
-        ):
-            yield CounterMetricFamily(name, text, value)
-        finished = CounterMetricFamily(named("jobs_finished"), "Jobs that are over", labels=["status"])
-        for status in _FINISHED:
-            finished.add_metric([status], getattr(stats, status))
-        yield finished
+        for field, text in _JOB_GAUGES.items():
+            yield GaugeMetricFamily(named(f"jobs_{field}"), text, getattr(stats, field))
+        for field, text in _JOB_COUNTERS.items():
+            yield CounterMetricFamily(named(f"jobs_{field}"), text, getattr(stats, field))
+        finished = {status: getattr(stats, status) for status in _FINISHED}
+        yield labelled("jobs_finished", "Jobs that are over", ["status"], finished)
         yield from self._wait.collect()
         yield from self._run.collect()
 
@@ -293,11 +289,10 @@ class WorkerFigures(Collector):
         self._counters = counters
 
     def collect(self) -> Iterable[Metric]:
-        statuses = self._workers.statuses()
+        statuses, counters = self._workers.statuses(), self._counters
         count = GaugeMetricFamily(named("mcp_workers"), "Workers, by state", labels=["state"])
-        found = Counter(status.state for status in statuses)
         for state in _STATES:
-            count.add_metric([state], found[state])  # type: ignore[index]
+            count.add_metric([state], sum(status.state == state for status in statuses))
         yield count
         in_flight = GaugeMetricFamily(
             named("mcp_worker_calls_in_flight"), "Calls that a worker runs", labels=["worker"]
@@ -305,19 +300,8 @@ class WorkerFigures(Collector):
         for status in statuses:
             in_flight.add_metric([status.id], status.in_flight)
         yield in_flight
-        yield GaugeMetricFamily(
-            named("mcp_worker_queue"), "Calls that wait for a worker", self._workers.queued
-        )
-        for name, text, label, counts in (
-            (named("mcp_worker_events"), "What happened to workers", "event", self._counters.worker_events),
-            (
-                named("mcp_worker_failures"),
-                "Calls that failed in workers",
-                "error_class",
-                self._counters.worker_failures,
-            ),
-        ):
-            family = CounterMetricFamily(name, text, labels=[label])
-            for key, value in sorted(counts.items()):
-                family.add_metric([key], value)
-            yield family
+        waiting = self._workers.queued
+        yield GaugeMetricFamily(named("mcp_worker_queue"), "Calls that wait for a worker", waiting)
+        yield labelled("mcp_worker_events", "What happened to workers", ["event"], counters.worker_events)
+        failed = counters.worker_failures
+        yield labelled("mcp_worker_failures", "Calls that failed in workers", ["error_class"], failed)

@@ -93,7 +93,6 @@ class Observer(ServerMiddleware[Any]):
             )
 
     def flush(self) -> None:
-        """Write the waiting log lines."""
         self._lines.flush()
 
 

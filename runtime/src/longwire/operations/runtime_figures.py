@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -62,6 +62,16 @@ _COUNTERS: Final = (
 )
 
 
+def labelled(
+    name: str, text: str, labels: list[str], counts: Mapping[str, int] | Mapping[tuple[str, str], int]
+) -> CounterMetricFamily:
+    """Counts as one metric; `name` is without the product's, and without `_total`."""
+    family = CounterMetricFamily(named(name), text, labels=labels)
+    for key, count in sorted(counts.items()):
+        family.add_metric([key] if isinstance(key, str) else [*key], count)
+    return family
+
+
 def plain_counts(counters: RuntimeCounters) -> Iterator[tuple[str, int]]:
     """The counts by the names of their metrics, without the product's: mcp_sessions_created."""
     for field, name, _ in _COUNTERS:
@@ -85,24 +95,11 @@ class RuntimeFigures(Collector):
         counters = self._counters
         for field, name, text in _COUNTERS:
             yield CounterMetricFamily(named(name), text, getattr(counters, field))
-        refused = CounterMetricFamily(
-            named("mcp_requests_refused"), "Requests refused before a method ran", labels=["reason"]
-        )
-        for reason, count in sorted(counters.refused.items()):
-            refused.add_metric([reason], count)
-        yield refused
-        asked = CounterMetricFamily(
-            named("mcp_client_requests"), "Requests to clients", labels=["kind", "outcome"]
-        )
-        for (kind, outcome), count in sorted(counters.client_requests.items()):
-            asked.add_metric([kind, outcome], count)
-        yield asked
-        failed = CounterMetricFamily(
-            named("mcp_forwards_failed"), "Requests that could not be passed on", labels=["outcome"]
-        )
-        for outcome, count in sorted(counters.forwards_failed.items()):
-            failed.add_metric([outcome], count)
-        yield failed
+        refused, forwards = counters.refused, counters.forwards_failed
+        yield labelled("mcp_requests_refused", "Requests refused before a method ran", ["reason"], refused)
+        asked = counters.client_requests
+        yield labelled("mcp_client_requests", "Requests to clients", ["kind", "outcome"], asked)
+        yield labelled("mcp_forwards_failed", "Requests that could not be passed on", ["outcome"], forwards)
         yield from self._gauges()
         if self._cluster is not None:
             yield from _of_cluster(self._cluster)

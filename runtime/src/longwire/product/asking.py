@@ -211,13 +211,6 @@ def form_request(message: str, schema: Mapping[str, Any]) -> types.ElicitRequest
     )
 
 
-def page_request(message: str, url: str, elicitation_id: str) -> types.ElicitRequest:
-    """The request that a person opens a page."""
-    return types.ElicitRequest(
-        params=types.ElicitRequestURLParams(message=message, url=url, elicitation_id=elicitation_id)
-    )
-
-
 def check_form(message: str, schema: Mapping[str, Any], result: types.ElicitResult) -> types.ElicitResult:
     """The result, if an accepted form has what its schema asks for; else AskingError."""
     if result.action != "accept":

@@ -24,8 +24,7 @@ logger: Final = logging.getLogger(__name__)
 Count: TypeAlias = Callable[[str, str], None]
 Capabilities: TypeAlias = Mapping[str, Any]  # as a client declares them on the wire
 
-# The kinds of requests, as counters name them; a request of any other method is of the kind "other".
-KINDS: Final = {
+_KINDS: Final = {
     "sampling/createMessage": "sampling",
     "elicitation/create": "elicitation",
     "roots/list": "roots",
@@ -61,36 +60,22 @@ class Need:
         return self == _FORM and "url" not in declared
 
 
-_SAMPLING: Final = Need("sampling")
-_SAMPLING_TOOLS: Final = Need("sampling", "tools")
 _FORM: Final = Need("elicitation", "form")
-_URL: Final = Need("elicitation", "url")
-_ROOTS: Final = Need("roots")
-
-
-def _of_sampling(params: Mapping[str, Any]) -> Need:
-    return _SAMPLING_TOOLS if "tools" in params or "toolChoice" in params else _SAMPLING
-
-
-def _of_elicitation(params: Mapping[str, Any]) -> Need:
-    return _URL if params.get("mode") == "url" else _FORM
-
-
-_NEEDS: Final[Mapping[str, Callable[[Mapping[str, Any]], Need]]] = {
-    "sampling/createMessage": _of_sampling,
-    "elicitation/create": _of_elicitation,
-    "roots/list": lambda _: _ROOTS,
-}
 
 
 def kind_of(method: str) -> str:
-    return KINDS.get(method, "other")
+    """The kind of a request, as counters name it."""
+    return _KINDS.get(method, "other")
 
 
 def need_of(method: str, params: Mapping[str, Any] | None) -> Need | None:
     """The capability that a request needs, or None if any client may be sent it."""
-    find = _NEEDS.get(method)
-    return find(params or {}) if find is not None else None
+    given = params or {}
+    if method == "sampling/createMessage":
+        return Need("sampling", "tools" if "tools" in given or "toolChoice" in given else None)
+    if method == "elicitation/create":
+        return Need("elicitation", "url") if given.get("mode") == "url" else _FORM
+    return Need("roots") if method == "roots/list" else None
 
 
 # Set while a request is sent that was admitted already, so that it is not judged and counted twice.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -121,8 +120,6 @@ def plain(value: Any) -> Any:
     """A value of JSON, made of models, dataclasses, sets, dates and so on."""
     if isinstance(value, Mapping) and not isinstance(value, dict):
         value = dict(value)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = dataclasses.asdict(value)
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes | list | tuple):
         value = list(value)
     try:

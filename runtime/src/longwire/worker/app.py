@@ -253,7 +253,6 @@ class App:
     # ---- running ----------------------------------------------------------------------------
 
     def catalog(self) -> Catalog:
-        """Everything it offers."""
         return Catalog(
             tools=list(self._tools.values()),
             prompts=list(self._prompts.values()),

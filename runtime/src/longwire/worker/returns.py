@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import types as python_types
 from collections.abc import Mapping
-from typing import (
-    Any,
-    Final,
-    NamedTuple,
-    NotRequired,
-    Required,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import TypeAdapter, create_model
+import typing_extensions
+from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
 from longwire.product.catalog import Answer
@@ -77,22 +67,11 @@ def returns_of(function: Function, given: Mapping[str, Any] | None) -> Returns:
 
 
 def _schema(hint: Any) -> dict[str, Any]:
-    if not is_typeddict(hint):
-        found: dict[str, Any] = TypeAdapter(hint).json_schema(mode="serialization")
-        return found
-    # Before Python 3.12 pydantic takes those of typing_extensions alone.
-    hints, marked = get_type_hints(hint), get_type_hints(hint, include_extras=True)
-    required = {
-        name
-        for name, part in marked.items()
-        if get_origin(part) is Required
-        or (name in hint.__required_keys__ and get_origin(part) is not NotRequired)
-    }
-    fields: dict[str, Any] = {name: (part, ... if name in required else None) for name, part in hints.items()}
-    schema: dict[str, Any] = create_model(hint.__name__, **fields).model_json_schema()
-    for name in hints.keys() - required:
-        schema["properties"][name].pop("default", None)
-    return schema
+    if is_typeddict(hint):  # before Python 3.12 pydantic takes those of typing_extensions alone
+        typed_dict: Any = typing_extensions.TypedDict
+        hint = typed_dict(hint.__name__, get_type_hints(hint, include_extras=True), total=hint.__total__)
+    found: dict[str, Any] = TypeAdapter(hint).json_schema(mode="serialization")
+    return found
 
 
 def _is_free(hint: Any) -> bool:

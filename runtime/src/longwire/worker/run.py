@@ -40,7 +40,6 @@ class Listening:
         self._links: set[Link] = set()
 
     def connected(self) -> Link:
-        """The protocol of a new connection."""
         link = Link(self.service, self._lost)
         self._links.add(link)
         return link
@@ -63,7 +62,6 @@ class Listening:
         return min(filter(None, told), key=get_args(NotifyOutcome).index, default=None)
 
     def say(self, frame: bytes) -> None:
-        """Send a frame to every connected runtime."""
         for link in self._links:
             link.write(frame)
 
@@ -127,7 +125,6 @@ def run_worker(
     *,
     limits: WireLimits = _WIRE_LIMITS,
     on_ready: Callable[[Listening], object] = lambda _: None,
-    environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
     if not isinstance(server, Server):
@@ -140,12 +137,10 @@ def run_worker(
         collect_rarely()
         await serve_worker(server, introduction, path, stop=stop, limits=limits, on_ready=on_ready)
 
-    run_until_stopped(serve, environ)
+    run_until_stopped(serve)
 
 
-def run_until_stopped(
-    serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]], environ: Mapping[str, str] = os.environ
-) -> None:
+def run_until_stopped(serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
     """Run a worker on an event loop; what it is given is set by SIGTERM, SIGINT or the end of the parent."""
 
     async def main() -> None:
@@ -153,7 +148,7 @@ def run_until_stopped(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        if (parent := parent_of(environ)) is not None:
+        if (parent := parent_of()) is not None:
             end_with(parent, lambda: loop.call_soon_threadsafe(stop.set), grace=GRACE)
         await serve(stop)
 
@@ -161,9 +156,9 @@ def run_until_stopped(
         runner.run(main())
 
 
-def parent_of(environ: Mapping[str, str] = os.environ) -> int | None:
+def parent_of() -> int | None:
     """The process that this one ends with, by its environment; raises SettingsError."""
-    text = environ.get(PARENT_VARIABLE)
+    text = os.environ.get(PARENT_VARIABLE)
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
@@ -171,9 +166,9 @@ def parent_of(environ: Mapping[str, str] = os.environ) -> int | None:
     return int(text)
 
 
-def socket_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Path:
+def socket_of(given: str | None) -> Path:
     """Where the worker should listen; raises SettingsError."""
-    text = given or environ.get(SOCKET_VARIABLE)
+    text = given or os.environ.get(SOCKET_VARIABLE)
     if not text:
         raise SettingsError(f"a worker needs a socket: use --socket PATH, or set {SOCKET_VARIABLE}")
     return Path(text)

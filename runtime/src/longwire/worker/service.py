@@ -100,7 +100,6 @@ class Service:
             logger.warning("a client's answer to call %s can't be read: it is no response", envelope.id)
 
     def session_end(self, session_id: str, calls: Calls) -> None:
-        """Forget a session, and end its calls."""
         for exchange in list(calls.values()):
             if exchange.session is not None and exchange.session.id == session_id:
                 exchange.cancel()

@@ -79,7 +79,6 @@ class WorkerSession:
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        """Send a notification outside of calls."""
         self.sink.write(writing.notify(self.id, [notification_payload(method, params)]))
         await self.sink.room()
 
@@ -114,7 +113,6 @@ class WorkerSessions:
         return session
 
     def end(self, session_id: str) -> None:
-        """Forget a session."""
         session = self._known.pop(session_id, None)
         if session is not None:
             session.requests.end()

@@ -49,7 +49,7 @@ from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
 from longwire.workers.call import NoticeCall, Outcome, OwnCall, WorkerCall, WorkerFailure
-from longwire.workers.completed_results import completed, discovered, is_unknown, tool_names
+from longwire.workers.completed_results import allowed_tools, completed, discovered, is_unknown, tool_names
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
@@ -273,7 +273,7 @@ class WorkerDispatch:
             if self._on_tools is not None:
                 self._on_tools(tool_names(result))
             if exchange.request.principal.tools is not None:
-                result = _allowed(result, exchange.request.principal)
+                result = allowed_tools(result, exchange.request.principal)
         return result
 
     def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
@@ -395,15 +395,3 @@ def _unknown(name: object) -> str:
 def _is_other(result: Mapping[str, Any]) -> bool:
     """Whether the result of a tool call is not its end: a task, or a question to the client."""
     return type(result.get("task")) is dict or result.get("resultType", "complete") != "complete"
-
-
-def _allowed(result: dict[str, Any], principal: Principal) -> dict[str, Any]:
-    """A list of tools, without those that the principal may not call."""
-    tools = result.get("tools")
-    if not isinstance(tools, list):
-        return result
-    kept = [tool for tool in tools if isinstance(tool, dict) and principal.may_call(str(tool.get("name")))]
-    shown = {**result, "tools": kept}
-    if "cacheScope" in shown:
-        shown["cacheScope"] = "private"  # another principal may call others
-    return shown

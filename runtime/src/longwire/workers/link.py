@@ -39,7 +39,7 @@ class Link(FrameConnection):
     def __init__(self, worker: Worker) -> None:
         super().__init__()
         self.label = worker.label
-        self._worker = worker
+        self._worker: Worker = worker
         self._home = worker.home
         self._plan = worker.home.plan
         self._counters = worker.home.counters
@@ -72,7 +72,7 @@ class Link(FrameConnection):
         hello = self.hello
         if hello is None or self._full or self.life.doubted or self._holds:
             return 0
-        return hello.max_in_flight - len(self._calls) - len(self._owed)
+        return hello.max_in_flight - self.in_flight
 
     def has_room(self, waiting: int) -> bool:
         """Whether another call may be sent, while so many wait.
@@ -316,9 +316,6 @@ class Link(FrameConnection):
         if name is not None and self.is_open:
             self.write(writing.notified(name, outcome))
 
-    def _bye(self, found: envelopes.Bye) -> None:
-        self._worker.leaves(found.reason)
-
     def _pong(self, found: Pong) -> None:
         """Note that the worker has read all calls before the ping, and that those it cancelled are over."""
         life = self.life
@@ -398,5 +395,5 @@ _EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
     envelopes.CloseStream: lambda link, found: link._came(found.id, [{"close": found.stream}]),
     Notify: Link._notify,
     Pong: Link._pong,
-    envelopes.Bye: Link._bye,
+    envelopes.Bye: lambda link, found: link._worker.leaves(found.reason),
 }

@@ -94,7 +94,6 @@ class WorkerPool:
 
     @property
     def queued(self) -> int:
-        """Calls that wait for a worker."""
         return len(self._queue)
 
     def drain(self, worker_id: str) -> bool:
@@ -118,7 +117,6 @@ class WorkerPool:
 
     @property
     def missing_seconds(self) -> float:
-        """How long there has been no worker."""
         return 0.0 if self.problem() is None else self._loop.time() - self._without
 
     # ---- calls ------------------------------------------------------------------------------
@@ -255,7 +253,6 @@ class WorkerPool:
     # ---- their lives ------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Start the workers, in the background."""
         if self.plan.count:
             self._folder = PrivateFolder()
         for slot in self._slots:
@@ -297,7 +294,6 @@ class WorkerPool:
         return str(self._folder.path / f"{name}.sock")
 
     def note_ready(self) -> None:
-        """Note that another worker can be used."""
         if self._is_missed:
             self._is_missed = False
             logger.warning("there is a worker again", extra={"event": "workers_back"})

@@ -49,7 +49,6 @@ class Slot:
         return self.current if self.current is not None and self.current.usable else None
 
     def workers(self) -> list[Worker]:
-        """All of them, whatever their state."""
         return [one for one in (self.current, self._next, *self._finishing) if one is not None]
 
     def statuses(self) -> Iterator[WorkerStatus]:

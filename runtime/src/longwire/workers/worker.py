@@ -88,7 +88,6 @@ class Worker:
 
     @property
     def ready_seconds(self) -> float:
-        """How long it has been of use."""
         return 0.0 if self._ready_at is None else self._loop.time() - self._ready_at
 
     def status(self, worker_id: str, restarts: int) -> WorkerStatus:

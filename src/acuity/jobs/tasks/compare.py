@@ -28,7 +28,6 @@ _TOO_LONG: Final = "the figures of single frames are too many to be kept: the pa
 def compare_payload(
     pairs: Sequence[ComparePair], scoring: Request, *, encoder_from: str, against: str | None, remember: bool
 ) -> dict[str, Any]:
-    """The task's payload."""
     return {
         "pairs": [list(pair) for pair in pairs],
         "request": scoring.to_document(),

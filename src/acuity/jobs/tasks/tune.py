@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def tune_payload(command: str, request: TuneRequest) -> dict[str, Any]:
-    """The task's payload."""
     return {"command": command, "request": request.to_document()}
 
 

@@ -61,7 +61,6 @@ class Reporter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Send what is still unsent, and stop."""
         self._closed.set()
         with self._changed:
             self._changed.notify()

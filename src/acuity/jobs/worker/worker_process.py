@@ -140,7 +140,6 @@ class WorkerProcess:
 
     @property
     def tail(self) -> str:
-        """The last output of the process."""
         return self._process.tail
 
     async def do(self, message: bytes, title: str, on_progress: Callable[[Progress], None]) -> str:
@@ -172,7 +171,6 @@ class WorkerProcess:
         self._end()
 
     async def gone(self) -> None:
-        """Wait until the process has ended."""
         await self._process.gone.wait()
 
     def _end(self) -> None:
@@ -292,12 +290,7 @@ class Pool:
         self.lost = 0
 
     def __len__(self) -> int:
-        """The number of running processes."""
         return len(self._all)
-
-    @property
-    def pids(self) -> list[int]:
-        return [worker.pid for worker in self._all if worker.pid is not None]
 
     def warm_up(self) -> None:
         """Start an idle worker for the next job, if there is none."""

@@ -93,7 +93,6 @@ class Probe(asyncio.Protocol):
             self._transport.write(b"".join(frames))
 
     def send_document(self, document: Mapping[str, Any]) -> None:
-        """Send any document as a frame."""
         self.send(frame(writing.json_text(document)))
 
     def respond(self, call: str, reply: Mapping[str, Any]) -> None:
@@ -101,12 +100,10 @@ class Probe(asyncio.Protocol):
         self.send(writing.response(call, writing.json_text({"jsonrpc": "2.0", **reply})))
 
     async def greet(self) -> None:
-        """Exchange hellos."""
         self.send(writing.runtime_hello("longwire worker-check", "1", "check"))
         self.hello = await self.wait_for("hello", seconds=_HELLO_SECONDS)
 
     async def ping(self) -> None:
-        """Exchange a ping and its pong."""
         name = f"p{next(self._numbers)}"
         self.send(writing.ping(name))
         await self.wait_for("pong", call=name)
@@ -172,7 +169,6 @@ class Probe(asyncio.Protocol):
         return await self.answer(self.begin_tool(name, arguments, **options))
 
     async def initialize(self) -> Answer:
-        """The handshake of a client."""
         params = {"protocolVersion": HANDSHAKE, "capabilities": _ABLE, "clientInfo": CLIENT}
         return await self.call("initialize", params, session=None)
 
