@@ -30,7 +30,8 @@ def test_zero_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "reason"),
     [
-        *(("queue_depth", n, "power of two from 2 to 65536") for n in (-64, 1, 3, 63, 65, 131072)),
+        *(("queue_depth", n, "must be 2 to 65536") for n in (-64, 1, 131072)),
+        *(("queue_depth", n, "power of two") for n in (3, 65)),
         *(("max_drain_per_frame", n, "must be 1 to 64") for n in (-1, 65)),
         *(("line_limit", n, "must be 256 to") for n in (0, 255, 1 << 30)),
         ("queue_depth", 64.0, "no whole number"),
@@ -61,11 +62,6 @@ def test_values_that_do_not(setting: str, value: Any, reason: str) -> None:
         EmbeddedConfig(**{setting: value})
     assert setting in str(caught.value)
     assert repr(value[0] if isinstance(value, list) else value) in str(caught.value)
-
-
-def test_a_long_name_is_not_repeated() -> None:
-    with pytest.raises(EmbeddedError, match="user_agent has 100000 characters: write 128 at most"):
-        EmbeddedConfig(user_agent="x" * 100_000)
 
 
 def test_a_token_that_is_no_text_is_not_shown() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -195,24 +194,30 @@ def test_files_that_are_no_videos(folder: Path) -> None:
 
 # Answers as the real process does, but falls over one file and never comes back from another.
 _BAD = """
-import json, os, sys
-sys.stdin.readline()
-print("ready", flush=True)
-for line in sys.stdin:
-    path = json.loads(line)
+import json, os, time
+from acuity.child_process import begin, read_document
+file, tell = begin()
+read_document(file)
+tell(b"r")
+while True:
+    path = read_document(file)
     with open({log!r}, "a") as log:
         log.write(path + "\\n")
     path = os.path.basename(path)
     if "crash" in path:
         os.kill(os.getpid(), 11)
     if "hang" in path:
-        sys.stdin.read()
-    print(json.dumps({{"kind": "container"}}), flush=True)
+        time.sleep(600)
+    tell(b"v", json.dumps({{"kind": "container"}}).encode())
 """
 
 
 def bad_probe(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    monkeypatch.setattr(videos, "_PROBE", (sys.executable, "-ISc", _BAD.format(log=str(log))))
+    modules = log.parent / "modules"
+    modules.mkdir()
+    (modules / "bad_probe.py").write_text(_BAD.format(log=str(log)))
+    monkeypatch.setenv("PYTHONPATH", str(modules), prepend=os.pathsep)
+    monkeypatch.setattr(videos, "_PROBE", "bad_probe")
 
 
 async def test_a_file_that_crashes_its_decoder_costs_itself(

@@ -1,20 +1,19 @@
 """A process that describes video files for a server, because a file may crash or hang a decoder.
 
-The first line of its input is a JSON list of the folders it may read, every further line the path of a file
-as a JSON string. It prints that it is ready, and then answers each path with one line: a JSON object that
-describes the file or has the `problem`.
+Its first document names the folders it may read, every further one is the path of a file. It says that it is
+ready, and answers each path with a JSON object that describes the file or has the `problem`.
 """
 
 from __future__ import annotations
 
 import json
 import resource
-import sys
-from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from acuity.access.paths import AllowedPaths, guard_for
+from acuity.child_process import Ended, begin, read_document
 from acuity.errors import AcuityError
 from acuity.jobs.worker.main import lower_priority
 from acuity.scoring.fronts import sentence
@@ -23,7 +22,7 @@ from acuity.video.readers.open import open_video
 
 _NICE: Final = 10
 _MEMORY: Final = 4 << 30  # bytes
-_CPU_SECONDS: Final = 60  # also ends the process if its server has ended
+_CPU_SECONDS: Final = 60
 _LONGEST: Final = 300  # characters of a problem
 
 
@@ -54,20 +53,17 @@ def describe_video(path: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def answer_all(lines: Iterable[str]) -> None:
-    """Answer every line."""
-    for line in lines:
-        print(json.dumps(describe_video(json.loads(line))), flush=True)
-
-
 def main() -> None:
+    file, tell = begin()
     lower_priority(_NICE, _MEMORY)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, most))
-    roots, private = ([*map(Path, folders)] for folders in json.loads(sys.stdin.readline()))
+    roots, private = ([*map(Path, folders)] for folders in read_document(file))
     restrict(guard_for(AllowedPaths(roots, private=private, resolved=True)))
-    print("ready", flush=True)
-    answer_all(sys.stdin)
+    tell(b"r")
+    with suppress(Ended):
+        while True:
+            tell(b"v", json.dumps(describe_video(read_document(file))).encode())
 
 
 if __name__ == "__main__":

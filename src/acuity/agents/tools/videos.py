@@ -9,8 +9,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
-import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Sequence
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.access.paths import KINDS
 from acuity.agents.schemas import outline, record, text, whole
+from acuity.child_process import ChildProcess, document
 from acuity.errors import PathError
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 from longwire.product.catalog import Call, Tool
@@ -38,7 +37,7 @@ _MOST_FOLDERS: Final = 2000
 _MOST_VIDEOS: Final = 5000
 _WALK_SECONDS: Final = 5.0
 
-_PROBE: Final = (sys.executable, "-m", "acuity.agents.tools.video_probe")
+_PROBE: Final = "acuity.agents.tools.video_probe"
 _EACH: Final = 5.0  # seconds for one file
 _TOGETHER: Final = 20.0  # seconds for the files of one call
 _STARTS: Final = 4  # of the process, in one call: each file that crashes it costs one
@@ -101,7 +100,7 @@ class VideoProbe:
     """Describes files in a process that may crash or be killed, and keeps the descriptions."""
 
     def __init__(self, roots: Sequence[Path], private: Sequence[Path] = ()) -> None:
-        self._roots = json.dumps([[*map(str, roots)], [*map(str, private)]])
+        self._folders = [*map(str, roots)], [*map(str, private)]
         self._known: OrderedDict[_Key, dict[str, Any]] = OrderedDict()
         self._busy = asyncio.Lock()
 
@@ -115,56 +114,34 @@ class VideoProbe:
                 missing = deque(key for key in keys if key not in self._known and key not in late)
                 if not missing or time.monotonic() >= end:
                     break
-                await self._run(missing, late, end)
+                await asyncio.to_thread(self._run, missing, late, end)
             unseen = {"problem": "it was not looked at: the files before it took too long"}
             found = [self._known.get(key) or late.get(key, unseen) for key in keys]
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return found
 
-    async def _run(self, missing: deque[_Key], late: dict[_Key, dict[str, Any]], end: float) -> None:
+    def _run(self, missing: deque[_Key], late: dict[_Key, dict[str, Any]], end: float) -> None:
         """Let a new process describe one file after another, until it is done, has ended or is too slow."""
-        child = await asyncio.create_subprocess_exec(
-            *_PROBE,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        assert child.stdin is not None
-        assert child.stdout is not None
+        process = ChildProcess(_PROBE)
         try:
-            child.stdin.write(f"{self._roots}\n".encode())
-            async with asyncio.timeout(end - time.monotonic()):
-                if not await child.stdout.readline():
-                    return
+            process.write(document(self._folders))
+            if not process.ready(end - time.monotonic()):
+                return
+            process.message()
             while missing and (left := end - time.monotonic()) > 0:
                 key = missing.popleft()
                 late[key] = {"problem": "it takes too long to look at"}
-                async with asyncio.timeout(min(_EACH, left)):
-                    answer = await _ask(child.stdin, child.stdout, key[0])
-                self._known[key] = answer or {"problem": "it can't be read: its decoder crashed"}
-                if answer is None:
+                process.write(document(key[0]))
+                if not process.ready(min(_EACH, left)):
                     return
-        except TimeoutError:
+                self._known[key] = {"problem": "it can't be read: its decoder crashed"}
+                self._known[key] = json.loads(process.message()[1])
+        except (EOFError, OSError):  # it has ended
             return
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            await asyncio.shield(child.wait())
-
-
-async def _ask(
-    questions: asyncio.StreamWriter, answers: asyncio.StreamReader, path: str
-) -> dict[str, Any] | None:
-    """The description of a file by the process; None if it has ended."""
-    try:
-        questions.write(f"{json.dumps(path)}\n".encode())
-        await questions.drain()
-        found: dict[str, Any] = json.loads(await answers.readline())
-    except (OSError, ValueError):  # an empty or incomplete line means that it has ended
-        return None
-    return found
+            process.kill()
+            process.close()
 
 
 def _key(path: Path, status: os.stat_result) -> _Key:
