@@ -79,12 +79,6 @@ def test_runners_give_the_keys_the_extractor_says(name: str, on: bool) -> None:
     assert [key for key in run(extractor, geometry=LARGE) if key not in given] == extractor.keys(late=False)
 
 
-def test_different_work_is_not_shared() -> None:
-    assert make("vif").sharing != make("vif", {"vif_skip_scale0": True}).sharing
-    assert make("adm").sharing != make("adm", {"adm_norm_view_dist": 4.0}).sharing
-    assert make("motion").sharing != make("motion", {"motion_five_frame_window": True}).sharing
-
-
 def test_motion_compares_with_the_right_picture() -> None:
     kernel = _native.Motion(_native.Workspace(), GEOMETRY.width, GEOMETRY.height, GEOMETRY.depth)
     key = "VMAF_integer_feature_motion_sad_score"
@@ -135,12 +129,6 @@ def test_nobody_reaches_further_than_is_kept(extractor: type[Extractor]) -> None
     for on in (set(), *({switch} for switch in switches), set(switches)):
         made = extractor({switch: switch in on for switch in switches})
         assert max(made.lookback, made.lookahead) <= REACH
-
-
-def test_equal_extractors_compute_the_same() -> None:
-    assert Adm() == Adm({"debug": False})
-    assert hash(Adm()) == hash(Adm({"adm_skip_aim": True}))
-    assert len({Adm(), Adm({"adm_skip_aim": True}), Adm({"debug": True}), Vif()}) == 4
 
 
 def test_covering_is_about_figures_not_names() -> None:

@@ -10,10 +10,6 @@ from acuity.video.picture import Picture, PixelFormat
 from seeded import figures, pair
 
 
-def test_it_gives_nothing() -> None:
-    assert figures("null", *pair(8, 8, "420", 8)) == {}
-
-
 def test_frames_are_counted_all_the_same() -> None:
     with Measurement(threads=2) as measurement:
         measurement.add_feature("null")

@@ -182,22 +182,3 @@ def test_a_late_start_gives_nothing_else(changes: list[float], start: int, wide:
         assert all(whole[name][index] == value for index, value in figures.items())
         assert not [index for index in figures if index < start]
         assert set(figures) >= set(range(extractor.settled(start), len(changes)))
-
-
-@given(st.integers(3, 20), st.booleans(), st.booleans())
-def test_no_frame_before_the_settled_one_is_known(start: int, wide: bool, average: bool) -> None:
-    """Waiting longer than necessary would be safe too; this holds settled() to the first that can be."""
-    extractor = Motion({"motion_five_frame_window": wide, "motion_moving_average": average})
-    derivation = extractor.derivation(start)
-    known = [f for change in range(8) for f in derivation.push(float(change))]
-    settled = {min(index for key, index, _ in known if key == name) for name in extractor.keys(late=True)}
-    assert max(settled) == extractor.settled(start)
-
-
-@pytest.mark.parametrize("wide", [True, False])
-def test_a_frame_waits_for_as_many_as_it_looks_ahead(wide: bool) -> None:
-    extractor = Motion({"motion_five_frame_window": wide, "motion_moving_average": True})
-    for frame in range(6):
-        derivation = extractor.derivation()
-        known = [f for change in range(frame + extractor.lookahead + 1) for f in derivation.push(change)]
-        assert {key for key, index, _ in known if index == frame} == set(extractor.keys(late=True))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from acuity.errors import ClosedError, InputError
-from acuity.measure.scheduler import BatchScheduler, Scheduler
+from acuity.measure.scheduler import Scheduler
+from acuity.measure.worker import BatchScheduler
 
 
 class Gate:
@@ -124,7 +126,7 @@ MOST = 4
 
 
 class Machine:
-    """A BatchWorker that works on two batches at once, and finishes one when it is allowed to."""
+    """In place of a ConveyorWorker: two batches at once; it finishes one when it is allowed to."""
 
     most = MOST
 
@@ -161,8 +163,8 @@ class Machine:
 
 
 def test_only_full_batches_start_while_one_is_under_way() -> None:
-    machine = Machine()
-    scheduler = BatchScheduler(lambda: machine, 100)
+    machine: Any = Machine()
+    scheduler: Any = BatchScheduler(machine, 100)
     scheduler.submit(0)
     machine.waits.acquire()  # it waits for the first batch, which nothing was added to
     for job in range(1, 24):
@@ -178,8 +180,8 @@ def test_only_full_batches_start_while_one_is_under_way() -> None:
 
 
 def test_jobs_that_come_slowly_are_not_kept_waiting() -> None:
-    machine = Machine()
-    scheduler = BatchScheduler(lambda: machine, 100)
+    machine: Any = Machine()
+    scheduler: Any = BatchScheduler(machine, 100)
     for job in range(3):
         scheduler.submit(job)
         machine.waits.acquire()

@@ -102,20 +102,6 @@ def test_extractors_stop_when_nobody_needs_them() -> None:
     assert np.flatnonzero(~np.isnan(columns["integer_motion2"])).tolist() == [0, 1, 2, 3]
 
 
-def test_twice_and_back_again() -> None:
-    there_and_back = steer(FRAMES, {2: swap("neg"), 5: swap("v0.6.1")}, "v0.6.1")
-    check(there_and_back, FRAMES)
-    assert [s.first for s in there_and_back.segments] == [0, 2, 5]
-    alone = unsteered("v0.6.1", FRAMES).columns["vmaf"]
-    assert there_and_back.columns["vmaf"][:2].tolist() == alone[:2].tolist()
-    assert there_and_back.columns["vmaf"][5:].tolist() == alone[5:].tolist()
-    # Motion stopped and started anew, twice.
-    steps = {2: swap("still"), 5: swap("wide average"), 8: swap("still"), 11: swap("wide average")}
-    results = steer(16, steps, "wide average")
-    check(results, 16)
-    assert [s.first for s in results.segments] == [0, 2, 7, 8, 13]
-
-
 def test_a_later_swap_takes_the_place_of_one_that_waits() -> None:
     def waver(measurement: Measurement) -> None:
         assert measurement.swap_model("vmaf", model("average")).first == 6

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import FeatureError, ModelError
 from acuity.models import Model, ModelCollection, load_model
-from acuity.models.model import ChromaCorrection, LinearRescale, ScoreClip, ScoreTransform, Unscaled
+from acuity.models.model import ChromaCorrection, LinearRescale, ScoreClip, ScoreTransform
 from acuity.models.svm import _CHUNK_VALUES, SupportVectorRegression, exp
 from small_model import SVM_TEXT, small_document
 
@@ -117,9 +117,13 @@ def test_rectification_and_clip() -> None:
 
 
 @pytest.mark.parametrize(
-    "scaling", [Unscaled(), LinearRescale(1.0, 0.0, np.array([4.0, 0.5]), np.array([-3.0, 0.25]))]
+    "scaling",
+    [
+        LinearRescale(1.0, 0.0, np.ones(2), np.zeros(2)),
+        LinearRescale(1.0, 0.0, np.array([4.0, 0.5]), np.array([-3.0, 0.25])),
+    ],
 )
-def test_chroma_is_guessed_only_where_it_is_zero(scaling: Unscaled | LinearRescale) -> None:
+def test_chroma_is_guessed_only_where_it_is_zero(scaling: LinearRescale) -> None:
     features = np.array([[0.75, 0.0], [0.75, 3.0], [1.0, 0.0]])
     nodes = scaling.normalise(features)
     ChromaCorrection(120.0, luma=0, chroma=1).apply(nodes, scaling)

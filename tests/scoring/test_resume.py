@@ -88,18 +88,6 @@ def test_going_on_after_any_frame(name: str, pair: tuple[str, str], tmp_path: Pa
         assert texts(run(replace(request, resume=saved))) == wanted, stop
 
 
-def test_interrupted_again_and_again(pair: tuple[str, str], tmp_path: Path) -> None:
-    request = Request(*pair)
-    wanted = texts(run(request))
-    saved = save(run(request, 1), tmp_path / "part.json")
-    for stop in range(2, FRAMES):
-        part = run(replace(request, resume=saved), stop)
-        assert part.partial is not None
-        assert part.partial.frames == stop
-        saved = save(part, tmp_path / "part.json")
-    assert texts(run(replace(request, resume=saved))) == wanted
-
-
 def test_aligned_videos(tmp_path: Path) -> None:
     """The frames that are left out are the same ones again, before and after the interruption."""
     frames = frames_of("grain")[:40]

@@ -227,3 +227,14 @@ def test_several_outputs_in_a_measurement(tmp_path: Path) -> None:
     (mark,) = results.marks()["segments"]
     assert mark["mean"] == pytest.approx(luma.mean(), rel=1e-5)
     assert not results.steered
+
+
+def test_swapping_to_the_same_model_changes_nothing(tmp_path: Path) -> None:
+    path = save(ConvNet().model(), tmp_path / "net.onnx")
+    with Measurement() as measurement:
+        measurement.add_model(load_tiny_model(path).renamed("a"))
+        measurement.add(picture(0), picture(1))
+        measurement.swap_model("a", load_tiny_model(path))
+        measurement.add(picture(0), picture(1))
+        measurement.flush()
+        assert not measurement.results().steered

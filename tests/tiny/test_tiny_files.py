@@ -105,7 +105,7 @@ def test_registries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_tiny_model(path)
     for changes, words in (
         ({"sha256": "abc"}, r"bad key 'models\[0\].sha256': 'abc' is no SHA-256"),
-        ({"onnx": "../net.onnx"}, "is no name of an .onnx file beside the registry"),
+        ({"onnx": "../net.onnx"}, "is no name of a file beside the registry"),
         ({"id": 3}, "it must be a string, not a number"),
     ):
         write(**changes)

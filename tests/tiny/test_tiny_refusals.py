@@ -183,16 +183,6 @@ def test_half_precision_of_a_graph_that_has_another(tmp_path: Path) -> None:
     )
 
 
-def test_options_that_are_none(tmp_path: Path) -> None:
-    path = save(ConvNet().model(), tmp_path / "m.onnx")
-    assert "tiny_device cannot be 'tpu': pass tiny_device= as one of auto, cpu" in refusal(
-        path, TinyOptions("tpu")
-    )
-    assert "tiny_resize cannot be 'lanczos'" in refusal(path, TinyOptions(resize="lanczos"))
-    assert "tiny_threads cannot be -1" in refusal(path, TinyOptions(threads=-1))
-    assert "tiny_crf cannot be 64" in refusal(path, TinyOptions(crf=64))
-
-
 @pytest.mark.parametrize("device", [word for word in DEVICES if word not in ("auto", "cpu")])
 def test_providers_that_are_not_here(tmp_path: Path, device: str) -> None:
     import onnxruntime

@@ -25,32 +25,12 @@ from acuity.text import shortened
 EXTRACTORS: Final[dict[str, type[Extractor]]] = {
     cls.name: cls
     for cls in (
-        Adm,
-        Cambi,
-        Ciede,
-        FloatAdm,
-        FloatAnsnr,
-        FloatMoment,
-        FloatMotion,
-        FloatMsSsim,
-        FloatPsnr,
-        FloatSsim,
-        FloatVif,
-        Motion,
-        Null,
-        Psnr,
-        PsnrHvs,
-        SpeedChroma,
-        SpeedTemporal,
-        Ssim,
-        Ssimulacra2,
-        Vif,
-        Xpsnr,
+        Adm, Cambi, Ciede, FloatAdm, FloatAnsnr, FloatMoment, FloatMotion, FloatMsSsim, FloatPsnr, FloatSsim,
+        FloatVif, Motion, Null, Psnr, PsnrHvs, SpeedChroma, SpeedTemporal, Ssim, Ssimulacra2, Vif, Xpsnr,
     )
-}
+}  # fmt: skip
 
 _PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
-
 
 # The names of all figures in reports with default options, and of the columns beside them.
 RESERVED_NAMES: Final = frozenset(

@@ -16,10 +16,7 @@ SHIFTS: Final = {"420": (1, 1), "422": (0, 1), "444": (0, 0)}
 class Ciede(Extractor):
     name = "ciede"
     summary = "colour difference (CIEDE2000)"
-    options = ()
     features = (Feature("ciede2000", "ciede2000"),)
-    min_size = 1
-    min_size_reason = "it needs a pixel"
     needs_chroma = True
 
     def reading(self, geometry: Geometry) -> str | None:

@@ -109,10 +109,10 @@ class Extractor(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    options: ClassVar[tuple[Option, ...]]
+    options: ClassVar[tuple[Option, ...]] = ()
     features: ClassVar[tuple[Feature, ...]]
-    min_size: ClassVar[int]  # smallest width and height
-    min_size_reason: ClassVar[str]
+    min_size: ClassVar[int] = 1  # smallest width and height
+    min_size_reason: ClassVar[str]  # if it is more than that
     needs_chroma: ClassVar[bool] = False  # can't be computed from luma alone
     sequential: ClassVar[bool] = False  # on one thread in libvmaf, which matters to the order of reports
 

@@ -13,10 +13,7 @@ _KEYS: Final = [f"float_moment_{picture}{order}" for order in ("1st", "2nd") for
 class FloatMoment(Extractor):
     name = "float_moment"
     summary = "means of luma and of its square, of both pictures"
-    options = ()
     features = tuple(Feature(key, key) for key in _KEYS)
-    min_size = 1
-    min_size_reason = "it needs a sample"
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
@@ -36,10 +33,7 @@ class FloatMoment(Extractor):
 class Null(Extractor):
     name = "null"
     summary = "no figure at all, to time what else a run does"
-    options = ()
     features = ()
-    min_size = 1
-    min_size_reason = "there are no smaller pictures"
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:

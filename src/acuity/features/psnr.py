@@ -41,8 +41,6 @@ class Psnr(Extractor):
             Feature(f"sse_{plane}", f"sse_{plane}", only_with="enable_apsnr", hidden=True),
         )
     )
-    min_size = 1
-    min_size_reason = "it needs a sample"
 
     def gives(self, feature: Feature) -> bool:
         return (feature.name.endswith("_y") or self.flag("enable_chroma")) and super().gives(feature)
@@ -134,10 +132,7 @@ class PsnrFigures:
 class FloatPsnr(Extractor):
     name = "float_psnr"
     summary = "peak signal to noise ratio of luma, floating point"
-    options = ()
     features = (Feature("float_psnr", "float_psnr"),)
-    min_size = 1
-    min_size_reason = "it needs a sample"
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
@@ -158,7 +153,6 @@ class FloatPsnr(Extractor):
 class FloatAnsnr(Extractor):
     name = "float_ansnr"
     summary = "signal to noise ratio of smoothed luma"
-    options = ()
     features = (Feature("float_ansnr", "float_ansnr"), Feature("float_anpsnr", "float_anpsnr"))
     min_size = 3
     min_size_reason = "its smoothing reaches two samples past each edge"

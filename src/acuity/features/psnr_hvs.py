@@ -16,7 +16,6 @@ _MOST_BITS: Final = 12
 class PsnrHvs(Extractor):
     name = "psnr_hvs"
     summary = "peak signal to visible noise ratio (PSNR-HVS-M), luma, chroma and both"
-    options = ()
     features = tuple(Feature(key, key) for key in _KEYS)
     min_size = 8
     min_size_reason = "it looks at blocks of 8x8"

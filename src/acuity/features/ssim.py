@@ -140,10 +140,7 @@ class FloatMsSsim(Similarity):
 class Ssim(Extractor):
     name = "ssim"
     summary = "structural similarity of luma, every sample's window counting"
-    options = ()
     features = (Feature("ssim", "ssim"),)
-    min_size = 1
-    min_size_reason = "it needs a sample"
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:

@@ -37,8 +37,6 @@ class Xpsnr(Extractor):
         Feature("xpsnr_w", "xpsnr_w"),
         *(Feature(f"xpsnr_root_{plane}", f"xpsnr_root_{plane}", hidden=True) for plane in _PLANES),
     )
-    min_size = 1
-    min_size_reason = "it needs a sample"
     uses_chroma = True
 
     @property

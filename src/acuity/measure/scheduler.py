@@ -9,20 +9,17 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
 
 from acuity.devices import available_threads
 from acuity.errors import ClosedError, InputError, Remedy, to_set
 
 JobT = TypeVar("JobT")
-JobT_contra = TypeVar("JobT_contra", contravariant=True)
 
 # One job waits for every so many running ones, and at least one: enough to hide the feeder's own work, for
 # little memory.
 _THREADS_PER_WAITING: Final = 2
-# Seconds for which the jobs of a batch wait for others to fill it.
-_LINGER: Final = 0.001
 # Each thread has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
 
@@ -171,93 +168,6 @@ class Scheduler(Pending, Generic[JobT]):
                 self._error = error
             dropped = self._wake_all()
         dropped.clear()
-
-
-class BatchWorker(Protocol[JobT_contra]):
-    """Works on several jobs at once, and may have batches of them under way."""
-
-    @property
-    def most(self) -> int:
-        """How many jobs one batch has at most."""
-        ...
-
-    @property
-    def pending(self) -> int:
-        """How many jobs are under way."""
-        ...
-
-    @property
-    def full(self) -> bool:
-        """Whether a batch has to be finished before another one starts."""
-        ...
-
-    def work(self, jobs: Sequence[JobT_contra]) -> int:
-        """Start a batch, and return how many jobs were finished meanwhile; without jobs, wait for some."""
-        ...
-
-    def close(self) -> None:
-        """Wait for what is under way, and give its memory back."""
-        ...
-
-
-class BatchScheduler(Scheduler[JobT]):
-    """Runs jobs in batches on one thread that keeps a device busy.
-
-    A batch costs the host about as much as a job, so batches are full where jobs come fast. While one is
-    under way there is time to wait for more jobs; where none is, they wait for a moment only.
-    """
-
-    def __init__(self, make_worker: Callable[[], BatchWorker[JobT]], limit: int) -> None:
-        self._make_batch_worker = make_worker
-        self._draining = False
-        super().__init__(1, _none, limit=limit)
-
-    def drain(self) -> None:
-        with self._room:
-            self._draining = True
-            self._ready.notify_all()
-        try:
-            super().drain()
-        finally:
-            self._draining = False
-
-    def _run_jobs(self) -> None:
-        worker = self._make_batch_worker()
-        try:
-            while (jobs := self._take_batch(worker)) is not None:
-                finished = worker.work(jobs)
-                del jobs
-                if finished:
-                    self._finish(finished)
-        finally:
-            worker.close()
-
-    def _take_batch(self, worker: BatchWorker[JobT]) -> list[JobT] | None:
-        """The jobs of the next batch, none if one under way is to be finished first; None: no more come."""
-        with self._ready:
-            if not worker.pending:
-                self._wait_for(1, None)
-            if not worker.full:
-                self._wait_for(worker.most, _LINGER)
-            if self._stopped:
-                return None
-            count = min(worker.most, len(self._jobs))
-            if worker.pending and count < worker.most and not self._draining:
-                return []
-            return [self._jobs.popleft() for _ in range(count)]
-
-    def _wait_for(self, count: int, timeout: float | None) -> None:
-        """Wait until that many jobs are there, or until no more come."""
-        if len(self._jobs) >= count:
-            return
-        self._awaited = count
-        self._ready.wait_for(
-            lambda: len(self._jobs) >= count or self._stopped or (timeout and self._draining), timeout
-        )
-
-
-def _none() -> Callable[[object], None]:
-    raise AssertionError("batches have a worker of their own")
 
 
 def _refused(threads: int) -> InputError:

@@ -67,17 +67,15 @@ class Candidates:
 
 def is_same_model(one: Any, other: Any) -> bool:
     """Whether two models are equal in every part, names included, even if loaded separately."""
-    if one is other:
-        return True
     if type(one) is not type(other):
         return False
-    if is_dataclass(one):
-        return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(is_same_model, one, other))
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
-    return bool(one == other) or getattr(one, "__dict__", None) == {}  # scalings without parameters are alike
+    if one == other or not is_dataclass(one):
+        return bool(one == other)
+    return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:

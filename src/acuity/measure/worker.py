@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
 from acuity.errors import CardMemoryError
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, Group, Plan
-from acuity.measure.scheduler import BatchScheduler, Scheduler
+from acuity.measure.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from acuity.measure.crew import Crew, CrewScheduler
@@ -28,6 +28,8 @@ class WorkItem(NamedTuple):
     plan: Plan
     counted: bool  # False: only what is computed for every frame
 
+
+_LINGER: Final = 0.001  # seconds for which the frames of a batch wait for others to fill it
 
 Lanes = dict[Hashable, Lane]  # of one thread, by device and geometry
 # Creates the work function of a thread, which has these lanes already and adds others.
@@ -81,7 +83,7 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
 
 
 class ConveyorWorker:
-    """Computes batches of frames on a device; the BatchWorker of a BatchScheduler."""
+    """Computes batches of frames on a device, and may have several under way."""
 
     def __init__(self, geometry: Geometry, collector: Collector, share: Share, *, uploads: bool) -> None:
         """With `uploads` memory is prepared for pictures that don't lie on the device."""
@@ -94,17 +96,21 @@ class ConveyorWorker:
 
     @property
     def most(self) -> int:
+        """The number of frames that one batch has at most."""
         return self._conveyor.most
 
     @property
     def pending(self) -> int:
+        """The number of frames under way."""
         return self._conveyor.pending
 
     @property
     def full(self) -> bool:
+        """Whether a batch has to be finished before another one starts."""
         return self._conveyor.full
 
     def work(self, jobs: Sequence[WorkItem]) -> int:
+        """Start a batch; returns how many frames were finished meanwhile. Without jobs, wait for some."""
         finished = 0 if jobs else self._finish()
         for plan, members in groupby(jobs, lambda job: job.plan):
             waiting = list(members)
@@ -162,6 +168,66 @@ class ConveyorWorker:
 
     def close(self) -> None:
         self._conveyor.close()
+
+
+class BatchScheduler(Scheduler[WorkItem]):
+    """Runs jobs in batches on one thread that keeps a device busy.
+
+    A batch costs the host about as much as a job, so batches are full where jobs come fast. While one is
+    under way there is time to wait for more jobs; where none is, they wait for a moment only.
+    """
+
+    def __init__(self, worker: ConveyorWorker, limit: int) -> None:
+        self._worker = worker
+        self._draining = False
+        super().__init__(1, _none, limit=limit)
+
+    def drain(self) -> None:
+        with self._room:
+            self._draining = True
+            self._ready.notify_all()
+        try:
+            super().drain()
+        finally:
+            self._draining = False
+
+    def _run_jobs(self) -> None:
+        try:
+            while (jobs := self._take_batch()) is not None:
+                finished = self._worker.work(jobs)
+                del jobs
+                if finished:
+                    self._finish(finished)
+        finally:
+            self._worker.close()
+
+    def _take_batch(self) -> list[WorkItem] | None:
+        """The jobs of the next batch, none if one under way is to be finished first; None: no more come."""
+        worker = self._worker
+        with self._ready:
+            if not worker.pending:
+                self._wait_for(1, None)
+            if not worker.full:
+                self._wait_for(worker.most, _LINGER)
+            if self._stopped:
+                return None
+            count = min(worker.most, len(self._jobs))
+            if worker.pending and count < worker.most and not self._draining:
+                return []
+            return [self._jobs.popleft() for _ in range(count)]
+
+    def _wait_for(self, count: int, timeout: float | None) -> None:
+        """Wait until that many jobs are there, or until no more come."""
+        if len(self._jobs) >= count:
+            return
+        self._awaited = count
+        self._ready.wait_for(
+            lambda: len(self._jobs) >= count or self._stopped or (timeout and self._draining), timeout
+        )
+
+
+def _none() -> Callable[[object], None]:
+    raise AssertionError("batches have a worker of their own")
 
 
 AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
@@ -244,6 +310,6 @@ def _scheduler(
     if window is not None:
         worker = ConveyorWorker(geometry, collector, share, uploads=first.uploads)
         worker.prepare(first.plan)  # here, so that the first frame finds out whether there is memory for it
-        return BatchScheduler(lambda: worker, window)
+        return BatchScheduler(worker, window)
     make_worker = worker_factory(geometry, collector, share)
     return crew.join(make_worker) if crew is not None else Scheduler(threads, lambda: make_worker({}))

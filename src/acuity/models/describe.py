@@ -9,7 +9,7 @@ from acuity.errors import FeatureError, ModelError, PathError
 from acuity.models.document import read_document
 from acuity.models.inputs import ModelFeature
 from acuity.models.load import load_model
-from acuity.models.model import LinearRescale, Model, ModelCollection
+from acuity.models.model import Model, ModelCollection
 from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 
@@ -55,7 +55,7 @@ def describe_model(path: str | Path, options: Overrides = _NO_OPTIONS) -> dict[s
         "model_type": model.kind,
         "feature_names": [feature.name for feature in model.features],
         "features": [_describe_feature(feature) for feature in model.features],
-        "norm_type": "linear_rescale" if isinstance(base.scaling, LinearRescale) else "none",
+        "norm_type": base.scaling.norm_type,
         "score_range": _score_range(base),
         "score_transform": base.transform is not None,
         "bootstrap_models": len(model.members) if isinstance(model, ModelCollection) else 0,

@@ -40,15 +40,12 @@ class Section(NamedTuple):
         return Section(self.file, self._path(key), value)
 
     def sections(self, key: str) -> list["Section"]:
-        entries = self._list(key)
-        for entry in entries:
+        found = []
+        for i, entry in enumerate(self._list(key)):
             if not isinstance(entry, dict):
                 raise self.fail(key, f"it must hold objects, not {_kind(entry)}")
-        return [
-            Section(self.file, f"{self._path(key)}[{i}]", entry)
-            for i, entry in enumerate(entries)
-            if isinstance(entry, dict)
-        ]
+            found.append(Section(self.file, f"{self._path(key)}[{i}]", entry))
+        return found
 
     def text(self, key: str) -> str:
         value = self._require(key)
@@ -57,11 +54,12 @@ class Section(NamedTuple):
         return value
 
     def texts(self, key: str) -> list[str]:
-        entries = self._list(key)
-        for entry in entries:
+        found = []
+        for entry in self._list(key):
             if not isinstance(entry, str):
                 raise self.fail(key, f"it must hold strings, not {_kind(entry)}")
-        return [entry for entry in entries if isinstance(entry, str)]
+            found.append(entry)
+        return found
 
     def number(self, key: str) -> float:
         return self._number(key, self._require(key))

@@ -16,10 +16,8 @@ from acuity.models.model import (
     LinearRescale,
     Model,
     ModelCollection,
-    Scaling,
     ScoreClip,
     ScoreTransform,
-    Unscaled,
     member_name,
 )
 from acuity.models.sources import find_model, variant_options
@@ -162,10 +160,10 @@ def _options(section: Section) -> dict[str, OptionValue]:
     return options
 
 
-def _scaling(section: Section, features: int) -> Scaling:
+def _scaling(section: Section, features: int) -> LinearRescale:
     norm_type = section.text("norm_type")
     if norm_type == "none":
-        return Unscaled()
+        return LinearRescale(1.0, 0.0, np.ones(features), np.zeros(features), norm_type)
     if norm_type != "linear_rescale":
         raise section.fail("norm_type", f"{quoted(norm_type)} is not supported, only linear_rescale and none")
     tables = {}
@@ -212,7 +210,7 @@ def _clip(section: Section) -> ScoreClip | None:
 
 
 def _chroma(
-    section: Section, features: tuple[ModelFeature, ...], scaling: Scaling
+    section: Section, features: tuple[ModelFeature, ...], scaling: LinearRescale
 ) -> ChromaCorrection | None:
     key = "chroma_correction_parameter"
     if not section.has(key):
@@ -225,6 +223,6 @@ def _chroma(
             raise section.fail(key, f"it needs exactly one {part} feature, but the model has {len(found)}")
         indices.append(found[0])
     luma, chroma = indices
-    if isinstance(scaling, LinearRescale) and not (scaling.slopes[luma] and scaling.slopes[chroma]):
+    if not (scaling.slopes[luma] and scaling.slopes[chroma]):
         raise section.fail("slopes", f"the features of {key} cannot have slope 0")
     return ChromaCorrection(parameter, luma, chroma) if parameter else None

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,26 +22,15 @@ from acuity.models.svm import SupportVectorRegression
 Array = NDArray[np.float64]
 
 
-class Scaling(Protocol):
-    def normalise(self, features: Array) -> Array:
-        """From feature values (frames x features) to the SVM's inputs."""
-        ...
-
-    def normalise_feature(self, index: int, values: Array) -> Array: ...
-
-    def restore_feature(self, index: int, nodes: Array) -> Array: ...
-
-    def restore_score(self, decisions: Array) -> Array: ...
-
-
 @dataclass(frozen=True, eq=False)
 class LinearRescale:
-    """norm_type linear_rescale: value * slope + intercept on the way in, the inverse on the way out."""
+    """value * slope + intercept on the way in, the inverse on the way out; slopes of 1 for norm_type none."""
 
     score_slope: float
     score_intercept: float
     slopes: Array
     intercepts: Array
+    norm_type: str = "linear_rescale"
 
     def normalise(self, features: Array) -> Array:
         return self.slopes * features + self.intercepts
@@ -58,22 +47,6 @@ class LinearRescale:
         return (decisions - self.score_intercept) / self.score_slope
 
 
-class Unscaled:
-    """norm_type none."""
-
-    def normalise(self, features: Array) -> Array:
-        return features.copy()
-
-    def normalise_feature(self, index: int, values: Array) -> Array:
-        return values
-
-    def restore_feature(self, index: int, nodes: Array) -> Array:
-        return nodes
-
-    def restore_score(self, decisions: Array) -> Array:
-        return decisions
-
-
 class ChromaCorrection(NamedTuple):
     """VMAF v1: replaces a chroma feature of exactly 0 by an estimate from a luma feature.
 
@@ -85,7 +58,7 @@ class ChromaCorrection(NamedTuple):
     luma: int
     chroma: int
 
-    def apply(self, nodes: Array, scaling: Scaling) -> None:
+    def apply(self, nodes: Array, scaling: LinearRescale) -> None:
         """Correct the normalised inputs in place."""
         missing = scaling.restore_feature(self.chroma, nodes[:, self.chroma]) == 0.0
         luma = scaling.restore_feature(self.luma, nodes[:, self.luma])
@@ -175,7 +148,7 @@ class Model(ReadsFeatures):
     kind: str  # the file's model_type
     features: tuple[ModelFeature, ...]
     svm: SupportVectorRegression
-    scaling: Scaling
+    scaling: LinearRescale
     transform: ScoreTransform | None = None
     clip: ScoreClip | None = None
     chroma: ChromaCorrection | None = None

@@ -272,7 +272,8 @@ class ScoreReport:
                     for name in self.scores
                 ],
                 "worst": [
-                    {"frame": frame, "time": self.time_of(frame), "score": score, **self._shared_model(frame)}
+                    {"frame": frame, "time": self.time_of(frame), "score": score}
+                    | {"model": model for model in self.model_at(frame)[:1]}
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
                 "worst_segments": self.worst_segments(),
@@ -365,10 +366,6 @@ class ScoreReport:
         """The model behind the first score of a frame, if not all frames have the same; else none."""
         shared = len(self.results.holders()) > 1
         return [part.model for part in self.results.holders(None, frame, frame)] if shared else []
-
-    def _shared_model(self, frame: int) -> dict[str, str]:
-        models = self.model_at(frame)
-        return {"model": models[0]} if models else {}
 
     def _headline(self, headline: Headline, pools: Sequence[str]) -> dict[str, Any]:
         """One metric and the figures of its column; null if no frame has one."""

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acuity.devices import open_backend, open_decoder
@@ -36,7 +37,6 @@ from acuity.video.readers.open import open_as
 
 if TYPE_CHECKING:
     from acuity.devices import Opened
-    from acuity.measure.checkpoint import Checkpoint
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
@@ -83,8 +83,8 @@ def run_request(
             alone=request.no_reference,
             crew=None if beside is None else beside.crew,
         ) as measurement:
-            telling = _Telling(progress, running_mean, every, started, attach, watch)
-            return _run(request, measurement, telling, opened, beside)
+            fed = partial(feed, measurement, progress=progress, running_mean=running_mean, every=every)
+            return _run(request, measurement, opened, beside, fed, started, attach, watch)
     finally:
         for video in (request.reference, request.distorted):
             if video is not None and not isinstance(video, str | os.PathLike):
@@ -96,17 +96,6 @@ class Beside(NamedTuple):
 
     crew: Crew  # worker threads
     openers: tuple[Opener, Opener]  # of the reference and the distorted video
-
-
-class _Telling(NamedTuple):
-    """The callbacks of a run, and how often they are called."""
-
-    progress: ProgressCallback | None
-    running_mean: bool
-    every: float
-    started: StartCallback | None
-    attach: AttachCallback | None
-    watch: WatchCallback | None
 
 
 class Wanted(NamedTuple):
@@ -152,9 +141,12 @@ class Wanted(NamedTuple):
 def _run(
     request: Request,
     measurement: Measurement,
-    telling: _Telling,
     opened: Opened,
-    beside: Beside | None = None,
+    beside: Beside | None,
+    fed: Callable[..., bool],
+    started: StartCallback | None,
+    attach: AttachCallback | None,
+    watch: WatchCallback | None,
 ) -> ScoreReport:
     videos = [video for video in (request.reference, request.distorted) if video is not None]
     files = tuple(map(file_identity, videos))
@@ -167,12 +159,16 @@ def _run(
         _add_models(measurement, request, models)
     for feature in wanted.features:
         measurement.add_feature(feature)
-    checkpoint = _checkpoint(request, tiny)
+    checkpoint = None
+    if request.resume is not None:
+        from acuity.scoring.resume import read_checkpoint
+
+        checkpoint = read_checkpoint(request, tiny)
     later = _later_extractors(request, wanted, models)
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
     chroma = chroma or (tiny is not None and tiny.uses_chroma)
     # An agent may swap to a model that needs chroma.
-    opening = replace(request.opening, luma_only=not (chroma or telling.attach))
+    opening = replace(request.opening, luma_only=not (chroma or attach))
     if (preferred := opened.devices[0].allocate) is not None:
         opening = replace(opening, allocate=preferred)
     decoding = open_decoder(request.decoder, opened.devices)
@@ -198,23 +194,16 @@ def _run(
         measurement.tell_colour(colour_tags(pairing))
         if checkpoint is not None:
             measurement.restore(checkpoint)
-        if telling.started is not None:
-            telling.started(pairing, measurement.models, choice)
-        if telling.attach is not None:
-            telling.attach(measurement, _watched(request, wanted.metrics, pairing))
-        if telling.watch is not None:
-            telling.watch(measurement)
+        if started is not None:
+            started(pairing, measurement.models, choice)
+        if attach is not None:
+            attach(measurement, _watched(request, wanted.metrics, pairing))
+        if watch is not None:
+            watch(measurement)
         begin = time.monotonic()
-        ended = feed(
-            measurement,
-            pairing,
-            total=pairing.length,
-            progress=telling.progress,
-            running_mean=telling.running_mean,
-            every=telling.every,
-        )
+        ended = fed(pairing, total=pairing.length)
         results = measurement.results()
-        partial = None if ended else _partial(request, measurement, pairing, tiny)
+        part = None if ended else _partial(request, measurement, pairing, tiny)
         if request.sequential_first:
             order = measurement.agenda.measured.keys_of_threads(measurement.frames)
             results = results.in_order(order)
@@ -224,7 +213,7 @@ def _run(
             choice=choice,
             headlines=headlines(wanted.metrics, _classic(measurement, results, tiny)),
             notes=[
-                *([] if partial is None else [warning("partial", str(partial))]),
+                *([] if part is None else [warning("partial", str(part))]),
                 *explained(pairing, results, list(_classic(measurement, results, tiny))),
                 *remarks(pairing, measurement),
                 *about_tiny(tiny),
@@ -241,7 +230,7 @@ def _run(
             card=measurement.card,
             seconds=time.monotonic() - begin,
             restored=measurement.restored,
-            partial=partial,
+            partial=part,
             tiny_model=tiny,
             no_reference=request.no_reference,
             request=request,
@@ -327,15 +316,6 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
             " has two answers: the models are made for 1080p and for 2160p, so name one",
         )
     return displays.pop() if displays else AUTO
-
-
-def _checkpoint(request: Request, tiny: TinyModel | None) -> Checkpoint | None:
-    """The figures to go on from, if the request names a partial report."""
-    if request.resume is None:
-        return None
-    from acuity.scoring.resume import read_checkpoint
-
-    return read_checkpoint(request, tiny)
 
 
 def _partial(

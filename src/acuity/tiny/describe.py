@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
 from acuity.text import bounded
-from acuity.tiny.files import MAX_ABOUT, MAX_BYTES, digest, read_model, registered_digest
+from acuity.tiny.files import MAX_ABOUT, MAX_BYTES, digest, read_model, registered
 from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
 from acuity.video.local_file import regular_opener
 
@@ -94,7 +94,9 @@ def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
         return f"'{path}' is no ONNX model, or it is truncated"
     if facts.get("kind") is not None:
         check_kind(path.stem, facts["kind"])
-    said = [("its sidecar", facts.pop("said_sha256", None)), registered_digest(path)]
+    file = registered(path)
+    said = [("its sidecar", facts.pop("said_sha256", None))]
+    said += [(file.source, file.sha256)] if file is not None else []
     for source, wanted in said:
         if wanted not in (None, facts["sha256"]):
             return f"'{path}' is not the file that {source} names: its SHA-256 is another"

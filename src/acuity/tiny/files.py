@@ -145,6 +145,7 @@ class TinyFile(NamedTuple):
     license: str | None
     notes: str | None
     source: str  # the registry
+    bundle: str | None = None  # the name of the Sigstore bundle
 
 
 def shipped_models() -> list[TinyFile]:
@@ -202,23 +203,19 @@ def said_digest(document: Section, key: str) -> str:
     return said
 
 
-def registered_digest(path: Path) -> tuple[str, str | None]:
-    """The registry beside a model file, and the SHA-256 it has for it; None if it doesn't list it."""
-    registry = path.parent / REGISTRY
-    if not registry.exists():
-        return str(registry), None
-    listed = (file.sha256 for file in read_registry(path.parent) if file.path.name == path.name)
-    return str(registry), next(listed, None)
+def registered(path: Path) -> TinyFile | None:
+    """What the registry beside a model file says of it; None if it doesn't list it."""
+    return next((file for file in read_registry(path.parent) if file.path.name == path.name), None)
 
 
 def check_registered_kind(path: Path, kind: str) -> None:
     """Refuse a model of which the registry beside it says another kind; raises ModelError."""
-    for file in read_registry(path.parent):
-        if file.path.name == path.name and file.kind != kind:
-            raise ModelError(
-                f"the registry {file.source!r} says kind {quoted(file.kind)} of '{path.name}', and by what "
-                f"it reads it is {kind!r}: correct the registry"
-            )
+    file = registered(path)
+    if file is not None and file.kind != kind:
+        raise ModelError(
+            f"the registry {file.source!r} says kind {quoted(file.kind)} of '{path.name}', and by what "
+            f"it reads it is {kind!r}: correct the registry"
+        )
 
 
 def read_registry(folder: Path) -> list[TinyFile]:
@@ -241,9 +238,9 @@ def read_registry(folder: Path) -> list[TinyFile]:
 
 
 def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
-    file = entry.text("onnx")
-    if not file.endswith(".onnx") or Path(file).name != file:
-        raise entry.fail("onnx", f"{quoted(file)} is no name of an .onnx file beside the registry")
+    file = _beside(entry, "onnx")
+    if not file.endswith(".onnx"):
+        raise entry.fail("onnx", f"{quoted(file)} is no name of an .onnx file")
     path = folder / file
     try:
         size = path.stat().st_size
@@ -259,7 +256,16 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
         license=entry.text("license") if entry.has("license") else None,
         notes=entry.text("notes") if entry.has("notes") else None,
         source=str(registry),
+        bundle=_beside(entry, "sigstore_bundle") if entry.has("sigstore_bundle") else None,
     )
+
+
+def _beside(entry: Section, key: str) -> str:
+    """The name of a file in the registry's folder."""
+    name = entry.text(key)
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise entry.fail(key, f"{quoted(name)} is no name of a file beside the registry")
+    return name
 
 
 def _folders() -> Iterator[Path]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from acuity.errors import ModelError, to_omit, to_set
 from acuity.tiny.feature_input import FeatureInput, make_block, make_feature_input
-from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered_digest
+from acuity.tiny.files import check_registered_kind, digest, find_tiny_model, read_model, registered
 from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.graph_checks import check_graph
 from acuity.tiny.options import TinyOptions
@@ -30,7 +30,6 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
 
     A model that reads RGB must be told the video's colours: see TinyModel.in_colours().
     """
-    options.check()
     import_runtime()
     label = os.fspath(name)
     path = find_tiny_model(name)
@@ -59,7 +58,9 @@ def read_checked(path: Path) -> tuple[bytes, str, Sidecar, Graph]:
     """A model file, its SHA-256, its sidecar and its graph; refuses a file that these know as another."""
     data, sidecar = read_model(path), read_sidecar(path)
     sha256 = digest(data)
-    for source, wanted in ((sidecar.file, sidecar.sha256), registered_digest(path)):
+    file = registered(path)
+    said = [(sidecar.file, sidecar.sha256), *([(file.source, file.sha256)] if file else [])]
+    for source, wanted in said:
         if wanted is not None and wanted != sha256:
             raise ModelError(
                 f"'{path}' has the SHA-256 {sha256}, and {source!r} says {wanted}: it was changed or "

@@ -83,13 +83,6 @@ class Session:
         self.threads = options.threads
         self._session, self.provider = _open(label, graph, options)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both run equal graphs alike."""
-        return isinstance(other, Session) and (self.provider, self.threads) == (other.provider, other.threads)
-
-    def __hash__(self) -> int:
-        return hash((self.provider, self.threads))
-
     def run(self, feeds: Mapping[str, NDArray[Any]], outputs: list[str] | None = None) -> list[NDArray[Any]]:
         """The outputs, in order; raises ModelError if the graph fails on these inputs."""
         try:

@@ -20,10 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.errors import AcuityError, MissingExtra, ModelError, to_omit
-from acuity.models.document import read_document
-from acuity.models.sources import TINY_REGISTRY
-from acuity.text import one_line, quoted, shortened
-from acuity.tiny.files import MAX_ABOUT, OWN_FOLDER, read_bounded
+from acuity.text import one_line, shortened
+from acuity.tiny.files import OWN_FOLDER, read_bounded, registered
 from acuity.tiny.sidecar import read_sidecar
 
 IDENTITY: Final = "ACUITY_SIGSTORE_IDENTITY"
@@ -45,7 +43,9 @@ def verify_signature(path: Path, data: bytes) -> str:
     """
     _check_own(path)
     _import_sigstore()
-    bundle = _registered(path) or _beside(path)  # first: who isn't signed at all needs no settings
+    file = registered(path)
+    # First: who isn't signed at all needs no settings.
+    bundle = path.with_name(file.bundle) if file is not None and file.bundle else _beside(path)
     identities = _expected(path)
     verifier = _verifier()
     signer = _verify(verifier, identities, path, data, bundle)
@@ -89,22 +89,6 @@ def _beside(path: Path) -> Path:
             " without the check"
         )
     return found[0]
-
-
-def _registered(path: Path) -> Path | None:
-    """The bundle that the registry beside a model names for it."""
-    registry = path.parent / TINY_REGISTRY
-    if not registry.exists():
-        return None
-    for entry in read_document(registry, MAX_ABOUT, regular=True).sections("models"):
-        if entry.values.get("onnx") == path.name and entry.values.get("sigstore_bundle") is not None:
-            name = entry.text("sigstore_bundle")
-            if Path(name).name != name or name in ("", ".", ".."):
-                raise entry.fail(
-                    "sigstore_bundle", f"{quoted(name)} is no name of a file beside the registry"
-                )
-            return path.with_name(name)
-    return None
 
 
 def _verify(verifier: Any, identities: tuple[str, ...], path: Path, content: bytes, bundle: Path) -> str:

@@ -263,8 +263,6 @@ class PictureExtractor(Extractor):
     summary = "a tiny model that reads pictures"
     options = ()
     features = ()
-    min_size = 1
-    min_size_reason = "it needs a sample"
 
     def __init__(self, network: Network, colours: Colours) -> None:
         super().__init__()

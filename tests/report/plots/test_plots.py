@@ -179,13 +179,6 @@ def test_it_is_a_png_file_of_the_size_that_was_asked_for() -> None:
     assert np.array_equal(found, plot_pixels([series([50, 60, 70])], seconds=0.12, **_SMALL))
 
 
-def test_a_rising_curve_rises() -> None:
-    found = blue(plot_pixels([series(np.linspace(40, 90, 100))], seconds=None, **_SMALL))
-    rows = [float(np.flatnonzero(column).mean()) for column in found.T if column.any()]
-    assert len(rows) > 150
-    assert np.all(np.diff(rows) <= 0)
-
-
 def test_one_bad_frame_of_many_is_seen() -> None:
     values = np.full(170_000, 90.0)
     plain = plot_pixels([series(values)], seconds=7083.0, **_SMALL)
