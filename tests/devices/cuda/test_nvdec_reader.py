@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cuda.hardware.card import Card
+from acuity.devices.cuda.nvdec import reader as reader_module
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import CardMemoryError, InputError
 from acuity.video.alignment.signature import sign
@@ -27,12 +28,16 @@ from fake_driver import FakeDriver
 
 pytestmark = needs_compiler
 
-WORTHWHILE = 30  # frames that a session decodes at least here: emulated kernels take their time
+
+@pytest.fixture(autouse=True)
+def _short_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session decodes few frames here, because emulated kernels take their time."""
+    monkeypatch.setattr(reader_module, "_WORTHWHILE", 30)
 
 
 def opened(path: Path, library: FakeDriver, *, required: bool = False, **options: Any) -> NvdecReader:
     card = emulated_card()
-    return NvdecReader(path, card=card, library=library, required=required, worthwhile=WORTHWHILE, **options)
+    return NvdecReader(path, card=card, library=library, required=required, **options)
 
 
 def compared(
@@ -134,7 +139,7 @@ def full_card(allocations: int) -> Card:
 def test_a_card_whose_memory_is_taken_decodes_into_what_it_has(tmp_path: Path) -> None:
     path = clip(tmp_path, CODED["h264"], 100)
     library = FakeDriver(engines=6)
-    reader = NvdecReader(path, card=full_card(1), library=library, required=True, worthwhile=WORTHWHILE)
+    reader = NvdecReader(path, card=full_card(1), library=library, required=True)
     with reader, ContainerReader(path) as plain:
         reader.expect(converted=False)
         for expected in plain:

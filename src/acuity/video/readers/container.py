@@ -19,7 +19,7 @@ from acuity.errors import InputError, NoFramesError
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import joined_at, known
-from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.avframes import ToPlanar, form_of
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import ONE_TO_ONE, DecodedFrame, Decoder, UncertainDamage
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
@@ -140,6 +140,7 @@ class ContainerReader(BaseReader):
                 raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
             assert isinstance(first, av.VideoFrame)
             self._pending = first
+            self._form = form_of(first)
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = describe(
                 self._path,
@@ -295,12 +296,10 @@ class ContainerReader(BaseReader):
         )
 
     def _check_unchanged(self, frame: av.VideoFrame) -> None:
-        now = (frame.width, frame.height, frame.format.name)
-        before = (self.info.width, self.info.height, self._planar.source)
-        if now != before:
+        if (now := form_of(frame)) != self._form:
             raise InputError(
-                f"'{self._path}' changes at frame {self._next} from {before[0]}x{before[1]} {before[2]} to"
-                f" {now[0]}x{now[1]} {now[2]}: cut it there and score the parts"
+                f"'{self._path}' changes at frame {self._next} from {self._form} to {now}: cut it there and"
+                " score the parts"
             )
 
     def _variable(self, seen: list[int] | None, start: int | None) -> bool:
