@@ -109,19 +109,6 @@ def test_open_groups_of_pictures_are_not_split(tmp_path: Path) -> None:
     assert library.decoders == 1
 
 
-def test_little_memory_decodes_little_ahead(tmp_path: Path) -> None:
-    path = clip(tmp_path, CODED["h264"], 80)
-    library = FakeDriver(engines=6)
-    card = emulated_card()
-    card.free_memory = lambda: 1 << 16
-    with NvdecReader(path, card=card, library=library, required=True) as reader:
-        reader.expect(converted=False)
-        assert reader.read() is not None
-        held = [reader.read() for _ in range(79)]
-        assert all(isinstance(picture, CardPicture) for picture in held)
-        assert reader.read() is None
-
-
 def full_card(allocations: int) -> Card:
     """A card whose memory others have taken, but for a few pictures."""
     card = emulated_card()
