@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
 from numpy.typing import NDArray
+
+import video_clips
 
 WIDTH, HEIGHT, FRAMES = 128, 96, 16
 BITS, BAND = 8, 24  # columns of the number, and rows of the band with it
@@ -86,19 +87,14 @@ def y4m(path: Path, frames: list[Planes], rate: str = "25:1") -> Path:
 def container(path: Path, frames: list[Planes], rate: int = 25, codec: str = "ffv1", **options: Any) -> Path:
     """The frames in a container; `options` are those of the encoder."""
     height, width = frames[0][0].shape
-    with av.open(str(path), "w") as out:
-        stream = out.add_stream(codec, rate=rate, options=options)
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        for index, frame in enumerate(frames):
-            made = av.VideoFrame(width, height, "yuv420p")
-            for plane, samples in zip(made.planes, frame, strict=True):
-                rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
-                rows[:, : samples.shape[1]] = samples
-            made.pts, made.time_base = index, Fraction(1, rate)
-            out.mux(stream.encode(made))
-        out.mux(stream.encode(None))
-    return path
+    shown = []
+    for planes in frames:
+        made = av.VideoFrame(width, height, "yuv420p")
+        for plane, samples in zip(made.planes, planes, strict=True):
+            rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+            rows[:, : samples.shape[1]] = samples
+        shown.append(made)
+    return video_clips.clip(path, shown, codec=codec, pix_fmt="yuv420p", rate=rate, options=options)
 
 
 Writer = Callable[[Path, list[Planes]], Path]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
+
+from video_clips import clip
 
 SIZE = (96, 64)
 
@@ -59,37 +60,3 @@ def rgb_clip(path: Path, frames: Iterable[np.ndarray], **settings: Any) -> Path:
     """A video of RGB, rounded to 8 bit."""
     made = [av.VideoFrame.from_ndarray(np.rint(rgb * 255).astype(np.uint8), "rgb24") for rgb in frames]
     return clip(path, made, **{"codec": "ffv1", "pix_fmt": "bgr0", **settings})
-
-
-def clip(
-    path: Path,
-    frames: Sequence[av.VideoFrame],
-    *,
-    codec: str,
-    pix_fmt: str,
-    options: dict[str, str] | None = None,
-    muxing: dict[str, str] | None = None,
-    rate: int | Fraction = 25,
-    ticks: Iterable[int] | None = None,
-    rotation: int = 0,
-    aspect: Fraction | None = None,
-    **context: Any,
-) -> Path:
-    """Encode the frames as they are; `context` is attributes of the codec context, such as color_range.
-
-    `ticks` are the times of the frames, counted in frames; `rotation` is clockwise.
-    """
-    with av.open(str(path), "w", options=muxing or {}) as output:
-        stream = output.add_stream(codec, rate=rate, options=options or {})
-        stream.width, stream.height, stream.pix_fmt = frames[0].width, frames[0].height, pix_fmt
-        if aspect is not None:
-            stream.sample_aspect_ratio = aspect
-        if rotation:
-            stream.set_display_rotation(-rotation)
-        for name, value in context.items():
-            setattr(stream.codec_context, name, value)
-        for tick, frame in zip(range(len(frames)) if ticks is None else ticks, frames, strict=True):
-            frame.pts, frame.time_base = tick, 1 / Fraction(rate)
-            output.mux(stream.encode(frame))
-        output.mux(stream.encode(None))
-    return path

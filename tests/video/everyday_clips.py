@@ -11,7 +11,8 @@ from typing import Any
 import av
 import numpy as np
 
-from colour_clips import clip, colours, to_yuv
+from colour_clips import colours, to_yuv
+from video_clips import clip
 
 SIZE = (320, 180)
 FRAMES = 16

@@ -15,7 +15,6 @@ from acuity.video import http_source
 from acuity.video.http_source import HttpSource
 from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
-from video_baits import BAITS, lay_bait
 from video_clips import encode, number_of
 from web_server import PATIENCE, WebServer, serving
 
@@ -126,15 +125,6 @@ def test_nobody_listens() -> None:
         port = free.getsockname()[1]
     with pytest.raises(InputError, match=r"cannot be read .*refused"):
         open_video(f"http://127.0.0.1:{port}/clip.mkv", allow_network=True)
-
-
-@pytest.mark.parametrize("name", ["hls-file", "concat-relative", "sdp"])
-def test_playlists_are_refused_as_local_ones_are(tmp_path: Path, name: str) -> None:
-    bait = lay_bait(tmp_path, 9)
-    with serving(BAITS[name][1](bait)) as server:
-        with pytest.raises(InputError):
-            open_video(server.address("ranges"), allow_network=True)
-        assert {path for path, _ in server.requests} == {"/ranges/clip"}
 
 
 def test_far_jumps_ask_again_and_near_ones_read_on(clip: Path) -> None:

@@ -86,26 +86,16 @@ def alias(target: bytes) -> bytes:
 # Suffix of the file that FFmpeg would believe by its name, and its content.
 BAITS: dict[str, tuple[str, Callable[[Bait], bytes]]] = {
     "hls-file": (".m3u8", lambda b: _hls(b.path)),
-    "hls-file-url": (".m3u8", lambda b: _hls(b"file://" + b.path)),
-    "hls-relative": (".m3u8", lambda b: _hls(b"clip.ts")),
-    "hls-etc": (".m3u8", lambda b: _hls(b"/etc/passwd")),
     "hls-http": (".m3u8", lambda b: _hls(b.url)),
-    "hls-concat": (".m3u8", lambda b: _hls(b"concat:" + b.path + b"|" + b.path)),
-    "hls-subfile": (".m3u8", lambda b: _hls(b"subfile,,start,0,end,9999,,:" + b.path)),
-    "hls-crypto": (".m3u8", lambda b: _hls(b"crypto+file:" + b.path)),
-    "hls-data": (".m3u8", lambda b: _hls(b"data:video/mp2t;base64,AAAA")),
     "hls-key": (".m3u8", lambda b: _hls(b"x.ts", b'#EXT-X-KEY:METHOD=AES-128,URI="' + b.url + b'"\n')),
-    "hls-map": (".m3u8", lambda b: _hls(b"x.ts", b'#EXT-X-MAP:URI="' + b.path + b'"\n')),
     "hls-master": (".m3u8", lambda b: b"#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + b.url + b"\n"),
     "hls-with-a-mark": (".m3u8", lambda b: b"\xef\xbb\xbf" + _hls(b.path)),
     "hls-after-a-line": (".m3u8", lambda b: b"\n" + _hls(b.path)),
     "concat-relative": (".ffconcat", lambda b: b"ffconcat version 1.0\nfile clip.ts\n"),
     "concat-file": (".ffconcat", lambda b: b"ffconcat version 1.0\nfile '" + b.path + b"'\n"),
     "concat-http": (".ffconcat", lambda b: b"ffconcat version 1.0\nfile '" + b.url + b"'\n"),
-    "concat-etc": (".ffconcat", lambda b: b"ffconcat version 1.0\nfile /etc/passwd\n"),
     "concat-unsafe": (".ffconcat", lambda b: b"ffconcat version 1.0\noption safe 0\nfile " + b.path + b"\n"),
     "dash-file": (".mpd", lambda b: _dash(b"file:" + b.path)),
-    "dash-relative": (".mpd", lambda b: _dash(b"clip.ts")),
     "dash-http": (".mpd", lambda b: _dash(b.url)),
     "sdp": (".sdp", _sdp),
     "sdp-second-line": (".sdp", lambda b: b"s=bait\r\n" + _sdp(b)),
@@ -132,7 +122,6 @@ BAITS: dict[str, tuple[str, Callable[[Bait], bytes]]] = {
         ),
     ),
     "mov-alias": (".mov", lambda b: with_data_reference(b.mp4, b"alis", alias(b.path))),
-    "mov-alias-relative": (".mov", lambda b: with_data_reference(b.mp4, b"alis", alias(b"/x/clip.ts"))),
 }
 
 # FFmpeg takes no notice of these references: the samples are looked for in the file itself.

@@ -64,41 +64,56 @@ def numbered_frame(number: int, pix_fmt: str, width: int, height: int) -> av.Vid
     return frame
 
 
+def clip(
+    path: Path,
+    frames: Sequence[av.VideoFrame],
+    *,
+    codec: str,
+    pix_fmt: str,
+    options: dict[str, str] | None = None,
+    muxing: dict[str, str] | None = None,
+    rate: int | Fraction = 25,
+    ticks: Iterable[int] | None = None,
+    rotation: int = 0,
+    mirrored: bool = False,
+    aspect: Fraction | None = None,
+    **context: Any,
+) -> Path:
+    """Encode the frames as they are; `context` is attributes of the codec context, such as color_range.
+
+    `ticks` are the times of the frames, counted in frames; `rotation` is clockwise.
+    """
+    with av.open(str(path), "w", options=muxing or {}) as output:
+        stream = output.add_stream(codec, rate=rate, options=options or {})
+        stream.width, stream.height, stream.pix_fmt = frames[0].width, frames[0].height, pix_fmt
+        if aspect is not None:
+            stream.sample_aspect_ratio = aspect
+        if rotation or mirrored:
+            stream.set_display_rotation(-rotation, hflip=mirrored)
+        for name, value in context.items():
+            setattr(stream.codec_context, name, value)
+        for tick, frame in zip(range(len(frames)) if ticks is None else ticks, frames, strict=True):
+            frame.pts, frame.time_base = tick, 1 / Fraction(rate)
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    return path
+
+
 def encode(
     path: Path,
     *,
     codec: str = "libx264",
     frames: int = 10,
     size: tuple[int, int] = (WIDTH, HEIGHT),
-    rate: int | Fraction = 25,
     pix_fmt: str = "yuv420p",
     gop: int = 12,
-    ticks: Sequence[int] | None = None,
-    rotation: int = 0,
-    mirrored: bool = False,
-    options: dict[str, str] | None = None,
     container_options: dict[str, str] | None = None,
-    **context: Any,
+    **settings: Any,
 ) -> Path:
-    """`ticks` are presentation times in frames; `context` sets codec context attributes, e.g. color_trc."""
-    with av.open(str(path), "w", options=container_options or {}) as output:
-        stream = output.add_stream(codec, rate=rate, options=options or {})
-        stream.width, stream.height = size
-        stream.pix_fmt = pix_fmt
-        stream.codec_context.gop_size = gop
-        for name, value in context.items():
-            setattr(stream.codec_context, name, value)
-        if rotation or mirrored:
-            stream.set_display_rotation(-rotation, hflip=mirrored)
-        for number in range(frames):
-            frame = numbered_frame(number, pix_fmt, *size)
-            frame.pts = number if ticks is None else ticks[number]
-            frame.time_base = 1 / Fraction(rate)
-            for packet in stream.encode(frame):
-                output.mux(packet)
-        for packet in stream.encode(None):
-            output.mux(packet)
-    return path
+    """Pictures with their numbers; for `settings` see clip()."""
+    shown = [numbered_frame(number, pix_fmt, *size) for number in range(frames)]
+    how = {"codec": codec, "pix_fmt": pix_fmt, "gop_size": gop, "muxing": container_options, **settings}
+    return clip(path, shown, **how)
 
 
 def encode_two_streams(path: Path) -> Path:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acuity.devices.cpu import CpuDevice, available_threads, describe_cpu, usable_instruction_sets
+from acuity.devices.cpu import CpuDevice, available_threads, usable_instruction_sets
 from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, device_for
 from acuity.errors import BackendError, to_omit, to_set
 from acuity.text import quoted
@@ -74,7 +74,10 @@ def list_backends(*, probe: bool = False) -> list[Backend]:
 def describe_backend(name: str, *, probe: bool = False) -> Backend:
     """A backend by name; `probe` computes something on it."""
     if name == "cpu":
-        return describe_cpu()
+        from acuity import _native
+
+        sets: list[dict[str, object]] = [{"name": n, "usable": ok} for n, ok in _native.instruction_sets()]
+        return Backend(name, True, True, "ok", sets, available_threads())
     if name == "cuda":
         from acuity.devices.cuda.backend import describe_cuda
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from acuity.devices.device import Backend, Conveyor, DeviceRunner
 from acuity.errors import InputError, PairingError
 
 if TYPE_CHECKING:
-    from acuity.features.extractor import Extractor, Frame, Geometry
-
-NAME: Final = "cpu"
+    from acuity.features.extractor import Extractor, Frame, Geometry, Run
 
 
 class CpuDevice:
     """All cores with one instruction set; it computes every extractor."""
 
-    name = NAME
+    name = "cpu"
 
     def __init__(self, instruction_set: str | None = None) -> None:
         """Raises BackendError if this processor doesn't run the instruction set; None: its fastest one."""
@@ -48,7 +45,7 @@ class CpuDevice:
     def containers(self, *, required: bool) -> None:
         return None
 
-    def conveyor(self, geometry: Geometry) -> Conveyor:
+    def conveyor(self, geometry: Geometry) -> NoReturn:
         raise NotImplementedError("the CPU computes frames one after the other")
 
     def lane(self, geometry: Geometry) -> CpuLane:
@@ -66,10 +63,12 @@ class CpuLane:
         self._context = CpuContext(Workspace(), instruction_set)
 
     def take(self, frame: Frame, planes: int | None) -> Frame:
+        """The frame for runners; refuses samples that exceed the bit depth, in so many planes (None: all)."""
         check_samples(frame, planes)
         return frame
 
-    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> DeviceRunner:
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Run:
+        """The runner for these extractors, which are of one kind and share work."""
         return kind.runner(members, self._geometry, self._context)
 
 
@@ -113,11 +112,3 @@ def usable_instruction_sets() -> list[str]:
     from acuity import _native
 
     return [name for name, usable in _native.instruction_sets() if usable]
-
-
-def describe_cpu() -> Backend:
-    """The CPU as a backend, which is always available."""
-    from acuity import _native
-
-    sets: list[dict[str, object]] = [{"name": n, "usable": ok} for n, ok in _native.instruction_sets()]
-    return Backend(NAME, True, True, "ok", sets, available_threads())

@@ -7,8 +7,8 @@ opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from acuity.errors import BackendError
 
@@ -18,85 +18,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from acuity.devices.cpu import CpuLane
     from acuity.devices.cuda.card_arrays import CardArrays
-    from acuity.features.extractor import Extractor, Frame, Geometry
+    from acuity.devices.cuda.conveyor import CudaConveyor
+    from acuity.features.extractor import Extractor, Geometry, Run
     from acuity.video.readers.reader import BaseReader
 
-
-class Figures(NamedTuple):
-    """Figures of some frames of a batch, by key: one for each frame."""
-
-    numbers: Sequence[int]  # of the frames, which rise
-    columns: Mapping[str, Sequence[float] | NDArray[np.float64]]
-
-
-# Computes a group of extractors on a frame that its lane has taken: its figures by key. One thread uses it.
-DeviceRunner = Callable[[Any], dict[str, float]]
-
-
-class Lane(Protocol):
-    """One worker thread's own part of a device: scratch memory, a stream, runners."""
-
-    def take(self, frame: Frame, planes: int | None) -> Any:
-        """Prepare a frame for this device's runners; refuses samples that exceed the bit depth.
-
-        `planes` is the number of planes that are read; None: all.
-        """
-        ...
-
-    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> DeviceRunner:
-        """The runner for these extractors, which are of one kind and share work."""
-        ...
-
-
-class Conveyor(Protocol):
-    """Computes batches of frames, several at once; used by one thread at a time."""
-
-    @property
-    def most(self) -> int:
-        """How many frames a batch has at most."""
-        ...
-
-    @property
-    def pending(self) -> int:
-        """How many frames are under way."""
-        ...
-
-    @property
-    def full(self) -> bool:
-        """Whether a batch has to be finished before another one starts."""
-        ...
-
-    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Any:
-        """What start() computes these extractors by, which are of one kind and share work."""
-        ...
-
-    def prepare(self, planes: int | None, runners: Sequence[Any], *, uploads: bool = True) -> None:
-        """Have the memory for these runners, on so many planes; batches become smaller if it is short.
-
-        With `uploads` also for pictures that are uploaded: those that lie on the device need none.
-
-        Raises CardMemoryError if it doesn't even suffice for one frame, or if other batches must be finished
-        before they can become smaller.
-        """
-        ...
-
-    def start(
-        self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Any, Sequence[int]]]
-    ) -> None:
-        """Start a batch of at most `most` frames, for which everything was prepared.
-
-        `work` has each runner with the positions of the frames that it computes.
-        """
-        ...
-
-    def finish(self) -> list[Figures]:
-        """Wait for the oldest batch, and return its figures."""
-        ...
-
-    def close(self) -> None:
-        """Wait for everything under way, and give all memory back."""
-        ...
+# The CPU computes in lanes and a card on a conveyor, each with runners that compute a group of extractors.
+Lane: TypeAlias = "CpuLane"
+Conveyor: TypeAlias = "CudaConveyor"
+DeviceRunner: TypeAlias = "Run"
 
 
 class Device(Protocol):

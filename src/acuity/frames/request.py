@@ -15,7 +15,7 @@ MAX_FRAMES: Final = 32
 DEFAULT_FRAMES: Final = 5
 DEFAULT_APART: Final = 1.0  # seconds
 MAX_APART: Final = 86_400.0
-# What commands and tools set where nobody said how to align: frozen and lost frames are what should be seen.
+# How commands and tools align where the user didn't say: frozen and lost frames should be seen.
 ALIGN: Final = "warn"
 
 

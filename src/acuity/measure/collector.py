@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acuity.features.extractor import Derivation, Extractor
 
 if TYPE_CHECKING:
-    from acuity.devices.device import Figures
+    from acuity.devices.cuda.batch import Figures
 
 _FIRST_ROOM: Final = 256
 

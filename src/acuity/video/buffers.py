@@ -20,7 +20,7 @@ Allocate = Callable[[int], Bytes]
 
 # Buffers that weren't needed for so many pictures are given back to the system.
 _NOT_NEEDED: Final = 256
-# Buffers that are looked through for an idle one. Who keeps more pictures at once than this keeps them all.
+# Buffers that are searched for an idle one. The buffers of more pictures than this aren't used again.
 _MOST: Final = 512
 _ALIGNED: Final = 64  # bytes: a line of the cache, and the widest vector
 

@@ -80,7 +80,7 @@ class PixelFormat:
 
 
 class ColourTags(NamedTuple):
-    """What the samples of compared pictures stand for, by FFmpeg's names; None: nobody says it."""
+    """What the samples of compared pictures stand for, by FFmpeg's names; None: not said."""
 
     matrix: str | None = None
     full_range: bool | None = None
@@ -125,7 +125,7 @@ class Picture:
     chroma: tuple[Samples, ...] = field(default=(), init=False, repr=False, compare=False)
     # Of a picture that is shared. It isn't an argument, so replace() doesn't copy it to another picture.
     kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
-    # What lives as long as the picture is needed: it tells the owner of the samples when that is over.
+    # An object that lives as long as the picture is needed; its end tells the owner of the samples so.
     loan: object = field(default=None, init=False, repr=False, compare=False)
     # Of an image or RGB: makes BT.709 4:4:4 of 16 bits in full range of it, from its red, green and blue.
     finer: Callable[[], tuple[Samples, ...]] | None = field(

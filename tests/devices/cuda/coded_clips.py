@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import av
 import numpy as np
 
+import video_clips
+
 WIDTH, HEIGHT = 64, 48
 
 
@@ -46,16 +48,11 @@ def clip(
 ) -> Path:
     """A clip in the folder `path`, or at `path` if that has an ending."""
     place = path if path.suffix else path / f"clip.{coded.ending}"
-    with av.open(str(place), "w") as out:
-        stream = out.add_stream(coded.encoder, rate=25, options={**coded.options, **more})
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = width, height, coded.pixels
-        stream.thread_count = 1
-        for index in range(frames):
-            frame = av.VideoFrame.from_ndarray(picture(index, width, height), format="rgb24")
-            out.mux(stream.encode(frame))
-        out.mux(stream.encode(None))
-    return place
+    shown = [av.VideoFrame.from_ndarray(picture(n, width, height), format="rgb24") for n in range(frames)]
+    options = {**coded.options, **more}
+    return video_clips.clip(
+        place, shown, codec=coded.encoder, pix_fmt=coded.pixels, options=options, thread_count=1
+    )
 
 
 def without_packet(path: Path, number: int) -> Path:

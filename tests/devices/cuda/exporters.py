@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from ctypes import PYFUNCTYPE, c_char_p, c_int32, c_uint8, c_uint32, c_uint64, c_void_p, py_object
 from typing import Any
 
 import numpy as np
@@ -12,53 +13,10 @@ from numpy.typing import NDArray
 
 from acuity.devices.cuda.hardware.card import Card, Memory
 
-
-class Tensor(Structure):
-    """DLTensor of dlpack.h."""
-
-    _fields_ = (
-        ("data", c_void_p),
-        ("device_type", c_int32),
-        ("device_id", c_int32),
-        ("ndim", c_int32),
-        ("code", c_uint8),
-        ("bits", c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", POINTER(c_int64)),
-        ("strides", POINTER(c_int64)),
-        ("byte_offset", c_uint64),
-    )
-
-
-_DELETER = CFUNCTYPE(None, c_void_p)
-
-
-class Old(Structure):
-    """DLManagedTensor."""
-
-    _fields_ = (("dl_tensor", Tensor), ("manager_ctx", c_void_p), ("deleter", _DELETER))
-
-
-class New(Structure):
-    """DLManagedTensorVersioned."""
-
-    _fields_ = (
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("manager_ctx", c_void_p),
-        ("deleter", _DELETER),
-        ("flags", c_uint64),
-        ("dl_tensor", Tensor),
-    )
-
-
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [c_void_p, c_char_p, c_void_p]
-_OLD_NAME, _NEW_NAME = b"dltensor", b"dltensor_versioned"  # CUDA and Python keep pointers to them
-_ALIVE: dict[int, Dlpack] = {}  # arrays that somebody has taken
-_STRUCTURES: list[Any] = []  # for good: a callback must not be freed while it runs
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_pointer_of = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+# Where DLPack's structures have the tensor, and the tensor its device and its offset, in bytes.
+_TENSORS = {b"dltensor": 0, b"dltensor_versioned": 32}
+_DEVICE, _OFFSET = 8, 40
 
 
 class OnCard:
@@ -141,23 +99,23 @@ class Dlpack(OnCard):
         return self.capsule()
 
     def capsule(self) -> Any:
-        ndim, item = self.samples.ndim, self.samples.itemsize
-        shape = (c_int64 * ndim)(*self.samples.shape)
-        strides = (c_int64 * ndim)(*[stride // item for stride in self.strides])
-        kind = self.samples.dtype
-        places = ctypes.cast(shape, POINTER(c_int64)), ctypes.cast(strides, POINTER(c_int64))
+        """numpy's capsule of the memory, which says then that it is on a card."""
+        whole = (c_uint8 * self.memory.size).from_address(self.memory.address)
+        start = self.address - self.memory.address
+        array = np.ndarray(self.samples.shape, self.samples.dtype, whole, start, self.strides)
+        weakref.finalize(array, self._gone)
+        name = b"dltensor_versioned" if self.versioned else b"dltensor"
+        capsule = array.__dlpack__(**({"max_version": (1, 0)} if self.versioned else {}))
+        managed = _pointer_of(capsule, name)
+        tensor = managed + _TENSORS[name]
+        (c_int32 * 2).from_address(tensor + _DEVICE)[:] = self.device
         # A part of the address as an offset, which readers have to add.
-        tensor = Tensor(self.address - 2, *self.device, ndim, _CODES[kind.kind], 8 * item, 1, *places, 2)
-
-        def delete(address: int) -> None:
-            _ALIVE.pop(address).deleted += 1
-
-        deleter = _DELETER(delete)
-        managed = (
-            New(self.major, 0, None, deleter, 0, tensor) if self.versioned else Old(tensor, None, deleter)
-        )
-        address = ctypes.addressof(managed)
-        _ALIVE[address] = self
-        _STRUCTURES.append((managed, shape, strides, deleter))
+        c_uint64.from_address(tensor).value -= 2
+        c_uint64.from_address(tensor + _OFFSET).value = 2
+        if self.versioned:
+            c_uint32.from_address(managed).value = self.major
         self.exported += 1
-        return _new_capsule(address, _NEW_NAME if self.versioned else _OLD_NAME, None)
+        return capsule
+
+    def _gone(self) -> None:
+        self.deleted += 1

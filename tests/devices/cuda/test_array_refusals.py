@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acuity.devices.cuda.hardware import probe
-from acuity.errors import InputError, PairingError
+from acuity.errors import InputError
 from acuity.measure import Measurement
 from array_bench import EXPORTS, on_card
 from emulated_card import needs_compiler
@@ -185,17 +185,6 @@ def test_a_capsule_that_is_no_such_array() -> None:
         with pytest.raises(InputError, match=r"can't be read \(it says device 2, and its capsule 1\): pass"):
             measurement.add(liar, liar)
         assert liar.deleted == liar.exported == 1
-
-
-def test_depths_and_sizes_that_do_not_fit() -> None:
-    card = emulated_card()
-    with on_card(card, "psnr") as measurement:
-        with pytest.raises(InputError, match="uint8 samples cannot be 10 bits deep: pass a uint16 array"):
-            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES), bitdepth=10)
-        with pytest.raises(
-            PairingError, match="the reference is 40x32 at 8 bits and the distorted picture 20x32"
-        ):
-            measurement.add(Dlpack(card, SAMPLES), Dlpack(card, SAMPLES[:, :20]))
 
 
 def test_memory_of_another_card_and_of_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

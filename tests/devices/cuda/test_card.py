@@ -98,15 +98,6 @@ def test_a_stream_waits_for_another(card: Card) -> None:
     assert into.tolist() == [7] * 4
 
 
-def test_events_are_used_again(cuda: FakeCuda, card: Card) -> None:
-    stream = card.stream()
-    for _ in range(50):
-        stream.mark().wait()
-    assert len(cuda.events) == 1
-    held = [stream.mark() for _ in range(3)]
-    assert len({event.handle for event in held}) == len(cuda.events) == 3
-
-
 def test_memory_is_given_back(cuda: FakeCuda, card: Card) -> None:
     free = card.free_memory()
     memory = card.allocate(1000)
@@ -183,31 +174,6 @@ def test_threads_of_others_keep_their_card(cuda: FakeCuda, tmp_path: Path) -> No
     assert cuda.streams[stream.handle].card == 1
 
 
-def test_a_block_of_calls_asks_once_which_card_is_in_place(
-    cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cuda.cards = 2
-    card = fake_card(cuda, tmp_path, 1)
-    memory, stream = card.allocate(4), card.stream()
-    theirs = cuda.context = 0x7000
-    asked: list[int] = []
-    ask = cuda.driver.ctxGetCurrent
-    monkeypatch.setattr(cuda.driver, "ctxGetCurrent", lambda: asked.append(1) or ask())
-    with card.in_place():
-        for _ in range(5):
-            stream.clear(memory.address, 4)
-        with card.in_place():
-            stream.mark().wait()
-        assert cuda.context == 0x7001
-    assert (cuda.context, len(asked)) == (theirs, 1)
-    stream.mark()
-    assert (cuda.context, len(asked)) == (theirs, 2)
-    cuda.failures["memsetAsync"] = 1
-    with pytest.raises(BackendError), card.in_place():
-        stream.clear(memory.address, 4)
-    assert cuda.context == theirs
-
-
 def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: Card) -> None:
     cuda.computes = False
     (kernel,) = card.kernels("probe", ["probe"])
@@ -233,12 +199,6 @@ def test_launches_are_repeated_with_the_same_arguments(cuda: FakeCuda, card: Car
     stream.download(into, memory.address)
     stream.mark().wait()
     assert not into.any()
-
-
-def test_card_0_stays_where_there_was_none(cuda: FakeCuda, card: Card) -> None:
-    cuda.context = 0
-    card.stream()
-    assert cuda.context == 0x7000
 
 
 def test_kernels_get_their_arguments(cuda: FakeCuda, card: Card) -> None:

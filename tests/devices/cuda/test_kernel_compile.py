@@ -151,20 +151,6 @@ def test_a_kernel_alone(program: str, name: str) -> None:
     assert lines[0] == lines[1]
 
 
-def test_braces_in_comments_and_texts_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (
-        'extern "C" __global__ void a(int x) { if (x) { /* } */ say("}\\"}"); } // }\n}\n'
-        'extern "C" __global__ void b() {\n}\nint after;'
-    )
-    monkeypatch.setattr("acuity.devices.cuda.compiler.build.kernel_source", lambda _: text)
-    single_kernel.cache_clear()
-    try:
-        assert single_kernel("x", "b") == '\n\nextern "C" __global__ void b() {\n}\nint after;'
-        assert single_kernel("x", "a").endswith("}\n\n\nint after;")
-    finally:
-        single_kernel.cache_clear()
-
-
 @needs_cupy
 @pytest.mark.parametrize(("program", "name"), KERNELS)
 def test_nvrtc_compiles_every_kernel(program: str, name: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acuity.errors import InputError, NoFramesError, TruncatedError
+from acuity.errors import InputError, TruncatedError
 from acuity.video.buffers import Bytes
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.raw import RawReader
@@ -101,11 +101,3 @@ def test_a_raw_file_that_grows_has_the_frames_it_had(tmp_path: Path) -> None:
             file.write(raw_bytes(FRAMES))
         assert reader.picture_at(len(FRAMES)) is None
         assert reader.picture_at(len(FRAMES) - 1) is not None
-
-
-def test_a_y4m_file_that_was_emptied(tmp_path: Path) -> None:
-    with write_y4m(tmp_path) as reader:
-        os.truncate(reader.info.path, len(TAGS) + 11)
-        assert reader.picture_at(4) is None
-        with pytest.raises(NoFramesError, match="no frame"):
-            reader.picture_at(0)

@@ -66,25 +66,6 @@ def test_order_and_seeking_are_exact(
         assert reader.notes == []
 
 
-def test_seeking_uses_keyframes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = encode(tmp_path / "clip.mkv", frames=60, gop=10)
-    with ContainerReader(path) as reader:
-        decoded: list[int] = []
-        count = container_module.Decoder._decode
-
-        def counting(self: object, packet: object) -> Any:
-            decoded.append(1)
-            return count(self, packet)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(container_module, "_NEAR", 0)
-        monkeypatch.setattr(container_module.Decoder, "_decode", counting)
-        reader.seek(55)
-        picture = reader.read()
-        assert picture is not None
-        assert number_of(picture) == 55
-        assert sum(decoded) < 30
-
-
 @pytest.mark.parametrize(
     ("pix_fmt", "format"),
     [

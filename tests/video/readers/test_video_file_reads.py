@@ -208,32 +208,6 @@ def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], le
     assert "ends in the middle of frame 11" in said
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-@pytest.mark.parametrize(("name", "frames"), [("clip.yuv", 8), ("clip.y4m", 8), ("clip.y4m", 14)])
-def test_a_file_that_gets_shorter_or_longer_by_whole_frames(
-    tmp_path: Path, name: str, frames: int, size: tuple[int, int], ways: Ways
-) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, name, size, 12, format)
-    whole = path.read_bytes()
-    other = write(tmp_path, f"other{path.suffix}", size, frames, format).read_bytes()
-
-    def change(number: int) -> None:
-        if number == 3:
-            os.truncate(path, min(len(other), len(whole)))
-            with open(path, "r+b") as file:
-                file.seek(len(whole))
-                file.write(other[len(whole) :])
-
-    def act() -> Any:
-        path.write_bytes(whole)
-        return told(path, size, format, ahead=2, at=change)
-
-    pictures, said = ways.both(act)
-    assert len(pictures) == frames
-    assert bool(said) == (name == "clip.yuv")
-
-
 def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     format = PixelFormat("420", 8)
     path = write(tmp_path, "clip.yuv", LARGE, 9, format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from acuity.devices.cuda.conveyor import CudaConveyor
 from acuity.devices.cuda.fitting import STREAMS, batch_frames
@@ -13,7 +13,7 @@ from acuity.devices.cuda.hardware import cards
 from acuity.devices.cuda.hardware.card import Bytes, Card
 from acuity.devices.cuda.hardware.card_context import Properties
 from acuity.devices.cuda.table import TWINS
-from acuity.devices.device import Backend, Lane
+from acuity.devices.device import Backend
 from acuity.errors import BackendError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class CudaDevice:
 
         return partial(NvdecReader, card=self.card, library=library, required=required)
 
-    def lane(self, geometry: Geometry) -> Lane:
+    def lane(self, geometry: Geometry) -> NoReturn:
         raise NotImplementedError("a card computes frames in batches")
 
     def conveyor(self, geometry: Geometry) -> CudaConveyor:

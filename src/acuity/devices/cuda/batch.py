@@ -40,6 +40,13 @@ class Batch:
     count: int
 
 
+class Figures(NamedTuple):
+    """Figures of some frames of a batch, by key: one for each frame."""
+
+    numbers: Sequence[int]  # of the frames, which rise
+    columns: Mapping[str, Sequence[float] | NDArray[np.float64]]
+
+
 class Bench(NamedTuple):
     """Where a twin computes: it allocates its scratch memory for `most` frames there."""
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acuity.devices.cpu import check_layouts
+from acuity.devices.cuda.batch import Figures
 from acuity.devices.cuda.fitting import Fit, Needs, fits, too_small
 from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Group, Stage
-from acuity.devices.device import Figures
 from acuity.errors import CardMemoryError
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class CudaConveyor:
-    """Batches on one card; an implementation of Conveyor."""
+    """Computes batches of frames on one card, several at once; used by one thread at a time.
+
+    `most` is how many frames a batch has at most.
+    """
 
     def __init__(self, card: Card, geometry: Geometry, share: int = 1) -> None:
         self._card = card
@@ -41,16 +44,25 @@ class CudaConveyor:
 
     @property
     def pending(self) -> int:
+        """How many frames are under way."""
         return sum(len(stage.frames) for stage in self._busy)
 
     @property
     def full(self) -> bool:
+        """Whether a batch has to be finished before another one starts."""
         return not self._idle
 
     def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Group:
+        """What start() computes these extractors by, which are of one kind and share work."""
         return Group(kind, members)
 
     def prepare(self, planes: int | None, runners: Sequence[Group], *, uploads: bool = True) -> None:
+        """Have the memory for these runners, on so many planes; batches become smaller if it is short.
+
+        With `uploads` also for pictures that are uploaded: those that lie on the card need none. Raises
+        CardMemoryError if it doesn't even suffice for one frame, or if other batches must be finished before
+        they can become smaller.
+        """
         with self._card.in_place():
             while (error := self._reserve(planes, runners, uploads)) is not None:
                 if self._busy:
@@ -79,6 +91,10 @@ class CudaConveyor:
     def start(
         self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Group, Sequence[int]]]
     ) -> None:
+        """Start a batch of at most `most` frames, for which everything was prepared.
+
+        `work` has each runner with the positions of the frames that it computes.
+        """
         if planes != 1:  # luma is as large in all pictures
             for frame in frames:
                 check_layouts(frame, planes)
@@ -103,6 +119,7 @@ class CudaConveyor:
         return True
 
     def finish(self) -> list[Figures]:
+        """Wait for the oldest batch, and return its figures."""
         stage = self._busy[0]
         if stage.reads:
             self._release_oldest()
@@ -111,5 +128,6 @@ class CudaConveyor:
         return found
 
     def close(self) -> None:
+        """Wait for everything under way, and give all memory back."""
         self._settle()
         self._busy.clear()

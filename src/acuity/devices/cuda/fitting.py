@@ -1,7 +1,7 @@
 """How large batches are: as large as keeps the card busy, or as its free memory allows.
 
-Whoever finds too little memory takes the next smaller fit, down to one frame at a time in one stream. What
-does not fit even then is told with what would.
+Where memory is too small, the next smaller fit is taken, down to one frame at a time in one stream. If even
+that doesn't fit, an error says what would.
 """
 
 from __future__ import annotations

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cpu import check_depths
-from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Twin
+from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Figures, Twin
 from acuity.devices.cuda.hardware.card import Card, Event, Memory
 from acuity.devices.cuda.pictures import Pictures, Staging, plane_layouts
 from acuity.devices.cuda.table import TWINS
-from acuity.devices.device import Figures
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Extractor, Frame, Geometry

@@ -84,6 +84,11 @@ def _is_rgb(source: av.VideoFormat) -> bool:
     return source.is_rgb or source.has_palette or source.is_bayer or source.name.startswith("xyz")
 
 
+def form_of(frame: av.VideoFrame) -> str:
+    """The size and FFmpeg's format of a frame, as messages have them; the same for all frames of a video."""
+    return f"{frame.width}x{frame.height} {frame.format.name}"
+
+
 def av_range(full: bool) -> ColorRange:
     return ColorRange.JPEG if full else ColorRange.MPEG
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from acuity.errors import InputError, NoFramesError
 from acuity.video.notes import warning
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import joined_at, known
-from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.avframes import ToPlanar, form_of
 from acuity.video.readers.container_info import describe, indexed_stamps, uneven
 from acuity.video.readers.decoder import ONE_TO_ONE, DecodedFrame, Decoder, UncertainDamage
 from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
@@ -76,34 +75,29 @@ def index_keyframes(decoder: Decoder) -> KeyframeIndex | None:
     return KeyframeIndex(np.sort(np.array(stamps, np.int64)), np.sort(np.array(keys, np.int64)))
 
 
-class KeyframeIndexes:
-    """The indexes of the files used last: a file that is opened again isn't read through again."""
-
-    def __init__(self, most: int = _REMEMBERED) -> None:
-        self._most = most
-        self._known: OrderedDict[Hashable, KeyframeIndex | None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(
-        self, file: Hashable | None, source: Source, decoder_of: Callable[[Source], Decoder]
-    ) -> KeyframeIndex | None:
-        """The index of a file, which is closed then; `file` tells that it is unchanged, unless it is None."""
-        with self._lock:
-            if file is not None and file in self._known:
-                source.close()
-                self._known.move_to_end(file)
-                return self._known[file]
-        with closing(decoder_of(source)) as decoder:
-            found = index_keyframes(decoder)
-        if file is not None:
-            with self._lock:
-                self._known[file] = found
-                while len(self._known) > self._most:
-                    self._known.popitem(last=False)
-        return found
+_INDEXES: Final[dict[Hashable, KeyframeIndex | None]] = {}  # of the files that were opened last
+_LOCK: Final = threading.Lock()  # held while these are looked at
 
 
-_INDEXES: Final = KeyframeIndexes()
+def _index_of(
+    file: Hashable | None, source: Source, decoder_of: Callable[[Source], Decoder]
+) -> KeyframeIndex | None:
+    """The index of a file, which is closed then; a file that is opened again isn't read through again.
+
+    `file` stays the same as long as the file does; None if that isn't known.
+    """
+    with _LOCK:
+        if file is not None and file in _INDEXES:
+            source.close()
+            return _INDEXES[file]
+    with closing(decoder_of(source)) as decoder:
+        found = index_keyframes(decoder)
+    if file is not None:
+        with _LOCK:
+            _INDEXES[file] = found
+            while len(_INDEXES) > _REMEMBERED:
+                del _INDEXES[next(iter(_INDEXES))]
+    return found
 
 
 class ContainerReader(BaseReader):
@@ -140,6 +134,7 @@ class ContainerReader(BaseReader):
                 raise NoFramesError(f"'{self._path}' has a video stream, but no frame in it can be decoded")
             assert isinstance(first, av.VideoFrame)
             self._pending = first
+            self._form = form_of(first)
             self._planar = ToPlanar(first.format, luma_only=luma_only)
             self.info = describe(
                 self._path,
@@ -246,11 +241,8 @@ class ContainerReader(BaseReader):
             self._indexed = True
             source = self._source.reopen()
             identity = source.identity
-            self._keyframes = _INDEXES.of(
-                None if identity is None else (identity, self._stream, self._allow_damaged),
-                source,
-                self._decoder_of,
-            )
+            file = None if identity is None else (identity, self._stream, self._allow_damaged)
+            self._keyframes = _index_of(file, source, self._decoder_of)
         start = self._keyframes.start(frame) if self._keyframes is not None else None
         if start is None:
             return False
@@ -295,12 +287,10 @@ class ContainerReader(BaseReader):
         )
 
     def _check_unchanged(self, frame: av.VideoFrame) -> None:
-        now = (frame.width, frame.height, frame.format.name)
-        before = (self.info.width, self.info.height, self._planar.source)
-        if now != before:
+        if (now := form_of(frame)) != self._form:
             raise InputError(
-                f"'{self._path}' changes at frame {self._next} from {before[0]}x{before[1]} {before[2]} to"
-                f" {now[0]}x{now[1]} {now[2]}: cut it there and score the parts"
+                f"'{self._path}' changes at frame {self._next} from {self._form} to {now}: cut it there and"
+                " score the parts"
             )
 
     def _variable(self, seen: list[int] | None, start: int | None) -> bool:

@@ -15,7 +15,7 @@ import av
 
 
 def listen() -> bool:
-    """Count from now on; False if somebody else listens to FFmpeg, or its function isn't found."""
+    """Count from now on; False if PyAV listens to FFmpeg's log, or FFmpeg's function isn't found."""
     register = _registration()
     if register is None or av.logging.get_level() is not None:
         return False
@@ -34,7 +34,7 @@ def count() -> int:
 
 @cache
 def _registration() -> Callable[..., Any] | None:
-    """FFmpeg's function that takes whoever is to be told, found by way of a module that is linked to it."""
+    """FFmpeg's function that sets the callback of its log, found in a module that is linked to FFmpeg."""
     try:
         return ctypes.CDLL(av.logging.__file__).av_log_set_callback
     except (OSError, AttributeError):

@@ -11,7 +11,7 @@ import av
 from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import film_refused
-from acuity.video.readers.avframes import ToPlanar
+from acuity.video.readers.avframes import ToPlanar, form_of
 from acuity.video.readers.container_info import describe
 from acuity.video.readers.decoder import Decoder
 from acuity.video.readers.image_names import FILM_SUFFIXES, Images, suffix_of
@@ -82,6 +82,7 @@ class ImagesReader(BaseReader):
                 raise FormatError(f"'{path}' has more than one picture: pass it as a video of its own")
             if self._first:
                 self._first = False
+                self._form = form_of(frame)
                 self._planar = ToPlanar(frame.format, luma_only=self._luma_only)
                 self.info = self._describe(decoder, frame)
                 self._planar.jpeg = self.info.codec == "mjpeg"
@@ -101,10 +102,8 @@ class ImagesReader(BaseReader):
         )
 
     def _check_alike(self, path: str, frame: av.VideoFrame) -> None:
-        now = (frame.width, frame.height, frame.format.name)
-        usual = (self.info.width, self.info.height, self._planar.source)
-        if now != usual:
+        if (now := form_of(frame)) != self._form:
             raise InputError(
-                f"'{path}' is {now[0]}x{now[1]} {now[2]}, but '{self._images.paths[0]}' is {usual[0]}x{usual[1]}"
-                f" {usual[2]}: the images of a sequence must be alike"
+                f"'{path}' is {now}, but '{self._images.paths[0]}' is {self._form}: the images of a sequence"
+                " must be alike"
             )

@@ -73,65 +73,6 @@ class Ahead(Protocol):
     def join(self) -> None: ...
 
 
-class _Queue:
-    """The pictures between the threads. The producing threads refer to this, not to the Prefetch."""
-
-    def __init__(self, ahead: int, room: int) -> None:
-        self.ahead = ahead
-        self.least = ahead - room  # pictures at which threads go on
-        lock = threading.Lock()
-        self.room = threading.Condition(lock)  # a picture was taken: wakes one of the producing threads
-        self.news = threading.Condition(lock)  # the next picture is there, or none will come
-        self.pictures: dict[int, Picture] = {}  # by number
-        self.first = 0  # the number of the next to be taken
-        self.next = 0  # and of the next to be produced
-        self.end: int | None = None  # the number of the first that couldn't be produced
-        self.error: BaseException | None = None  # why not; None: it is after the last one
-        self.stopped = False
-
-    def fill(self, produce: Produce) -> None:
-        while (number := self._claim()) is not None:
-            try:
-                picture = produce(number)
-            except BaseException as error:
-                self._finish(number, error)
-                break
-            if picture is None:
-                self._finish(number, None)
-                break
-            with self.news:
-                if not self.stopped:
-                    self.pictures[number] = picture
-                if number == self.first:
-                    self.news.notify()
-            del picture  # or the buffer stays in use while this thread waits
-
-    def has_news(self) -> bool:
-        """Whether the next picture is there, or none will come."""
-        return self.first in self.pictures or self.first == self.end or self.stopped
-
-    def _claim(self) -> int | None:
-        """The number of a picture to produce, as soon as there is room for it; None: no more are wanted."""
-        with self.room:
-            while not self._over and self.next >= self.first + self.ahead:
-                self.room.wait()
-            if self._over:
-                return None
-            self.next += 1
-            return self.next - 1
-
-    @property
-    def _over(self) -> bool:
-        return self.stopped or self.end is not None
-
-    def _finish(self, number: int, error: BaseException | None) -> None:
-        with self.news:
-            if self.end is None or number < self.end:
-                self.end, self.error = number, error
-            self.news.notify()
-            self.room.notify_all()
-
-
 class Prefetch:
     """Calls `produce` in threads until it returns None; take() returns the pictures in order.
 
@@ -139,11 +80,21 @@ class Prefetch:
     """
 
     def __init__(self, produce: Produce, reading: Reading, *, name: str) -> None:
-        self._queue = _Queue(reading.ahead, reading.room)
+        self._ahead = reading.ahead
+        self._least = reading.ahead - reading.room  # pictures at which threads go on
+        lock = threading.Lock()
+        self._room = threading.Condition(lock)  # a picture was taken: wakes one of the producing threads
+        self._news = threading.Condition(lock)  # the next picture is there, or none will come
+        self._pictures: dict[int, Picture] = {}  # by number
+        self._first = 0  # the number of the next to be taken
+        self._next = 0  # and of the next to be produced
+        self._end: int | None = None  # the number of the first that couldn't be produced
+        self._error: BaseException | None = None  # why not; None: it is after the last one
+        self._stopped = False
         self._threads: list[threading.Thread] = []
         for number in range(reading.threads):
             thread = threading.Thread(
-                target=self._queue.fill, args=(produce,), name=f"acuity-read-{name}-{number}", daemon=True
+                target=self._fill, args=(produce,), name=f"acuity-read-{name}-{number}", daemon=True
             )
             try:
                 thread.start()
@@ -155,37 +106,71 @@ class Prefetch:
 
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether take() need not wait."""
-        queue = self._queue
-        if queue.has_news():
+        if self._has_news():
             return True
-        with queue.news:
-            return queue.news.wait_for(queue.has_news, seconds)
+        with self._news:
+            return self._news.wait_for(self._has_news, seconds)
 
     def take(self) -> Picture | None:
         """The next picture, None at the end; an error is raised after the pictures before it."""
-        queue = self._queue
-        with queue.news:
-            while not queue.has_news():
-                queue.news.wait()
-            picture = queue.pictures.pop(queue.first, None)
+        with self._news:
+            while not self._has_news():
+                self._news.wait()
+            picture = self._pictures.pop(self._first, None)
             if picture is not None:
-                queue.first += 1
-                if queue.next - queue.first <= queue.least:
-                    queue.room.notify()
+                self._first += 1
+                if self._next - self._first <= self._least:
+                    self._room.notify()
                 return picture
-        if queue.error is not None and not queue.stopped:
-            raise queue.error
+        if self._error is not None and not self._stopped:
+            raise self._error
         return None
 
     def stop(self) -> None:
         """Ask the threads to end; join() waits for them."""
-        queue = self._queue
-        with queue.news:
-            queue.stopped = True
-            queue.pictures.clear()
-            queue.news.notify_all()
-            queue.room.notify_all()
+        with self._news:
+            self._stopped = True
+            self._pictures.clear()
+            self._news.notify_all()
+            self._room.notify_all()
 
     def join(self) -> None:
         for thread in self._threads:
             thread.join()
+
+    def _has_news(self) -> bool:
+        """Whether the next picture is there, or none will come."""
+        return self._first in self._pictures or self._first == self._end or self._stopped
+
+    def _fill(self, produce: Produce) -> None:
+        """Produce pictures, in one of the threads."""
+        while (number := self._claim()) is not None:
+            error = None
+            try:
+                picture = produce(number)
+            except BaseException as raised:
+                picture, error = None, raised
+            with self._news:
+                if picture is None:
+                    if self._end is None or number < self._end:
+                        self._end, self._error = number, error
+                    self._room.notify_all()
+                elif not self._stopped:
+                    self._pictures[number] = picture
+                if picture is None or number == self._first:
+                    self._news.notify()
+            del picture  # or the buffer stays in use while this thread waits
+
+    def _claim(self) -> int | None:
+        """The number of a picture to produce, as soon as there is room for it; None: no more are wanted."""
+        with self._room:
+            while not self._over and self._next >= self._first + self._ahead:
+                self._room.wait()
+            if self._over:
+                return None
+            self._next += 1
+            return self._next - 1
+
+    @property
+    def _over(self) -> bool:
+        return self._stopped or self._end is not None

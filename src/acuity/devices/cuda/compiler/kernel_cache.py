@@ -120,7 +120,7 @@ def _digest(key: str, code: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """A plain file of this user or of the system's; None for any other, which nobody here has written."""
+    """The content of a plain file of this user or of root; None for any other file."""
     with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
         about = os.fstat(file.fileno())
         ours = about.st_uid in (os.geteuid(), 0)

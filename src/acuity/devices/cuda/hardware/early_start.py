@@ -1,7 +1,7 @@
 """Starts a card in a thread of its own, beside the imports of a command and the opening of its files.
 
-Starting CUDA takes as long as all imports together, and most of it needs no lock of Python's. Whoever opens
-the card later waits for what is left, and meets the same failure, if there is one.
+Starting CUDA takes as long as all imports together, and most of it needs no lock of Python's. Code that
+opens the card later waits for what is left, and meets the same failure, if there is one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def begin(number: int | None = None) -> threading.Thread | None:
 
 
 def _start(number: int | None) -> None:
-    with suppress(Exception):  # whoever opens the card meets it too, and tells it
+    with suppress(Exception):  # the code that opens the card meets and reports it too
         # Without Python's lock, beside the import of numpy that the rest waits for. Of several processes each
         # chooses its card later.
         if number is not None or WORKER_VARIABLE not in os.environ:

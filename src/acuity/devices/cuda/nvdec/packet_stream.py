@@ -29,7 +29,7 @@ class Doubt(Exception):
 class Packet:
     """One packet in the form that the decoder reads, with what the demuxer knows of it."""
 
-    data: Any  # whoever has the bytes
+    data: Any  # the object that has the bytes
     address: int
     size: int
     pts: int

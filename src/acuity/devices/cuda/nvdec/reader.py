@@ -53,14 +53,12 @@ class NvdecReader(ContainerReader):
         library: Functions,
         required: bool,
         luma_only: bool = False,
-        worthwhile: int = _WORTHWHILE,
         **opening: Any,
     ) -> None:
         self._card = card
         self._library = library
         self._required = required
         self._luma_only = luma_only
-        self._worthwhile = worthwhile
         self._begins = False  # whether the next read begins on the card
         self._parts: Parts | None = None  # while the card decodes
         self._engines = 1
@@ -187,7 +185,7 @@ class NvdecReader(ContainerReader):
         most = budget // about.format.frame_bytes(*size)
         sessions = -(-self._engines // _VIDEOS)
         if about.frames is not None:
-            sessions = max(1, min(sessions, about.frames // self._worthwhile))
+            sessions = max(1, min(sessions, about.frames // _WORTHWHILE))
         return Parts(
             Rooms(
                 self._card,
