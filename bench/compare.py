@@ -44,12 +44,12 @@ REFERENCES: dict[str, tuple[str, str, dict[str, str]]] = {
 _SCORE = "from acuity.cli.main import main; import sys; sys.exit(main())"
 _COMPARE = """
 import json, sys
-from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.run import compare_videos
 from acuity.scoring.request import Request
 reference, settings, *encodes = sys.argv[1:]
 pairs = [ComparePair(reference, path) for path in encodes]
-report = compare_videos(CompareRequest(pairs, Request("", "", **json.loads(settings)), remember=False))
+report = compare_videos(ComparisonRequest(pairs, Request("", "", **json.loads(settings)), remember=False))
 for row in report.rows:
     if row.error: sys.exit(row.error)
 json.dump([row.report.to_dict(per_frame=True) for row in report.rows], sys.stdout)

@@ -48,40 +48,6 @@ def _changed(**changes: object) -> str:
     return json.dumps(document)
 
 
-def _without(key: str) -> str:
-    document = small_document()
-    del document["model_dict"][key]
-    return json.dumps(document)
-
-
-BAD_MODELS = {
-    "not json": "{",
-    "text": "this is no model",
-    "empty": "",
-    "a list": "[]",
-    "nothing in it": "{}",
-    "no model": _without("model"),
-    "no features": _without("feature_names"),
-    "no kind": _without("model_type"),
-    "slopes are words": _changed(slopes=["a", "b", "c"]),
-    "names are numbers": _changed(feature_names=[1, 2]),
-    "model is a number": _changed(model=3),
-    "slopes not finite": _changed(slopes=[float("nan"), 1.0, 1.0]),
-    "intercepts infinite": _changed(intercepts=[float("inf"), 1.0, 1.0]),
-    "unknown option": _changed(feature_opts_dicts=[{"adm_gain": 1}, {}]),
-    "unknown feature": _changed(feature_names=["VMAF_feature_magic_score", "integer_vif_scale0"]),
-}
-
-
-@pytest.mark.parametrize("text", BAD_MODELS.values(), ids=BAD_MODELS.keys())
-def test_malformed_model_file(score: Runner, clips: Path, tmp_path: Path, text: str) -> None:
-    model = tmp_path / "bad.json"
-    model.write_text(text)
-    ran = score(clips / "ref.y4m", clips / "dis.y4m", "-m", f"path={model}")
-    assert ran.refused
-    assert "bad.json" in ran.err
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -102,15 +68,6 @@ def test_acuity_refuses_options_that_do_nothing(
     ran = cli.acuity("score", str(clips / "ref.y4m"), str(clips / "dis.y4m"), *options)
     assert ran.refused
     assert words in ran.err
-
-
-@pytest.mark.parametrize(("extractor", "option"), [("psnr", "reduced_hbd_peak"), ("float_ssim", "enable_db")])
-def test_one_extractor_in_two_ways(score: Runner, clips: Path, extractor: str, option: str) -> None:
-    """Their figures would have the same names."""
-    both = [f"--feature={extractor}={option}={word}" for word in ("true", "false")]
-    ran = score(clips / "ref.y4m", clips / "dis.y4m", *both)
-    assert ran.refused
-    assert f"{extractor} is asked for with {option}=true and with {option}=false" in ran.err
 
 
 @pytest.mark.parametrize("extractor", ["ciede", "psnr_hvs", "speed_chroma"])

@@ -31,12 +31,6 @@ def test_a_commands_help_is_its_docstring(cli: Cli, name: str, monkeypatch: pyte
     assert doc in ran.out
 
 
-def test_version(cli: Cli) -> None:
-    from acuity import __version__
-
-    assert cli.acuity("--version").out == f"acuity {__version__}\n"
-
-
 @pytest.mark.parametrize(
     "line", [["scores"], ["--nonsense"], ["models", "--nonsense"], ["features", "x", "y"]]
 )
@@ -86,12 +80,6 @@ def test_one_feature_with_its_options(cli: Cli) -> None:
     assert (gain["alias"], gain["type"], gain["default"], gain["min"]) == ("egl", "float", 100.0, 1.0)
 
 
-def test_an_unknown_feature(cli: Cli) -> None:
-    ran = cli.acuity("features", "vifff")
-    assert ran.code == 1
-    assert "vifff" in ran.err
-
-
 def test_backends(cli: Cli) -> None:
     assert "plain" in cli.acuity("backends").out
     ran = cli.acuity("backends", "--json")
@@ -106,28 +94,3 @@ def test_demo(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for word in ("VMAF", "p1 ", "worst frames", "kbit/s"):
         assert word in ran.out
     assert sorted(p.name for p in tmp_path.iterdir()) == ["encoded.mp4", "original.mkv"]
-
-
-def test_a_demo_that_fails_keeps_no_half_clips(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw = demo.draw
-
-    def fail(index: int) -> object:
-        if index == 3:
-            raise OSError(28, "No space left on device", "original.mkv")
-        return draw(index)
-
-    monkeypatch.setattr(demo, "draw", fail)
-    ran = cli.acuity("demo", "--keep", str(tmp_path))
-    assert (ran.code, ran.err) == (1, "acuity: original.mkv: No space left on device\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_demo_leaves_nothing(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
-
-    monkeypatch.setattr(demo, "FRAMES", 2)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert cli.acuity("demo").code == 0
-    assert list(tmp_path.iterdir()) == []

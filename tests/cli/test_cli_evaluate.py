@@ -160,11 +160,6 @@ def test_lists_that_are_refused(
     assert not table.exists()
 
 
-def test_a_list_that_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features-table", str(folder / "no.csv"), "-o", str(folder / "x.parquet")]) == 1
-    assert "can't be opened: No such file" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("ending", [".csv", ".JSON"])
 def test_a_name_of_another_format(folder: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
     output = folder / f"wrong{ending}"

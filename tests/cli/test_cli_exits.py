@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.cli.exits import LIBVMAF_CODES, describe, guarded
+from acuity.cli.exits import LIBVMAF_CODES, guarded
 from acuity.cli.getopt import UsageError
 from acuity.errors import (
     AcuityError,
@@ -87,39 +85,6 @@ def test_codes_of_libvmaf(capsys: pytest.CaptureFixture[str], error: Exception, 
     assert capsys.readouterr().err.startswith(f"vmaf: {error}\n")
 
 
-def test_a_sentence_that_nobody_could_read_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    guarded("vmaf", raising(InputError(f"'{'x' * 30_000_000}' is no video: pass another")))
-    said = capsys.readouterr().err
-    assert len(said) < 5000
-    assert said.endswith("is no video: pass another\n")
-
-
-def test_a_mistake_of_ours_is_not_hidden() -> None:
-    with pytest.raises(KeyError):
-        guarded("vmaf", raising(KeyError("a bug")))
-
-
-@pytest.mark.parametrize(
-    ("program", "said"),
-    [("acuity", "--scale force or --allow-damaged"), ("vmaf", "--scale force or --allow_damaged")],
-)
-def test_remedies_are_spelled_as_options(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    remedies = to_set("scale", "force"), " or ", to_set("allow_damaged", True)
-    guarded(program, raising(InputError("pass ", *remedies, " to 'rate=x'")))
-    assert capsys.readouterr().err == f"{program}: pass {said} to 'rate=x'\n"
-
-
-def test_an_error_of_the_system_without_a_file() -> None:
-    assert describe(OSError(28, "No space left")) == "the output could not be written: No space left"
-
-
-def test_too_many_open_files() -> None:
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert describe(OSError(errno.EMFILE, "Too many open files", "difflib.py")) == (
-        f"this process may have {most:,} files open, and needs more: raise the limit, 'ulimit -n'"
-    )
-
-
 def test_names_of_files_cannot_break_the_line(capsys: pytest.CaptureFixture[str]) -> None:
     guarded("vmaf", raising(InputError("'a\nb\x1b[31m\x85é\udce9' does not exist")))
     assert capsys.readouterr().err == "vmaf: 'a\\nb\\x1b[31m\\x85é\\udce9' does not exist\n"
@@ -137,31 +102,6 @@ def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, 
     assert ran.returncode == (1 if module == "main" and " >&-" in f" {closed}" else 0), ran.stderr
     assert "Traceback" not in ran.stderr
     assert len(out.read_text().splitlines()) == FRAMES + 1
-
-
-@pytest.mark.parametrize(
-    ("module", "line"), [("vmaf", "-r {ref} -d {dis} -q -o - --json"), ("main", "score {ref} {dis} --json")]
-)
-def test_a_report_for_a_closed_standard_output(module: str, line: str, clips: Path) -> None:
-    files = line.format(ref=clips / "ref.y4m", dis=clips / "dis.y4m")
-    command = f"{sys.executable} -m acuity.cli.{module} {files} >&-"
-    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
-    assert ran.returncode == 1
-    assert ran.stderr.count("\n") == 1
-    assert "could not be written" in ran.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "line"), [("vmaf", "-r {ref} -d {dis} -q -o - --json"), ("main", "score {ref} {dis} -q")]
-)
-def test_a_closed_standard_output_is_refused_before_a_file_is_opened(
-    module: str, line: str, tmp_path: Path
-) -> None:
-    files = line.format(ref=tmp_path / "missing.y4m", dis=tmp_path / "missing.y4m")
-    command = f"{sys.executable} -m acuity.cli.{module} {files} >&-"
-    ran = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
-    assert ran.returncode == 1
-    assert "standard output is closed" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import math
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +12,10 @@ import pytest
 
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
-from cli_helpers import FRAMES, Cli, Ran, y4m
+from cli_helpers import Cli, Ran, y4m
 from small_model import OVERFLOWING, small_document
 
 SIDE = 192  # the smallest that float_ms_ssim takes is 176
-GAIN_LIMITS = "vif.vif_enhn_gain_limit=1.0:adm.adm_enhn_gain_limit=1.0"
-
-
 # ---- scores that are no number --------------------------------------------------------------
 
 
@@ -79,18 +73,6 @@ def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
     assert [frame["metrics"] for frame in document["frames"]] == [{"float_ms_ssim": None}] * 2
     assert set(document["pooled_metrics"]["float_ms_ssim"].values()) == {None}
     assert ran.err.startswith("vmaf: warning: float_ms_ssim of frame 0 and 1 more is not a number")
-
-
-def test_other_formats_print_it_as_c_does(cli: Cli, chessboards: tuple[str, str], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    ask_vmaf(cli, chessboards, "xml", out)
-    frames = ET.parse(out).getroot().findall("frames/frame")
-    assert [math.isnan(float(frame.get("float_ms_ssim", "0"))) for frame in frames] == [True, True]
-    ask_vmaf(cli, chessboards, "csv", out)
-    rows = list(csv.DictReader(out.open()))
-    assert [math.isnan(float(row["float_ms_ssim"])) for row in rows] == [True, True]
-    ask_vmaf(cli, chessboards, "sub", out)
-    assert out.read_text().count("float_ms_ssim: nan|") == 2
 
 
 def test_a_metric_that_is_no_number(cli: Cli, chessboards: tuple[str, str]) -> None:
@@ -191,22 +173,3 @@ def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-un
     )
     assert note == f"vmaf: warning: steered: {said}"
     assert score.startswith("vmaf_v0.6.1: ")  # one model's
-
-
-def test_models_that_differ_in_options_are_told_apart(steered, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    out = tmp_path / "out"
-    swap = f"version=vmaf_v0.6.1:{GAIN_LIMITS}"
-    ran = steered("vmaf", "-q", "--json", "-o", str(out), swap=swap)
-    assert f"vmaf_v0.6.1 in frames 0 to 1, vmaf_v0.6.1:{GAIN_LIMITS} in frames 2 to {FRAMES - 1}" in ran.err
-    segments = json.loads(out.read_text())["acuity"]["steering"]["segments"]
-    assert [(segment["label"], segment["options"]) for segment in segments] == [
-        ("vmaf_v0.6.1", ""),
-        ("vmaf_v0.6.1", GAIN_LIMITS),
-    ]
-    steered("vmaf", "-q", "-o", str(out), swap=swap)
-    written = ET.parse(out).getroot().findall("acuity/steering/segment")
-    assert [part.get("options") for part in written] == ["", GAIN_LIMITS]
-
-
-def test_nothing_is_said_where_nobody_steered(steered) -> None:  # type: ignore[no-untyped-def]
-    assert steered("vmaf").err.startswith("vmaf_v0.6.1: ")

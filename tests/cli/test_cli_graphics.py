@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.cli.graphics import QUERY, kitty, terminal_of
-from acuity.cli.score_plot import plot, sixel
-from acuity.cli.style import clock, count
+from acuity.cli.terminal.graphics import kitty, terminal_of
+from acuity.cli.terminal.score_plot import plot, sixel
+from acuity.cli.terminal.style import clock, count
 
 OK = b"\033_Gi=31;OK\033\\"
 PLAIN, SIXEL = b"\033[?62;22c", b"\033[?62;4;22c"
 # Asks in a process of its own, whose terminal the test is; prints the answer and how long it took.
 SCRIPT = """
 import json, sys, time
-from acuity.cli.graphics import terminal_of
+from acuity.cli.terminal.graphics import terminal_of
 begin = time.monotonic()
 found = terminal_of(sys.stdout, sys.argv[1])
 print(json.dumps({"found": found, "took": time.monotonic() - begin}))
@@ -82,10 +82,6 @@ def test_a_terminal_that_never_answers_is_not_waited_for() -> None:
     assert found.took <= 5.0
 
 
-def test_an_answer_that_is_no_end_of_one() -> None:
-    assert ask(b"\033[?62;4;").way == "text"
-
-
 @pytest.mark.parametrize(
     ("environment", "question"),
     [
@@ -101,10 +97,6 @@ def test_an_answer_that_is_no_end_of_one() -> None:
 def test_what_multiplexers_and_old_terminals_are_asked(environment: dict[str, str], question: bytes) -> None:
     found = ask(PLAIN if question else b"", **environment)
     assert (found.way, found.question) == ("text", question)
-
-
-def test_others_are_asked_for_all() -> None:
-    assert ask(PLAIN).question == QUERY.encode() + b"\033[14t\033[c"
 
 
 def test_a_way_that_is_wanted() -> None:
@@ -154,14 +146,6 @@ def test_sixels_are_the_picture() -> None:
     assert np.abs(decoded(sixel(image)).astype(int) - image).max() <= 2  # hundredths of each colour
 
 
-def test_sixels_of_too_many_colours_are_nearly_the_picture() -> None:
-    x, y = np.meshgrid(np.arange(120), np.arange(48))
-    image = np.stack((x * 2, y * 5, (x + y)), -1).astype(np.uint8)
-    text = sixel(image)
-    assert len(re.findall(r"#\d+;2;", text)) <= 250
-    assert np.abs(decoded(text).astype(int) - image).mean() < 20
-
-
 def test_kitty_sends_the_file_in_pieces() -> None:
     data = bytes(range(256)) * 40
     text = kitty(data, 72)
@@ -182,14 +166,6 @@ def dots(lines: list[str]) -> np.ndarray:
             rows.append([bool(cell & bit) for cell in cells for bit in bits])
     wide = max(map(len, rows))
     return np.array([row + [False] * (wide - len(row)) for row in rows])
-
-
-def test_a_column_reaches_from_the_lowest_to_the_highest() -> None:
-    scores = np.full(1000, 90.0)
-    scores[[503, 507]] = 20.0, 100.0
-    found = dots(plot(scores, width=5, rows=9))
-    assert found[:, 5].nonzero()[0].tolist() == list(range(2, 35))  # from 100 down to 20
-    assert all(found[:, column].nonzero()[0].tolist() == [6] for column in (0, 1, 2, 3, 4, 6, 7, 8, 9))
 
 
 @pytest.mark.parametrize("rows", [3, 4, 5, 8, 11, 24])
@@ -225,32 +201,11 @@ def test_the_exact_text() -> None:
     ]
 
 
-def test_columns_are_joined_and_nothing_is_drawn_beyond_them() -> None:
-    scores = np.random.default_rng(4).uniform(0, 100, 60)
-    scores[[0, 1]] = 0.0, 100.0
-    found = dots(plot(scores, width=60, rows=5))  # two columns of dots for each
-    own = np.floor((1 - scores / 100) * 16 + 2).repeat(2)
-    for column in range(120):
-        lit = found[:, column].nonzero()[0].tolist()
-        assert lit == list(range(lit[0], lit[-1] + 1))
-        near = own[max(0, column - 1) : column + 2]
-        assert min(near) <= lit[0] <= own[column] <= lit[-1] <= max(near)
-        if column:
-            before = found[:, column - 1].nonzero()[0]
-            assert lit[0] <= before[-1] + 1
-            assert before[0] <= lit[-1] + 1
-
-
 def test_the_last_line_says_what_a_column_is() -> None:
     lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=64, seconds=200.0)
     assert lines[-1].split() == ["0:00", "lowest", "to", "highest", "of", "up", "to", "40", "frames", "3:20"]
     assert "lowest" not in plot(np.arange(20.0), width=64)[-1]
     assert "lowest" not in plot(np.arange(5000.0), width=20)[-1]  # there is no room
-
-
-def test_few_frames_are_drawn_wider() -> None:
-    lines = plot(np.array([20.0, 60.0, 100.0]), width=30, rows=3)
-    assert max(len(line.partition("│")[2]) for line in lines[:-1]) == 30
 
 
 def test_flat_empty_and_unknown_scores_are_fine() -> None:
@@ -263,20 +218,10 @@ def test_flat_empty_and_unknown_scores_are_fine() -> None:
     assert found.any(0).tolist() == [True, False, False, True]
 
 
-@pytest.mark.parametrize("width", [1, 3, 12, 50])
-def test_every_line_fits_the_width(width: int) -> None:
-    lines = plot(np.random.default_rng(1).uniform(0, 100, 5000), width=width)
-    assert all(len(line) <= max(width, 6) + 5 for line in lines)
-
-
 def test_ascii_terminals_get_ascii() -> None:
     lines = plot(np.array([0.0, 100.0, 50.0]), width=3, rows=3, unicode=False)
     assert lines == ["100 | .", " 50 |.':", "  0 |:", "     0 3"]
     assert all(line.isascii() for line in plot(np.linspace(0, 100, 3000), unicode=False))
-
-
-def test_a_film_is_plotted() -> None:
-    assert len(plot(np.random.default_rng(1).normal(80, 5, 170_000), width=100, rows=21)) == 20
 
 
 def test_clock() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import acuity
-from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, environment, moving, y4m
+from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, environment, moving
 from web_server import serving
 
 
@@ -64,17 +64,6 @@ def test_images(command: str, cli: Cli, folder: Path, name: str) -> None:
     whole = {scored(command, cli, folder / "shots", folder / pattern) for pattern in ("shots", name)}
     assert len(whole) == 1
     assert scored(command, cli, folder / "ref.mkv", folder / name) > 20
-
-
-def test_images_have_the_rate_that_is_said(cli: Cli, folder: Path) -> None:
-    line = ["score", str(folder / "ref.mkv"), str(folder / "shots"), "--json"]
-    found = json.loads(cli.acuity(*line).out)["input"]["distorted"]
-    assert (found["kind"], found["frame_rate"]) == ("images", None)
-    found = json.loads(cli.acuity(*line, "--fps", "25").out)["input"]["distorted"]
-    assert found["frame_rate"] == "25"
-    ran = cli.acuity(*line, "--fps", "30")
-    assert "25 and" in ran.err
-    assert "30 frames a second" in ran.err
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".ts"])
@@ -178,12 +167,3 @@ def test_mistyped_lines(cli: Cli, clips: Path) -> None:
     assert said("a", "b", "-Z").err.startswith("acuity: unknown option '-Z'\n")
     ran = cli.acuity("models", "vmaf")
     assert (ran.code, ran.err.splitlines()[0]) == (1, "acuity: unexpected argument 'vmaf': leave it out")
-
-
-def test_y4m_by_pipe_is_as_it_was(tmp_path: Path, clips: Path) -> None:
-    argv = [sys.executable, "-m", "acuity.cli.main", "score", str(clips / "ref.y4m"), "-", "-q"]
-    data = y4m(moving(noise=25))
-    ran = subprocess.run(argv, input=data, capture_output=True, timeout=60, env=environment(), check=True)
-    assert float(ran.stdout) == pytest.approx(
-        acuity.score(clips / "ref.y4m", clips / "dis.y4m").score, abs=1e-6
-    )

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,13 +77,6 @@ def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: in
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_quiet_run_says_it_too(killed: Killed) -> None:
-    ran = killed("acuity", "-q", "--strict")  # the signal decides about the exit code
-    assert ran.code == 130
-    assert float(ran.out) > 0
-    assert ran.err.startswith(f"acuity: warning: {PARTIAL}")
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("format", ["xml", "json", "csv", "sub"])
 def test_vmaf_keeps_them_too(killed: Killed, tmp_path: Path, format: str, number: int, code: int) -> None:
@@ -118,53 +110,6 @@ def test_a_second_signal_ends_at_once(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_right_after_the_last_frame(killed: Killed, tmp_path: Path) -> None:
-    """Whether the videos go on isn't known yet, so it is marked; all frames are there."""
-    out = tmp_path / "out.json"
-    ran = killed("acuity", "-o", str(out), after=FRAMES)
-    assert ran.code == 130
-    report = json.loads(out.read_text())
-    assert len(report["frames"]) == FRAMES
-    assert report["acuity"]["partial"]["frames"] == FRAMES
-    assert killed("acuity", "--resume", str(out), after=None).code == 0
-    assert "partial" not in out.read_text()
-
-
-def test_an_ignored_signal_stays_ignored(killed: Killed) -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        assert killed("acuity", "-q").code == 0
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("program", HOMES)
-def test_a_stalled_pipe_does_not_keep_the_command(killed: Killed, tmp_path: Path, program: str) -> None:
-    pipe, done = tmp_path / "pipe.y4m", threading.Event()
-    os.mkfifo(pipe)
-
-    def write() -> None:
-        with pipe.open("wb") as writer:
-            writer.write(y4m(moving(2)))
-            writer.flush()
-            done.wait(60)  # the pipe stays open
-
-    killed.videos = str(pipe), killed.videos[1]
-    writing = threading.Thread(target=write)
-    writing.start()
-    try:
-        ran = killed(program, "-o", str(tmp_path / "out.json"), *(["--json"] if program == "vmaf" else []))
-    finally:
-        done.set()
-        writing.join()
-    assert ran.code == 130
-    report = json.loads((tmp_path / "out.json").read_text())
-    assert len(report["frames"]) == 2
-    assert report["acuity"]["partial"]["frames"] == 2
-    assert "resume" not in report["acuity"]
-    assert "goes on" not in ran.err
-
-
 # ---- going on ---------------------------------------------------------------------------------
 
 
@@ -193,19 +138,6 @@ def test_going_on_into_another_file(killed: Killed, tmp_path: Path, format: str)
     assert part.read_bytes() == before
 
 
-def test_interrupted_before_a_new_frame(killed: Killed, tmp_path: Path) -> None:
-    part = tmp_path / "part.json"
-    killed("acuity", "-o", str(part))
-    before = part.read_bytes()
-    for after in (1, 2):
-        ran = killed("acuity", "--resume", str(part), after=after)
-        assert (ran.code, ran.out) == (130, "")
-        assert ran.err.endswith("acuity: interrupted\n")
-        assert part.read_bytes() == before
-    assert killed("acuity", "--resume", str(part), after=3).code == 130
-    assert json.loads(part.read_text())["acuity"]["partial"]["frames"] == 3
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -225,14 +157,6 @@ def test_refusals_in_the_commands_own_words(
     killed("acuity", "--metrics", "psnr", "--metrics", "ssim", "-o", str(part))
     ran = killed("acuity", "--resume", str(part), after=None)
     assert "was measured with --metrics psnr,ssim: pass that, or measure anew\n" in ran.err
-
-
-def test_a_report_of_vmaf_has_nothing_to_go_on_from(killed: Killed, tmp_path: Path) -> None:
-    part = tmp_path / "part.json"
-    killed("vmaf", "--json", "-o", str(part))
-    ran = killed("acuity", "--resume", str(part), after=None)
-    assert ran.code == 1
-    assert "has no figures to go on from" in ran.err
 
 
 # ---- as processes -----------------------------------------------------------------------------

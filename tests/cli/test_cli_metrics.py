@@ -8,24 +8,14 @@ from typing import Any
 
 import pytest
 
-from acuity.features import EXTRACTORS
 from acuity.models.choose import VIEWINGS, models_for_viewing
-from acuity.scoring.metrics import METRICS
-from cli_helpers import FRAMES, Cli, moving, y4m
+from cli_helpers import FRAMES, Cli
 from small_model import small_document
 
 
 @pytest.fixture
 def pair(clips: Path) -> list[str]:
     return ["score", str(clips / "ref.y4m"), str(clips / "dis.y4m")]
-
-
-@pytest.fixture
-def fast(tmp_path: Path) -> list[str]:
-    """The same at 50 frames a second."""
-    for name, noise in (("ref", 0), ("dis", 25)):
-        (tmp_path / f"{name}.y4m").write_bytes(y4m(moving(noise=noise), rate="50:1"))
-    return ["score", str(tmp_path / "ref.y4m"), str(tmp_path / "dis.y4m")]
 
 
 @pytest.fixture
@@ -64,13 +54,6 @@ def test_the_way_of_watching_chooses_the_model(cli: Cli, pair: list[str]) -> Non
 
 
 @pytest.mark.usefixtures("version_1")
-def test_the_frame_rate_chooses_too(cli: Cli, fast: list[str]) -> None:
-    found = document(cli, *fast, "--viewing", "tv")
-    assert found["model"] == "vmaf_v1.0.16_hfr_3d0h"
-    assert "50 frames a second" in found["model_reason"]
-
-
-@pytest.mark.usefixtures("version_1")
 def test_a_way_of_watching_takes_the_display_of_its_model(cli: Cli, pair: list[str]) -> None:
     found = document(cli, *pair, "--viewing", "tv")
     assert (found["width"], found["height"], found["input"]["display"]) == (1620, 1080, "1080p")
@@ -87,41 +70,10 @@ def test_a_way_of_watching_takes_the_display_of_its_model(cli: Cli, pair: list[s
     }
 
 
-@pytest.mark.usefixtures("version_1")
-def test_another_model_can_be_beside_the_chosen_one(cli: Cli, pair: list[str]) -> None:
-    line = [*pair, "--viewing", "tv", "-m", "auto", "-m", "vmaf_v0.6.1:name=before"]
-    found = document(cli, *line)
-    assert [(m["name"], m["label"]) for m in found["models"]] == [
-        ("vmaf", "vmaf_v1.0.16_3d0h"),
-        ("before", "vmaf_v0.6.1"),
-    ]
-    assert found["model"] == "vmaf_v1.0.16_3d0h"
-
-
-def test_the_depth_is_said_where_it_moves_the_figures(
-    cli: Cli, pair: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codes = [note["code"] for note in document(cli, *pair, "--feature", "psnr")["notes"]]
-    assert codes == ["display"]
-    monkeypatch.setattr(EXTRACTORS["psnr"], "name", "cambi")
-    (_, note) = document(cli, *pair, "--feature", "psnr")["notes"]
-    assert (note["level"], note["code"]) == ("info", "bit-depth-scored")
-    assert note["text"].startswith(
-        "scored at 8 bit (VMAF v1 is meant for 10 bit): cambi, and VMAF v1 with it"
-    )
-
-
 def test_a_named_model_leaves_nothing_to_choose(cli: Cli, pair: list[str]) -> None:
     ran = cli.acuity(*pair, "--viewing", "tv", "-m", "vmaf_v0.6.1")
     assert ran.code == 1
     assert "--viewing: it chooses the model, and --model names one" in ran.err
-
-
-def test_an_unknown_way_of_watching(cli: Cli, pair: list[str]) -> None:
-    ran = cli.acuity(*pair, "--viewing", "cinema")
-    assert ran.code == 1
-    assert "invalid choice: 'cinema' (choose from" in ran.err
-    assert "4k-tv" in ran.err
 
 
 # ---- --metrics ------------------------------------------------------------------------------
@@ -164,28 +116,3 @@ def test_without_vmaf_no_model_is_measured(cli: Cli, pair: list[str]) -> None:
     assert len(found["per_frame"]["psnr_y"]) == FRAMES
     named = document(cli, *pair, "--metrics", "psnr", "-m", "vmaf_v0.6.1neg")
     assert [model["label"] for model in named["models"]] == ["vmaf_v0.6.1neg"]
-
-
-def test_the_chosen_model_counts_before_those_of_metrics(cli: Cli, pair: list[str]) -> None:
-    found = document(cli, *pair, "--metrics", "vmaf-neg,vmaf")
-    assert [m["name"] for m in found["metrics"]] == ["vmaf-neg", "vmaf"]
-    assert [m["name"] for m in found["models"]] == ["vmaf", "vmaf_neg"]
-    assert found["score"] == found["metrics"][1]["mean"] > found["metrics"][0]["mean"]
-
-
-def test_quiet_prints_the_metrics_in_order(cli: Cli, pair: list[str]) -> None:
-    psnr, vmaf = cli.acuity(*pair, "-q", "--metrics", "psnr,vmaf").out.split()
-    assert float(psnr) < float(vmaf)
-    assert cli.acuity(*pair, "-q").out.split() == [vmaf]
-
-
-def test_a_metric_may_have_a_figure_of_the_whole_clip_and_be_told_the_rate(
-    cli: Cli, pair: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = METRICS["psnr"]._replace(feature="psnr=enable_apsnr=true", clip="apsnr_y", rate_option="min_sse")
-    monkeypatch.setitem(METRICS, "psnr", whole)  # type: ignore[arg-type]  # it is a dict
-    found = document(cli, *pair, "--metrics", "psnr")
-    assert found["metrics"][0]["clip"] == pytest.approx(found["metrics"][0]["mean"], abs=0.1)
-    assert "whole clip" in cli.acuity(*pair, "--metrics", "psnr").out
-    monkeypatch.setitem(METRICS, "psnr", whole._replace(rate_option="rate"))  # type: ignore[arg-type]
-    assert "psnr has no option 'rate'" in cli.acuity(*pair, "--metrics", "psnr").err

@@ -72,15 +72,6 @@ def test_the_summary_says_the_display_and_names_the_option(cli: Cli, pair: list[
     assert "both are compared at 1620x1080" in shown.err
 
 
-def test_the_model_says_which_display_is_its_own(cli: Cli, pair: list[str]) -> None:
-    found = document(cli, *pair, "--model", "vmaf_4k_v0.6.1", "--display", "auto", "--frames", "1")
-    assert found["input"]["display"] == "2160p"
-    both = ["--model", "vmaf_4k_v0.6.1:name=large", "--model", "vmaf_v0.6.1", "--display", "auto"]
-    ran = cli.acuity("score", *pair, *both)
-    assert ran.code == 1
-    assert "--display auto has two answers: the models are made for 1080p and for 2160p" in ran.err
-
-
 def test_a_crop_is_cut_from_both(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     lumas = [[f.to_ndarray()[:HEIGHT][2:36, 8:48] for f in frames(path)] for path in pair]
     paths = [raw(tmp_path / f"{i}.yuv", pictures) for i, pictures in enumerate(lumas)]
@@ -91,13 +82,6 @@ def test_a_crop_is_cut_from_both(cli: Cli, pair: list[str], tmp_path: Path) -> N
     assert acuity.score(*pair, crop="40:34:8:2").score == truth
     ran = cli.vmaf("-r", pair[0], "-d", pair[1], "--crop", "40:34:8:2")
     assert float(ran.err.splitlines()[-1].split()[-1]) == pytest.approx(truth, abs=1e-6)
-
-
-@pytest.mark.parametrize("text", ["32x24", "auto:1", "0:0:0:0", "-1:2:3:4"])
-def test_a_crop_that_is_none_is_explained(cli: Cli, pair: list[str], text: str) -> None:
-    ran = cli.acuity("score", *pair, f"--crop={text}")
-    assert ran.code != 0
-    assert "is no part of a picture: write auto, or WIDTH:HEIGHT:LEFT:TOP in pixels" in ran.err
 
 
 def test_vmaf_compares_y4m_as_libvmaf_does(cli: Cli, pair: list[str], tmp_path: Path) -> None:
@@ -116,16 +100,3 @@ def test_vmaf_compares_y4m_as_libvmaf_does(cli: Cli, pair: list[str], tmp_path: 
     found = document(cli, *tagged)
     assert converted[-1] == f"vmaf_v0.6.1: {found['score']:.6f}"
     assert found["input"]["conversions"] == [f"'{tagged[1]}' is taken from full to limited range"]
-
-
-def test_interlaced_video_names_the_option(cli: Cli, pair: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "interlaced.y4m"
-    head, body = Path(pair[1]).read_bytes().split(b"\n", 1)
-    path.write_bytes(head.replace(b" Ip", b"") + b" It\n" + body)
-    shown = cli.acuity("score", pair[0], str(path)).out
-    assert "is interlaced, and VMAF is made for progressive video: pass --deinterlace bwdif" in shown
-    chosen = cli.acuity("score", pair[0], str(path), "--deinterlace", "off")
-    assert "is interlaced, and compared as it is" in chosen.out
-    assert "bwdif" not in chosen.out + chosen.err
-    found = document(cli, pair[0], str(path), "--deinterlace", "bwdif")
-    assert found["input"]["conversions"] == [f"'{path}' is deinterlaced with the filter bwdif"]

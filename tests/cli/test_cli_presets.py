@@ -13,7 +13,7 @@ from acuity.measure import Measurement
 from acuity.models import load_model
 from acuity.scoring.presets import PRESETS
 from cli_helpers import HEIGHT, WIDTH, Cli
-from golden_figures import GOLDEN, GoldenRun, load_cases, needs_golden
+from golden_figures import GoldenRun, load_cases, needs_golden
 
 ANYTHING = ["-r", "a", "-d", "b"]
 
@@ -24,20 +24,6 @@ def test_presets_add_models_and_features_in_order(family: str) -> None:
         settings = parse([*ANYTHING, "--feature", "vif", f"--{family}", version])
         assert settings.models == list(preset.models)
         assert settings.features == ["vif", *preset.features]
-
-
-def test_what_the_presets_hold() -> None:
-    held = {
-        version: [feature.partition("=")[0] for feature in preset.features]
-        for version, preset in PRESETS["aom_ctc"].items()
-    }
-    first = ["psnr", "ciede", "float_ssim", "float_ms_ssim", "psnr_hvs"]
-    assert held == {
-        "v1.0": first,
-        "v2.0": first,
-        **{f"v{number}.0": [*first, "cambi"] for number in range(3, 8)},
-    }
-    assert "float_ssim=scale=1:enable_db=true:clip_db=true" in PRESETS["aom_ctc"]["v7.0"].features
 
 
 @pytest.mark.parametrize("family", PRESETS)
@@ -64,25 +50,6 @@ def test_presets_give_libvmafs_figures_in_its_order(run: GoldenRun) -> None:
             measurement.add_feature(feature)
         scores = [name for model in measurement.models for name in model.output_names()]
         assert [*measurement.features, *scores] == list(run.metrics)
-
-
-@needs_golden
-def test_a_made_model_is_the_one_of_the_file() -> None:
-    made, own = load_model("vmaf_4k_v0.6.1neg"), load_model(f"path={GOLDEN}/models/vmaf_4k_v0.6.1neg.json")
-    assert made.extractors() == [
-        (name, {option: str(value) for option, value in options.items()})
-        for name, options in own.extractors()
-    ]
-    assert made.feature_keys() == own.feature_keys()
-    rows = np.random.default_rng(3).random((20, 6))
-    assert (made.outputs(rows)["vmaf"] == own.outputs(rows)["vmaf"]).all()
-
-
-def test_the_later_presets_take_a_pair_to_one_depth() -> None:
-    common = {version: preset.common_bitdepth for version, preset in PRESETS["aom_ctc"].items()}
-    assert [version for version, both in common.items() if both] == ["v6.0", "v7.0"]
-    for version, both in common.items():
-        assert parse([*ANYTHING, "--aom_ctc", version]).common_bitdepth == both
 
 
 def deepened(source: Path, target: Path) -> Path:

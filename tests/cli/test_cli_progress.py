@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from acuity.cli.progress import LibvmafMeter, ProgressBar, ProgressLines, describe, for_people
+from acuity.cli.terminal.progress import LibvmafMeter, ProgressBar, ProgressLines, describe, for_people
 
 
 class Terminal(io.StringIO):
@@ -52,26 +52,6 @@ def test_a_bar_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     bar.frame(1, 2, 50.0)
     drawn = screen.getvalue().removeprefix("\r").removesuffix("\033[K")
     assert drawn == "1/2 frames  50%  1.0 fps"
-
-
-def test_frames_of_an_earlier_run_do_not_count_for_the_speed() -> None:
-    log, clock = io.StringIO(), Clock()
-    lines = ProgressLines(log, 5.0, clock)
-    lines.known = 50
-    for frames, moment in ((25, 5.0), (50, 10.0), (60, 15.0)):
-        clock.time = moment
-        lines.frame(frames, 100, None)
-    assert log.getvalue().splitlines() == [
-        "25/100 frames  25%  0.0 fps",
-        "50/100 frames  50%  0.0 fps",
-        "60/100 frames  60%  2.0 fps  0:20 left",
-    ]
-
-
-def test_nothing_scored_draws_nothing() -> None:
-    screen = Terminal()
-    ProgressBar(screen, Clock()).done()
-    assert screen.getvalue() == ""
 
 
 def test_a_log_gets_whole_lines_now_and_then() -> None:
@@ -121,13 +101,3 @@ def test_a_pause_is_shown_with_its_reason_and_does_not_count() -> None:
     clock.time = 302.0
     bar.frame(20, 100, 50.0)
     assert screen.getvalue().endswith("20/100 frames  20%  10.0 fps  0:08 left  mean 50.00\033[K")
-
-
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [(ProgressLines, "0 frames  paused by host\n"), (LibvmafMeter, "\r0 frames paused by host\033[K")],
-)
-def test_a_pause_before_the_first_frame(kind: type[ProgressLines | LibvmafMeter], text: str) -> None:
-    screen = Terminal()
-    kind(screen, now=Clock()).paused("paused by host")
-    assert screen.getvalue() == text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from pathlib import Path
 
@@ -49,14 +48,6 @@ def test_a_page_beside_the_report(tmp_path: Path, capsys: Capture) -> None:
     assert main(["report", str(old), "-o", str(page)]) == 0
 
 
-def test_plots_of_a_report(tmp_path: Path) -> None:
-    old = _old(tmp_path / "old.json")
-    assert main(["report", str(old), "-o", str(tmp_path / "plot.svg")]) == 0
-    assert (tmp_path / "plot.svg").read_text().startswith("<svg")
-    assert main(["report", str(old), "-o", str(tmp_path / "plot.png")]) == 0
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_pictures_of_other_videos_are_compared_with_the_score(tmp_path: Path, capsys: Capture) -> None:
     old = tmp_path / "old.json"
     rows = [{"frameNum": n, "metrics": {"integer_adm2": 0.69, "vmaf": 34.64}} for n in range(20)]
@@ -91,29 +82,6 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, capsys: Capture) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compared.json", "old.json"]
 
 
-def test_only_files_that_end_are_read(tmp_path: Path, capsys: Capture) -> None:
-    pipe, large = tmp_path / "pipe.json", tmp_path / "large.json"
-    os.mkfifo(pipe)
-    with large.open("wb") as file:
-        file.truncate((1 << 30) + 1)  # takes no room
-    for name, said in (
-        (pipe, "it is no regular file; pass one, or '-' and pipe the report in"),
-        ("/dev/zero", "it is no regular file"),
-        (tmp_path, "it is a folder"),
-        (large, "it has more than 1 GiB; write it as CSV"),
-    ):
-        assert main(["report", str(name), "-o", str(tmp_path / "page.html")]) == 1
-        assert said in capsys.readouterr().err
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_absurdly_large_scores_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "huge.csv").write_text("Frame,vmaf\n0,1e308\n1,-1e308\n")
-    for name in ("page.html", "plot.svg", "plot.png"):
-        assert main(["report", str(tmp_path / "huge.csv"), "-o", str(tmp_path / name)]) == 0
-    assert "2 figures are infinite or too large to draw in vmaf" in (tmp_path / "page.html").read_text()
-
-
 def test_the_report_itself_is_kept(tmp_path: Path, capsys: Capture) -> None:
     old = _old(tmp_path / "old.html")
     assert main(["report", str(old), "-o", str(old)]) == 1
@@ -128,23 +96,6 @@ def test_reports_say_their_command(clips: list[str], tmp_path: Path) -> None:
     words = ["-r", clips[0], "-d", clips[1], "-q", "-o", path, "--json"]
     assert vmaf(words) == 0
     assert shlex.split(json.loads(Path(path).read_text())["acuity"]["command"]) == ["vmaf", *words]
-
-
-def test_pages_name_options_as_the_command_has_them(clips: list[str], tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert main(["score", *clips, "-q", "-o", str(page)]) == 0
-    assert "--display 1080p" in page.read_text()
-    assert "display=1080p" not in page.read_text()
-
-
-def test_vmaf_writes_pages(clips: list[str], tmp_path: Path) -> None:
-    pair = ["-r", clips[0], "-d", clips[1], "-q"]
-    assert vmaf([*pair, "-o", str(tmp_path / "page.html")]) == 0
-    assert vmaf([*pair, "-o", str(tmp_path / "page"), "--html"]) == 0
-    assert vmaf([*pair, "-o", str(tmp_path / "page.json")]) == 0  # libvmaf's own rule
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
-    assert (tmp_path / "page").read_text().startswith("<!doctype html>")
-    assert (tmp_path / "page.json").read_text().startswith("<VMAF")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")

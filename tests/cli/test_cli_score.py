@@ -16,7 +16,7 @@ import pytest
 
 import acuity
 from acuity.cli.score import summary
-from acuity.cli.style import Style
+from acuity.cli.terminal.style import Style
 from acuity.scoring.report import SCHEMA
 from cli_helpers import FRAMES, HEIGHT, WIDTH, Cli, encode, environment, moving, y4m
 from small_model import SVM_TEXT, small_document
@@ -64,12 +64,6 @@ def test_the_summary_names_what_computed(clips: Path) -> None:
         assert lines[-1].endswith(told)
 
 
-def test_quiet_prints_the_score_alone(cli: Cli, pair: list[str]) -> None:
-    ran = cli.acuity(*pair, "-q")
-    assert ran.err == ""
-    assert 0 < float(ran.out) < 100
-
-
 def test_the_json_document(cli: Cli, pair: list[str]) -> None:
     found = document(cli, *pair)
     assert found["schema"] == SCHEMA == "acuity.score/1"
@@ -86,36 +80,11 @@ def test_the_json_document(cli: Cli, pair: list[str]) -> None:
     assert "per_frame" not in found
 
 
-def test_file_names_that_are_no_text(clips: Path, tmp_path: Path) -> None:
-    """And output that takes ASCII only: names are shown as well as they can be."""
-    odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9.y4m")
-    with open(odd, "wb") as file:
-        file.write((clips / "ref.y4m").read_bytes())
-    for extra in ([], ["--json"], ["-o", str(tmp_path / "out.json")], ["--scale", "never"]):
-        line = [sys.executable, "-m", "acuity.cli.main", "score", odd, str(clips / "ref.y4m"), *extra]
-        ran = subprocess.run(
-            line, capture_output=True, timeout=60, env={**environment(), "PYTHONIOENCODING": "ascii"}
-        )
-        assert ran.returncode == 0, ran.stderr
-        assert ran.stdout
-    assert json.loads((tmp_path / "out.json").read_text())["acuity"]["input"]["reference"]["path"]
-
-
 def test_pools(cli: Cli, pair: list[str]) -> None:
     found = document(cli, *pair, "--pool", "p5", "--pool", "harmonic_mean")["models"][0]
     assert found["pools"] == {"p5": found["percentiles"]["p5"], "harmonic_mean": found["harmonic_mean"]}
     ran = cli.acuity(*pair, "--pool", "p33")
     assert "p33 " in ran.out
-
-
-def test_models_and_features_that_are_asked_for(cli: Cli, pair: list[str]) -> None:
-    found = document(
-        cli, *pair, "-m", "vmaf_v0.6.1neg", "-m", "vmaf_v0.6.1:name=plain", "--feature", "vif=debug=true"
-    )
-    assert [m["name"] for m in found["models"]] == ["vmaf", "plain"]
-    assert found["model_chosen_by"] == "caller"
-    assert found["model_reason"] is None
-    assert "integer_vif_num" in found["features"]
 
 
 def test_a_bootstrap_model_shows_its_interval(cli: Cli, pair: list[str], tmp_path: Path) -> None:
@@ -134,22 +103,6 @@ def test_a_bootstrap_model_shows_its_interval(cli: Cli, pair: list[str], tmp_pat
     assert ran.err.splitlines()[1].startswith(expected)
 
 
-@pytest.mark.parametrize("suffix", ["json", "xml", "csv", "sub"])
-def test_the_report_goes_by_its_name(cli: Cli, pair: list[str], tmp_path: Path, suffix: str) -> None:
-    out = tmp_path / f"report.{suffix}"
-    assert cli.acuity(*pair, "-o", str(out)).code == 0
-    begins = {"json": "{", "xml": "<VMAF", "csv": "Frame", "sub": "{0}"}
-    assert out.read_text().startswith(begins[suffix])
-
-
-def test_a_json_report_says_what_was_compared(cli: Cli, pair: list[str], tmp_path: Path) -> None:
-    out = tmp_path / "report.json"
-    cli.acuity(*pair, "-o", str(out))
-    about = json.loads(out.read_text())["acuity"]
-    assert about["model"] == "vmaf_v0.6.1"
-    assert about["input"]["distorted"]["path"] == pair[2]
-
-
 def test_a_report_of_unknown_format(cli: Cli, pair: list[str], tmp_path: Path) -> None:
     ran = cli.acuity(*pair, "-o", str(tmp_path / "report.pdf"))
     assert ran.code == 1
@@ -164,15 +117,6 @@ def test_raw_video_by_its_name(cli: Cli, clips: Path, tmp_path: Path) -> None:
     found = document(cli, "score", str(ref), str(encoded))
     assert found["score"] == document(cli, "score", str(clips / "ref.y4m"), str(clips / "dis.y4m"))["score"]
     assert "guessed" in [note["code"] for note in found["notes"]]
-
-
-def test_raw_video_by_size(cli: Cli, clips: Path) -> None:
-    found = document(
-        cli, "score", str(clips / "ref.yuv"), str(clips / "dis.yuv"), "--size", f"{WIDTH}x{HEIGHT}",
-        "-p", "420", "-b", "8", "--fps", "50",
-    )  # fmt: skip
-    assert found["input"]["reference"]["frame_rate"] == "50"
-    assert [note["code"] for note in found["notes"]] == ["display"]
 
 
 def test_skipping(cli: Cli, pair: list[str]) -> None:

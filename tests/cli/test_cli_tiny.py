@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from cli_helpers import GEOMETRY, Cli, Ran
-from scoring_clips import y4m
+from cli_helpers import GEOMETRY, Cli
 from tiny_clip_models import full_reference, no_reference
-
-Acuity = Callable[..., Ran]
 
 
 @pytest.fixture(scope="session")
@@ -98,50 +94,6 @@ def test_acuity_score_shows_both(cli: Cli, clips: Path, models: Path) -> None:
     assert re.fullmatch(r"(\d+\.\d{6}\n){2}", without.out)
 
 
-def test_acuitys_own_models_are_listed_and_score(cli: Cli, clips: Path) -> None:
-    listed = cli.acuity("models").out
-    assert re.search(r"^  acuity_fr_v1  +reads both videos; ", listed, re.M)
-    assert re.search(r"^  acuity_nr_v1  +reads the distorted video alone; ", listed, re.M)
-    document = json.loads(cli.acuity("models", "--json").out)
-    assert [model["name"] for model in document["tiny_models"]] == ["acuity_fr_v1", "acuity_nr_v1"]
-    assert all(model["usable"] for model in document["tiny_models"])
-    assert not {"registry", "acuity_fr_v1"} & {model["name"] for model in document["models"]}
-    videos = [str(clips / "ref.y4m"), str(clips / "dis.y4m")]
-    ran = cli.acuity("score", *videos, "--tiny-model", "acuity_fr_v1")
-    assert re.search(
-        r"^  acuity_fr_v1  +\d+\.\d\d   tiny model, scored at 8 bit\n  acuity_fr_v1: an approximation ",
-        ran.out,
-        re.M,
-    )
-    assert ran.out.count("an approximation of VMAF") == 1
-
-
-def test_every_report_says_how_far_an_estimate_can_be_trusted(cli: Cli, tmp_path: Path) -> None:
-    limits = (
-        "acuity_nr_v1: an estimate of VMAF v0.6.1 from luma alone, off by 15 to 20 points on average and by "
-        "40 on some contents"
-    )
-    line = [str(y4m(tmp_path / "dis.y4m")), "--no-reference", "--tiny-model", "acuity_nr_v1"]
-    assert cli.acuity("score", *line, "--strict").code == 3  # it is a warning
-    ran = cli.acuity("score", *line)
-    assert ran.code == 0, ran.err
-    assert re.search(rf"^  acuity_nr_v1  +\d.*\n  {re.escape(limits)}", ran.out, re.M)
-    ran = cli.acuity("score", *line, "-q")
-    assert (float(ran.out) > 0, f"acuity: warning: {limits}" in ran.err) == (True, True)
-    document = json.loads(cli.acuity("score", *line, "--json").out)
-    (note,) = [note for note in document["notes"] if note["code"] == "tiny-estimate"]
-    assert (note["level"], note["text"].startswith(limits)) == ("warning", True)
-    report = tmp_path / "report.xml"
-    ran = cli.vmaf("-d", *line, "-o", str(report))
-    assert limits in ran.err
-    about = ElementTree.parse(report).getroot().find("acuity")
-    assert about is not None
-    assert [note.get("code") for note in about.findall("note")] == ["tiny-estimate"]
-    tiny = about.find("tiny_model")
-    assert tiny is not None
-    assert (tiny.get("fp16"), str(tiny.get("limits")) in str(note["text"])) == ("false", True)
-
-
 @pytest.mark.parametrize(
     ("options", "code", "sentence"),
     [
@@ -188,22 +140,6 @@ def test_one_video_is_missing(cli: Cli, clips: Path, models: Path) -> None:
     ran = cli.vmaf("-d", str(clips / "dis.y4m"), "--tiny-model", str(models / "nr.onnx"))
     assert ran.code == 1
     assert "the reference video is missing: name it with -r/--reference, or pass --no-reference\n" in ran.err
-
-
-def test_a_command_without_tiny_models(cli: Cli) -> None:
-    ran = cli.acuity("worst", "a", "b", "-o", "c", "--tiny-model", "acuity_nr_v1")
-    assert ran.code == 1
-    assert "'acuity worst' has no option '--tiny-model': tiny models score with 'acuity score'\n" in ran.err
-    assert "did you mean" not in ran.err
-    ran = cli.acuity("score", "a", "b", "--tiny-modle", "acuity_nr_v1")
-    assert "unknown option '--tiny-modle'; did you mean '--tiny-model'?" in ran.err
-
-
-def test_help_says_what_the_options_do(command: str, cli: Cli) -> None:
-    words = ["score", "--help"] if command == "acuity" else ["--help"]
-    page = " ".join((cli.acuity if command == "acuity" else cli.vmaf)(*words).out.split())
-    assert "refuse it unless it takes half precision (float16)" in page
-    assert "Acuity's own have none" in page
 
 
 def test_without_the_extra(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import acuity
 from cli_helpers import FRAME_BYTES, Cli, moving, y4m
 from misaligned_clips import encode_luma, frames_of
 
@@ -28,12 +27,6 @@ def whole(clips: Path) -> tuple[str, str]:
     return str(clips / "ref.y4m"), str(clips / "dis.y4m")
 
 
-def test_warnings_stand_above_the_score_and_other_notes_below(cli: Cli, short: tuple[str, str]) -> None:
-    shown = cli.acuity("score", *short, "--subsample", "2").out
-    warning, score, note = (shown.index(words) for words in (ENDED, "VMAF  ", "one frame in 2 is scored"))
-    assert warning < score < note
-
-
 @pytest.mark.parametrize("option", ["-q", "--json"])
 def test_where_there_is_no_summary_stderr_has_warnings(cli: Cli, short: tuple[str, str], option: str) -> None:
     ran = cli.acuity("score", *short, "--subsample", "2", option)
@@ -41,14 +34,6 @@ def test_where_there_is_no_summary_stderr_has_warnings(cli: Cli, short: tuple[st
     (line,) = ran.err.splitlines()
     assert line.startswith("acuity: warning: ")
     assert ENDED in line
-
-
-def test_a_quiet_vmaf_has_them_too(cli: Cli, short: tuple[str, str], tmp_path: Path) -> None:
-    ref, dis = short
-    ran = cli.vmaf("-r", ref, "-d", dis, "-q", "-o", str(tmp_path / "out"))
-    assert ran.err.startswith("vmaf: warning: ")
-    assert ENDED in ran.err
-    assert ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["vmaf", "acuity"])
@@ -105,12 +90,6 @@ def test_what_was_left_out_is_said(cli: Cli, whole: tuple[str, str], tmp_path: P
     assert "the first 2 of 4 frames are scored" in shown.out
 
 
-def test_python_has_them_by_level(short: tuple[str, str]) -> None:
-    report = acuity.score(*short, subsample=2)
-    assert [note.code for note in report.warnings] == ["frame-count"]
-    assert {note.code for note in report.notes} >= {"frame-count", "subsampled"}
-
-
 @pytest.mark.parametrize(("width", "height", "warned"), [(48, 32, True), (32, 48, True), (34, 34, False)])
 def test_pictures_that_libvmaf_measures_by_chance(
     cli: Cli, tmp_path: Path, width: int, height: int, warned: bool
@@ -142,14 +121,6 @@ def test_acuity_refuses_with_its_own_options(cli: Cli, pair: tuple[str, str]) ->
         " pass --skip-ref 1, or --align auto\n"
     )
     assert ran.out == ""
-
-
-def test_its_advice_works_and_gives_the_same_score(cli: Cli, pair: tuple[str, str]) -> None:
-    skipped = json.loads(cli.acuity("score", *pair, "--skip-ref", "1", "--json").out)
-    aligned = json.loads(cli.acuity("score", *pair, "--align", "auto", "--json").out)
-    assert aligned["score"] == skipped["score"]
-    assert [decision["leave_out_ref"] for decision in aligned["input"]["alignment"]["decisions"]] == [1]
-    assert "alignment" in {note["code"] for note in aligned["notes"]}
 
 
 def test_vmaf_scores_and_warns(cli: Cli, pair: tuple[str, str]) -> None:

@@ -45,18 +45,6 @@ def test_places_and_ties() -> None:
     ]
 
 
-def test_a_score_that_is_not_a_number_is_ranked_last() -> None:
-    values = np.full(FRAMES, 95.0)
-    values[3] = np.nan
-    broken = CompareRow("broken", "ref", "b.mp4", report=report(values))
-    found = CompareReport([broken, row("low", 50.0)], 1.0)
-    assert [entry.name for entry in found.ranking] == ["low", "broken"]
-    document = found.to_document()
-    assert document["pairs"][0]["score"] is None
-    assert document["places"] == {"low": 1, "broken": None}
-    assert document["differences"] == []
-
-
 def test_references_are_ranked_by_themselves() -> None:
     rows = [
         row("a", 60.0),
@@ -161,21 +149,11 @@ def test_against_the_first() -> None:
     assert found.note == "scores 62.10 to 94.20"
 
 
-def test_against_a_named_one() -> None:
-    many = [*points("r", "a", ANCHOR), *points("r", "b", TEST), *points("r", "c", ANCHOR)]
-    assert [(found.encoder, found.against) for found in encoder_rates(many, "b")] == [("a", "b"), ("c", "b")]
-
-
 def test_too_few_points_name_the_encoder() -> None:
     (found,) = encoder_rates([*points("r", "x264", ANCHOR[:2]), *points("r", "x265", TEST)])
     assert found.percent is None
     assert found.score is None
     assert found.note == "x264 has 2 rising points, and a BD-rate needs at least 4"
-
-
-def test_one_encode_each_is_no_curve() -> None:
-    assert encoder_rates([*points("r", "a", ANCHOR[:1]), *points("r", "b", TEST[:1])]) == []
-    assert encoder_rates(points("r", "a", ANCHOR)) == []
 
 
 def test_several_references_have_a_mean() -> None:
@@ -190,18 +168,6 @@ def test_several_references_have_a_mean() -> None:
     assert first.percent is not None
     assert (mean.reference, mean.note) == (None, "mean of 2 references")
     assert mean.percent == pytest.approx((first.percent + 100.0) / 2)
-
-
-def test_equal_rates_higher_scores() -> None:
-    assert compare_scores(ANCHOR, [(rate, score + 2) for rate, score in ANCHOR]) == pytest.approx(2.0)
-    assert compare_scores(ANCHOR, ANCHOR) == pytest.approx(0.0)
-    assert compare_scores(ANCHOR, ANCHOR[:3]) is None
-
-
-def test_not_a_number_is_no_point() -> None:
-    many = [*points("r", "a", [*ANCHOR, (5000.0, float("nan"))]), *points("r", "b", [(0.0, 50.0), *TEST])]
-    (found,) = encoder_rates(many)
-    assert found.percent == bd_rate(ANCHOR, TEST)
 
 
 def test_curves_that_cross_are_called_so() -> None:

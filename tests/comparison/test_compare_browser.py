@@ -8,7 +8,7 @@ import pytest
 from axe import RUN, axe_script
 
 import acuity
-from acuity.cli.tune.page import tune_page
+from acuity.cli.tune.shared import tune_page
 from acuity.comparison.page import compare_pictures
 from acuity.comparison.report import Extras, write_comparison
 from acuity.comparison.tables import ranking_table

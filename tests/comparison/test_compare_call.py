@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -51,17 +49,6 @@ def test_the_digits_of_score_and_errors(folder: Path, tmp_path: Path) -> None:
         report.write(tmp_path / "out.txt")
 
 
-@pytest.mark.usefixtures("without_cuda")
-@pytest.mark.parametrize(
-    ("decoder", "said"),
-    [("gpu", "decoder='gpu' is unknown"), ("nvdec", "pass backend='cuda', or decoder='cpu'")],
-)
-def test_a_decoder_that_is_not_there(folder: Path, decoder: str, said: str) -> None:
-    """It is refused before the first encode, as score() does."""
-    with pytest.raises(acuity.BackendError, match=said):
-        acuity.compare(folder / "ref.y4m", folder / "encodes", remember=False, decoder=decoder)
-
-
 def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> None:
     ref = container(tmp_path / "ref.mkv", 20)
     container(tmp_path / "dis.mkv", 20, worse=True)
@@ -85,10 +72,3 @@ def test_options_that_it_lacks(folder: Path, option: str) -> None:
     known = str(refused.value).rpartition("it takes ")[2].split(", ")
     assert "threads" in known
     assert option not in known
-
-
-@pytest.mark.parametrize("first", ["", "import acuity.comparison.report", "acuity.CompareReport"])
-def test_it_is_a_function_whatever_was_imported_before(first: str) -> None:
-    code = f"import acuity\n{first}\ntry: acuity.compare('gone.y4m')\nexcept acuity.InputError as e: print(e)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "nothing to compare" in ran.stdout

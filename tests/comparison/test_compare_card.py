@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import acuity
-from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.run import compare_videos
 from acuity.devices import open_backend
 from acuity.devices.cuda.fitting import batch_frames
@@ -44,7 +43,7 @@ def most_in_use(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def compared(pairs: list[tuple[Path, Path]], **settings: Any) -> list[dict[str, Any]]:
     wanted = [ComparePair(str(ref), str(dis)) for ref, dis in pairs]
     settings.setdefault("features", ["psnr"])
-    request = CompareRequest(wanted, Request("", "", models=[], **settings), remember=False)
+    request = ComparisonRequest(wanted, Request("", "", models=[], **settings), remember=False)
     found = []
     for row in compare_videos(request).rows:
         assert row.error is None, row.error
@@ -91,9 +90,3 @@ def test_measurements_share_a_card(cuda: FakeCuda, share: int, frames: int) -> N
     assert batch_frames(geometry, share) == frames
     device = open_backend("cuda", share=share).devices[0]
     assert device.window(geometry) == 4 * frames
-
-
-def test_python_names_the_card(cuda: FakeCuda, tmp_path: Path) -> None:
-    ref = container(tmp_path / "ref.mkv", 3)
-    with pytest.raises(acuity.BackendError, match="there is no card 3"):
-        acuity.compare(ref, [ref], backend="cuda", device=3)

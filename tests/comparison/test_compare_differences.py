@@ -88,11 +88,6 @@ def test_blocks_are_a_second_unless_the_clip_is_short() -> None:
     assert (without_rate.block, without_rate.worst[0].time) == (25, None)
 
 
-def test_figures_repeat() -> None:
-    values = noisy(1, 500)
-    assert interval(values, 25) == interval(values, 25)
-
-
 def test_the_interval_covers_the_true_mean() -> None:
     """Of dependent figures, where taking each frame for itself would cover in less than half the clips."""
     covered = naive = 0

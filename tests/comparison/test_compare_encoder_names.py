@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import av
 import pytest
 
 from acuity.comparison.encoder_names import SOURCES, encoder_finder, from_name
 from acuity.errors import InputError
-from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
-from scoring_clips import container
 
 
 @pytest.mark.parametrize(
@@ -55,13 +50,3 @@ def test_a_pattern_of_the_user() -> None:
 def test_a_source_that_is_none(source: str) -> None:
     with pytest.raises(InputError, match=r"says no encoder: .*use one of auto, name"):
         encoder_finder(source)
-
-
-@pytest.mark.parametrize(
-    ("encoder", "codec"), [("libsvtav1", "av1"), ("libx265", "hevc"), ("libvpx-vp9", "vp9")]
-)
-def test_codecs_are_not_called_by_their_decoders(tmp_path: Path, encoder: str, codec: str) -> None:
-    if encoder not in av.codecs_available:
-        pytest.skip(f"this FFmpeg has no {encoder}")
-    with open_as(container(tmp_path / "clip.mkv", 2, codec=encoder), RawGeometry(), OpenOptions()) as reader:
-        assert reader.info.codec == codec

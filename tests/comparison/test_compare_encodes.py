@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.comparison.encodes import distinct, find_encodes, is_list, read_list
+from acuity.comparison.encodes import distinct, find_encodes, read_list
 from acuity.comparison.request import ComparePair
 from acuity.errors import InputError, MissingExtra
 
@@ -146,19 +146,6 @@ def test_csv_with_any_separator_mark_and_line_end(
     ]
 
 
-def test_titles_that_others_use(tmp_path: Path) -> None:
-    path = written(tmp_path, "list.csv", "Ref,File,Codec,kbps\na,b,av1,1200\n")
-    ((_, entry),) = read_list(path)
-    assert (entry.encoder, entry.kbps) == ("av1", 1200.0)
-
-
-def test_a_quoted_path_may_have_the_separator(tmp_path: Path) -> None:
-    path = written(tmp_path, "list.csv", 'distorted,name\n"a, b.mp4",<script>alert(1)</script>\n')
-    ((_, entry),) = read_list(path)
-    assert entry.distorted == f"{tmp_path}/a, b.mp4"
-    assert entry.name == "<script>alert(1)</script>"
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -227,10 +214,3 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="can't be opened"):
         (tmp_path / "folder.csv").mkdir()
         read_list(str(tmp_path / "folder.csv"))
-
-
-def test_what_a_list_is_called() -> None:
-    assert [is_list(name) for name in ("a.csv", "a.TSV", "a.yaml", "a.yml", "a.mp4", "csv")] == [
-        *[True] * 4,
-        *[False] * 2,
-    ]

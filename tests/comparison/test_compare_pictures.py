@@ -45,11 +45,6 @@ def test_the_worst_frames_and_those_that_differ(report: CompareReport) -> None:
     ]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_few(report: CompareReport, count: int) -> None:
-    assert len(compare_pictures(report, Request("", ""), count)[0]) == count
-
-
 def test_reasons(report: CompareReport, tmp_path: Path) -> None:
     none = CompareReport([row for row in report.rows if row.report is None], 1.0)
     assert compare_pictures(none, Request("", ""), 4) == ([], NONE_SCORED)

@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acuity.errors import AcuityError, TuneError
 from acuity.tune.encoders import ENCODERS
@@ -83,11 +81,6 @@ def test_lists() -> None:
     for text in ("101", "-3"):
         with pytest.raises(TuneError, match="is no VMAF score"):
             scores(text)
-
-
-@given(st.lists(st.tuples(st.integers(1, 9999), st.integers(1, 9999)), min_size=1, max_size=32, unique=True))
-def test_sizes_come_back(wanted: list[tuple[int, int]]) -> None:
-    assert sizes(",".join(f"{width}x{height}" for width, height in wanted)) == wanted
 
 
 def test_one_target() -> None:

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import BACKEND, FAILED, OK, interruptible
+from acuity.cli.getopt import amount
 from acuity.cli.score_options import entry, size
-from acuity.cli.style import Style
+from acuity.cli.terminal.style import Style
 from acuity.errors import BackendError, UnfitPictureError
 from acuity.report.document import plain
 from acuity.scoring.fronts import sentence
@@ -49,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
               help="measure this extractor; repeatable"),
         entry("--size", metavar="SIZE", type=_size, default="1080p", help="1080p (default), 2160p or WxH"),
         entry("-b", "--bitdepth", type=int, choices=_DEPTHS, default=8, help="of a sample (8)"),
-        entry("--seconds", metavar="S", type=_seconds, default=_SECONDS, help="for everything, about (20)"),
+        entry("--seconds", metavar="S", type=amount(0.01, _LONGEST, "number of seconds"), default=_SECONDS,
+              help="for everything, about (20)"),
         entry("--json", help="print one JSON document"),
     ):
         parser.add_argument(*names, **settings)
@@ -61,20 +63,8 @@ def _size(text: str) -> tuple[int, int]:
 
     found = SIZES.get(text.lower()) or size(text)
     if math.prod(found) > math.prod(_LARGEST):
-        raise argparse.ArgumentTypeError(f"'{text}' is too large: {'x'.join(map(str, _LARGEST))} is the most")
+        raise ValueError(f"is too large: {'x'.join(map(str, _LARGEST))} is the most")
     return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= _LONGEST:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' should be a number of seconds, more than 0 and at most {_LONGEST}"
-        )
-    return seconds
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -24,21 +24,21 @@ from contextlib import suppress
 from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
-from acuity.cli.getopt import UsageError
-from acuity.cli.page_pictures import COMPARE_HELP, drawn_comparison
-from acuity.cli.progress import for_people
+from acuity.cli.getopt import UsageError, whole
+from acuity.cli.page_pictures import COMPARE_HELP, MOST, drawn_comparison
 from acuity.cli.score_options import (
     GROUPS,
     add_entries,
     add_groups,
-    check_pictures,
+    check_needs,
     check_pools,
     entry,
-    picture_count,
+    format_by,
     scoring_request,
 )
 from acuity.cli.scoring import check_target
-from acuity.cli.style import Style, count
+from acuity.cli.terminal.progress import for_people
+from acuity.cli.terminal.style import Style, count
 from acuity.comparison.encoder_curves import EncoderRate
 from acuity.comparison.encoder_names import AUTO, SOURCES
 from acuity.comparison.report import FORMATS, CompareReport, Extras, comparison_format, write_comparison
@@ -47,7 +47,7 @@ from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.document import plain
 from acuity.report.tables import Table
-from acuity.scoring.fronts import ACUITY, sentence
+from acuity.scoring.fronts import ACUITY
 from acuity.text import one_line, shortened
 
 USAGE: Final = "REF ENCODE... [options]\n       acuity compare [REF] LIST.csv|LIST.yaml [options]"
@@ -71,7 +71,7 @@ _OPTIONS: Final = {
     "output": (
         entry("-o", "--output", metavar="FILE", help="write a report: .html, .json or .csv"),
         entry("--format", choices=FORMATS, help="format of the report, whatever its name"),
-        entry("--pictures", metavar="N", type=picture_count, help=COMPARE_HELP),
+        entry("--pictures", metavar="N", type=whole(0, MOST), help=COMPARE_HELP),
         entry("--json", help="print one JSON document on standard output"),
         entry("--per-frame", help="with --json: the figures of every frame too"),
         entry("--csv", help="print a CSV on standard output"),
@@ -100,8 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_pools(arguments.pools)
     _check_combinations(arguments)
-    format = _format(arguments)
-    check_pictures(arguments, format)
+    format = format_by(comparison_format, arguments)
     arguments.reference = arguments.distorted = ""
     scoring = scoring_request(arguments)
     encodes = find_encodes(arguments.videos)
@@ -164,28 +163,15 @@ def exit_code(report: CompareReport, *, strict: bool) -> int:
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
     """Refuse options that contradict each other, or do nothing."""
+    check_needs(arguments)
     if arguments.json and arguments.csv:
         raise UsageError("argument --csv: --json is printed in its place: leave one of them out")
-    if arguments.per_frame and not arguments.json:
-        raise UsageError("argument --per-frame: it adds to the JSON document: pass --json too")
-    if arguments.format and arguments.output is None:
-        raise UsageError("argument --format: it is the report's: pass -o FILE too")
     if arguments.differences and (arguments.json or arguments.csv or arguments.quiet):
         raise UsageError("argument --differences: it adds to the printed table, and the JSON has them anyway")
     if arguments.encoder_from not in SOURCES:
         from acuity.comparison.encoder_names import encoder_finder
 
         encoder_finder(arguments.encoder_from)
-
-
-def _format(arguments: argparse.Namespace) -> str:
-    """The format of the report, from --format or the file's name."""
-    if arguments.format or arguments.output is None:
-        return str(arguments.format or "json")
-    try:
-        return comparison_format(arguments.output)
-    except OutputError as error:
-        raise UsageError(sentence(error, "acuity")) from None
 
 
 def _spare_lists(output: str, words: list[str]) -> None:
@@ -244,7 +230,6 @@ _TIES: Final = (
 def comparison_lines(
     report: CompareReport, style: Style, *, pools: Sequence[str], differences: bool
 ) -> list[str]:
-    """The lines of the answer."""
     parts = [
         *(_ranking(report, style, reference, pools) for reference in report.references),
         _failures(report, style),

@@ -62,28 +62,24 @@ def draw(index: int) -> NDArray[np.uint8]:
 
 def encode(outputs: dict[Path, tuple[str, dict[str, str]]]) -> None:
     """Write the clip once for each encoder; all of them get the same 4:2:0 samples."""
+    import av
+
     try:
-        _encode(outputs)
+        with contextlib.ExitStack() as stack:
+            writers = []
+            for path, (codec, options) in outputs.items():
+                out = stack.enter_context(av.open(str(path), "w"))
+                stream = out.add_stream(codec, rate=Fraction(RATE), options=options)
+                assert isinstance(stream, av.VideoStream)
+                stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+                writers.append((out, stream))
+            for index in (*range(FRAMES), None):
+                frame = None
+                if index is not None:
+                    frame = av.VideoFrame.from_ndarray(draw(index), format="rgb24").reformat(format="yuv420p")
+                for out, stream in writers:
+                    out.mux(stream.encode(frame))
     except BaseException:
         for path in outputs:
             path.unlink(missing_ok=True)  # it is incomplete
         raise
-
-
-def _encode(outputs: dict[Path, tuple[str, dict[str, str]]]) -> None:
-    import av
-
-    with contextlib.ExitStack() as stack:
-        writers = []
-        for path, (codec, options) in outputs.items():
-            out = stack.enter_context(av.open(str(path), "w"))
-            stream = out.add_stream(codec, rate=Fraction(RATE), options=options)
-            assert isinstance(stream, av.VideoStream)
-            stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-            writers.append((out, stream))
-        for index in range(FRAMES):
-            frame = av.VideoFrame.from_ndarray(draw(index), format="rgb24").reformat(format="yuv420p")
-            for out, stream in writers:
-                out.mux(stream.encode(frame))
-        for out, stream in writers:
-            out.mux(stream.encode(None))

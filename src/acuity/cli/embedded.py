@@ -9,14 +9,14 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import told
-from acuity.cli.getopt import UsageError
+from acuity.cli.getopt import Flag, UsageError, amount, whole
 from acuity.text import one_line
 
 if TYPE_CHECKING:
@@ -49,13 +49,8 @@ class Wanted:
     live: int | None = None  # the port of the page
 
     def __bool__(self) -> bool:
-        return (
-            self.sse is not None
-            or self.http is not None
-            or self.live is not None
-            or self.uds is not None
-            or self.stdio
-        )
+        ways = (self.sse, self.http, self.live, self.uds)
+        return self.stdio or any(way is not None for way in ways)
 
     @property
     def http_port(self) -> int | None:
@@ -70,60 +65,33 @@ class Wanted:
         return self.http or self.live
 
 
-def port(text: str) -> int:
-    """A port from a command line; raises ValueError("should be …")."""
-    if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise ValueError("should be a port from 0 to 65535")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """A length of time from a command line; raises ValueError("should be …")."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise ValueError("should be a number of seconds")
-    return number
-
-
-def some_path(text: str) -> str:
-    """The name of a file; raises ValueError("should be …")."""
+def _path(text: str) -> str:
     if not text:
         raise ValueError("should be the name of a file")
     return text
 
 
-class Option(NamedTuple):
-    """One option of both commands."""
-
-    name: str
-    field: str  # of Wanted
-    help: str
-    value: str = ""  # the name of its value; empty: a switch
-    parse: Callable[[str], Any] = str  # raises ValueError("should be …")
-    bare: Any = None  # the value if none is given; None: a value is required
-
-
-OPTIONS: Final = (
-    Option("live", "live", "show the measurement as it runs on a page in your browser, whose address is "
-           "printed; buttons steer it (without PORT: any free port)", "PORT", port, 0),
-    Option("enable_mcp_sse", "sse", "let agents watch and steer over HTTP+SSE at "
-           "http://127.0.0.1:PORT/mcp/sse (0: any free port)", "PORT", port),
-    Option("enable_mcp_http", "http", "the same over Streamable HTTP at http://127.0.0.1:PORT/mcp (without "
-           "=PORT: any free port)", "PORT", port, 0),
-    Option("enable_mcp_uds", "uds", "the same at a Unix socket, for you alone", "PATH", some_path),
-    Option("enable_mcp_stdio", "stdio", "the same at file descriptors 3 (in) and 4 (out)"),
-    Option("mcp_wait", "wait", "start with the first client, or after SECONDS without one", "SECONDS",
-           seconds, FOREVER),
-    Option("mcp_stay", "stay", "keep serving after the end: for SECONDS, or until the last client "
-           "has left", "SECONDS", seconds, FOREVER),
-    Option("mcp_stay_empty", "stay_empty", "end a stay without SECONDS when no client is there for so many "
-           "(default 60)", "SECONDS", seconds),
-    Option("mcp_token_file", "token_file", "a file with the token that clients over HTTP have to send "
-           "(or set ACUITY_MCP_TOKEN)", "FILE", some_path),
-)  # fmt: skip
+_PORT: Final = whole(0, 65535, "port")
+_SECONDS: Final = amount(0, noun="number of seconds")
+# The options of both commands, by the fields of Wanted.
+OPTIONS: Final = {
+    "live": Flag("live", "show the measurement as it runs on a page in your browser, whose address is "
+                 "printed; buttons steer it (without PORT: any free port)", "", "PORT", _PORT, bare=0),
+    "sse": Flag("enable_mcp_sse", "let agents watch and steer over HTTP+SSE at "
+                "http://127.0.0.1:PORT/mcp/sse (0: any free port)", "", "PORT", _PORT),
+    "http": Flag("enable_mcp_http", "the same over Streamable HTTP at http://127.0.0.1:PORT/mcp (without "
+                 "=PORT: any free port)", "", "PORT", _PORT, bare=0),
+    "uds": Flag("enable_mcp_uds", "the same at a Unix socket, for you alone", "", "PATH", _path),
+    "stdio": Flag("enable_mcp_stdio", "the same at file descriptors 3 (in) and 4 (out)"),
+    "wait": Flag("mcp_wait", "start with the first client, or after SECONDS without one", "", "SECONDS",
+                 _SECONDS, bare=FOREVER),
+    "stay": Flag("mcp_stay", "keep serving after the end: for SECONDS, or until the last client has left", "",
+                 "SECONDS", _SECONDS, bare=FOREVER),
+    "stay_empty": Flag("mcp_stay_empty", "end a stay without SECONDS when no client is there for so many "
+                       "(default 60)", "", "SECONDS", _SECONDS),
+    "token_file": Flag("mcp_token_file", "a file with the token that clients over HTTP have to send "
+                       "(or set ACUITY_MCP_TOKEN)", "", "FILE", _path),
+}  # fmt: skip
 
 
 @contextmanager
@@ -176,15 +144,15 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
 
 
 def _refuse_idle_options(wanted: Wanted) -> None:
-    for option in OPTIONS:
-        if getattr(wanted, option.field) not in (None, False):
-            serving = [other for other in OPTIONS if other.name.startswith(("live", "enable_"))]
+    for field, flag in OPTIONS.items():
+        if getattr(wanted, field) not in (None, False):
+            serving = [other for other in OPTIONS.values() if other.long.startswith(("live", "enable_"))]
             ways = " or ".join(map(_spelled, serving))
-            raise UsageError(f"option {_spelled(option)} needs a server: add {ways}")
+            raise UsageError(f"option {_spelled(flag)} needs a server: add {ways}")
 
 
-def _spelled(option: Option) -> str:
-    return f"--{option.name.replace('_', '-')}"
+def _spelled(flag: Flag) -> str:
+    return f"--{flag.long.replace('_', '-')}"
 
 
 def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:

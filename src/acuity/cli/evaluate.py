@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli.bench import progress_line
 from acuity.cli.exits import FAILED, OK
-from acuity.cli.style import Style
-from acuity.errors import AcuityError, EvaluationError
+from acuity.cli.terminal.style import Style
+from acuity.errors import EvaluationError
 from acuity.report.tables import Table
+from acuity.scoring.fronts import sentence
 from acuity.text import one_line
 from acuity.tiny.evaluate.choices import ALL, INPUT, POOLINGS, SPLITS, TOO_FEW, require_extra
 
 if TYPE_CHECKING:
     from acuity.tiny.evaluate.bootstrap import Interval
     from acuity.tiny.evaluate.evaluation import Comparison, Evaluation, Ranked
-    from acuity.tiny.evaluate.statistics import Mapped
 
 USAGE: Final = "MODEL... --features FILE [options]"
 ONE: Final = "acuity.evaluation/1"
@@ -86,18 +86,12 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         return OK
     _print({"schema": SEVERAL, **comparison.to_document()} if arguments.json else _several(comparison))
     for _, error in comparison.errors:
-        _complain(error)
+        print(f"acuity: {one_line(sentence(error, 'acuity'))}", file=sys.stderr)
     return FAILED if comparison.errors else OK
 
 
 def _print(what: dict[str, Any] | list[str]) -> None:
     print(json.dumps(what, indent=2, allow_nan=False) if isinstance(what, dict) else "\n".join(what))
-
-
-def _complain(error: AcuityError) -> None:
-    from acuity.scoring.fronts import sentence
-
-    print(f"acuity: {one_line(sentence(error, 'acuity'))}", file=sys.stderr)
 
 
 def _one(found: Evaluation) -> list[str]:
@@ -115,7 +109,10 @@ def _one(found: Evaluation) -> list[str]:
         lines += style.paragraph("dim", f"by row instead of clip: {each}")
     if found.mapped is not None:
         how = f"mapped onto the ratings by a {found.mapped.function}"
-        lines += style.paragraph("dim", f"{how}: {_mapped(found.mapped)}")
+        mapped, ratio = found.mapped, found.mapped.outlier_ratio
+        outliers = "" if ratio is None else f", outlier ratio {ratio:.4f}"
+        text = f"{how}: PLCC {_figure(mapped.plcc)}, RMSE {mapped.rmse:.4f}{outliers}"
+        lines += style.paragraph("dim", text)
     if found.columns:
         lines += style.paragraph("dim", f"columns: {', '.join(found.columns)}")
     return lines + [line for note in found.notes for line in style.paragraph("yellow", note)]
@@ -146,11 +143,6 @@ def _several(found: Comparison) -> list[str]:
     return lines + [
         line for note in dict.fromkeys([*found.notes, *own]) for line in style.paragraph("yellow", note)
     ]
-
-
-def _mapped(found: Mapped) -> str:
-    outliers = "" if found.outlier_ratio is None else f", outlier ratio {found.outlier_ratio:.4f}"
-    return f"PLCC {_figure(found.plcc)}, RMSE {found.rmse:.4f}{outliers}"
 
 
 def _samples(found: Evaluation) -> str:

@@ -116,16 +116,16 @@ def told() -> Iterator[None]:
 
     try:
         yield
-    except runtime.UsageError as error:
-        raise UsageError(str(error)) from None
     except runtime.SettingsError as error:
         raise SettingsError(*(error.problems or (str(error),))) from None
-    except runtime.DescriptorError as error:
-        raise EmbeddedError(str(error)) from None
-    except runtime.MissingExtra as error:
-        raise MissingExtra(str(error)) from None
     except runtime.LongwireError as error:
-        raise AcuityError(str(error)) from None
+        ours = {
+            runtime.UsageError: UsageError,
+            runtime.DescriptorError: EmbeddedError,
+            runtime.MissingExtra: MissingExtra,
+        }
+        kind = next((ours[known] for known in ours if isinstance(error, known)), AcuityError)
+        raise kind(str(error)) from None
 
 
 def interrupted(program: str) -> int:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
-from acuity.cli.style import count
+from acuity.cli.terminal.style import count
 from acuity.errors import AcuityError, EvaluationError
 from acuity.report.write import check_output, written_beside
 from acuity.text import one_line, quoted
@@ -158,8 +158,6 @@ def _measured(path: str, clip: Clip) -> dict[str, Any]:
 
 
 class _Writer:
-    """Writes a row group for each clip."""
-
     def __init__(self, name: str, first: Clip) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -8,6 +8,7 @@ documentation test and the parser all read this table.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -141,11 +142,35 @@ def _unexpected(word: str) -> str:
     return f"unexpected argument '{shortened(word)}': name the videos with -r REFERENCE and -d DISTORTED"
 
 
-def too_large(text: str) -> str | None:
-    """The sentence about a whole number with more digits than any means something; None if it has fewer."""
-    if len(text) <= _DIGITS:
-        return None
-    return f"'{shortened(text)}' is too large: {_DIGITS} digits are the most"
+def whole(least: int = 0, most: int | None = None, noun: str = "whole number") -> Callable[[str], int]:
+    """A parser of whole numbers in these bounds, written with decimal digits."""
+    bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
+
+    def parse(text: str) -> int:
+        if text.isascii() and text.isdigit():
+            if len(text) > _DIGITS:
+                raise ValueError(f"is too large: {_DIGITS} digits are the most")
+            if least <= int(text) <= (math.inf if most is None else most):
+                return int(text)
+        raise ValueError(f"should be a {noun} {bounds}")
+
+    return parse
+
+
+def amount(least: float, most: float = math.inf, noun: str = "number") -> Callable[[str], float]:
+    """A parser of numbers in these bounds, which may have decimals."""
+    bounds = f", {least:g} or more" if most == math.inf else f" from {least:g} to {most:g}"
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and least <= number <= most):
+            raise ValueError(f"should be a {noun}{bounds if math.isfinite(least) else ''}")
+        return number
+
+    return parse
 
 
 def unsigned(text: str) -> int:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import re
 import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 from acuity.cli.exits import guarded, spare_collector
@@ -35,20 +33,15 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "tune": ("acuity.cli.tune", "find the right encode: search, compare, ladder, tune-per-shot"),
     "evaluate": ("acuity.cli.evaluate", "evaluate ONNX models against ratings, and rank them"),
     "features-table": ("acuity.cli.features_table", "measure the features of rated videos, for evaluate"),
-    "models": ("acuity.cli.models", "list the models"),
-    "features": ("acuity.cli.features", "list the feature extractors and their options"),
-    "backends": ("acuity.cli.backends", "list the backends and instruction sets of this machine"),
+    "models": ("acuity.cli.lists.models", "list the models"),
+    "features": ("acuity.cli.lists.features", "list the feature extractors and their options"),
+    "backends": ("acuity.cli.lists.backends", "list the backends and instruction sets of this machine"),
     "bench": ("acuity.cli.bench", "measure how fast this machine scores, on each backend"),
     "selftest": ("acuity.cli.selftest", "check that this installation computes the right digits"),
     "serve": ("acuity.cli.serve", "let agents score videos: the MCP server"),
     "worker-check": ("acuity.cli.worker_check", "hold a worker of any language to the worker contract"),
     "demo": ("acuity.cli.demo", "make a clip, encode it badly, score it"),
 }
-
-# How the options of tiny models begin, and the one that begins otherwise: commands may lack them.
-_TINY: Final = "tiny-"
-_ALONE: Final = "no-reference"
-
 
 _OMITTED: Final = re.compile(r"(--[a-z-]+) \[([A-Z]+)\]")  # as argparse shows a value that may be omitted
 
@@ -91,7 +84,6 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(self.joined(argv))
         if not rest:
             return found
-        self._check_omitted(argv)
         # The value of an unknown option may have become a file name, so the option is the one to name.
         word = next((word for word in rest if word.startswith("-")), rest[0])
         if word.startswith("--"):
@@ -99,46 +91,23 @@ class Parser(argparse.ArgumentParser):
             known = [
                 name[2:] for action in self._actions for name in action.option_strings if name[:2] == "--"
             ]
-            if (name.startswith(_TINY) or name == _ALONE) and _ALONE not in known:
-                raise UsageError(
-                    f"'{self.prog}' has no option '--{shortened(name)}': "
-                    "tiny models score with 'acuity score'"
-                )
             raise UsageError(unknown_option(name, known))
         if word.startswith("-"):
             raise UsageError(f"unknown option '{shortened(word)}'")
         raise UsageError(f"unexpected argument '{shortened(word)}': {surplus}")
-
-    def _check_omitted(self, argv: Sequence[str]) -> None:
-        """Refuse a value behind a blank where only `=` tells it from a file name."""
-        for word, behind in pairwise(argv):
-            action = self._option_string_actions.get(word)
-            if action is None or action.nargs != "?" or not callable(action.type) or os.path.exists(behind):
-                continue
-            try:
-                action.type(behind)
-            except (argparse.ArgumentTypeError, ValueError):
-                continue
-            raise UsageError(f"'{behind}' behind {word} is taken for a file: write {word}={behind}")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message + (self.missing if "arguments are required" in message else ""))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `acuity` command."""
     if argv is None:
         spare_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Errors of tuning name the options of its own commands.
     program = "acuity tune" if arguments[:1] == ["tune"] else "acuity"
-    return guarded(program, lambda: _run(arguments))
-
-
-def _run(argv: list[str]) -> int:
-    return run_commands(
-        "acuity", __doc__, COMMANDS, argv, "The vmaf command takes libvmaf's own options: 'vmaf --help'."
-    )
+    more = "The vmaf command takes libvmaf's own options: 'vmaf --help'."
+    return guarded(program, lambda: run_commands("acuity", __doc__, COMMANDS, arguments, more))
 
 
 def run_commands(

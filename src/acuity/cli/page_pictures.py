@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from acuity.cli.exits import Interruptible
-    from acuity.cli.progress import ProgressDisplay
+    from acuity.cli.terminal.progress import ProgressDisplay
     from acuity.comparison.report import CompareReport
     from acuity.frames.request import Listener, WorstProgress
     from acuity.report.page.page_document import Picture
@@ -78,8 +78,6 @@ def drawn_entries(
 def drawn_comparison(
     report: CompareReport, scoring: Request, count: int | None, format: str, watch: Watch, quiet: bool
 ) -> Shown:
-    """The pictures of a comparison's page."""
-
     def draw(count: int, progress: Listener) -> Shown:
         from acuity.comparison.page import compare_pictures
 
@@ -104,7 +102,7 @@ def _for_page(
         return [], None
     if count == 0:
         return [], _NONE_WANTED.format(usual)
-    from acuity.cli.progress import for_people  # --help needs none of it
+    from acuity.cli.terminal.progress import for_people  # --help needs none of it
 
     drawing = _Drawing(for_people(sys.stderr, quiet))
     watch(drawing)

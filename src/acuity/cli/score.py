@@ -31,21 +31,22 @@ from typing import Final
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import interruptible
 from acuity.cli.page_pictures import drawn_entries
-from acuity.cli.progress import for_people
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
-from acuity.cli.score_plot import clip_seconds, plot, score_plot
 from acuity.cli.scoring import check_target, exit_code, say, score_with
-from acuity.cli.style import Style, clock, columns, count, wrapped_columns
+from acuity.cli.terminal.progress import for_people
+from acuity.cli.terminal.score_plot import clip_seconds, plot, score_plot
+from acuity.cli.terminal.style import Style, clock, columns, count, wrapped_columns
 from acuity.measure import Results, Segment
 from acuity.measure.pooling import Method
 from acuity.models.choose import VIEWINGS, Choice
 from acuity.report import check_output
+from acuity.report.tables import Table
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
 from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
 from acuity.scoring.run import Source
 from acuity.text import one_line
-from acuity.video.notes import Level, Note
+from acuity.video.notes import Level
 
 __all__ = ["MISSING", "SURPLUS", "configure", "run", "score_and_report"]
 
@@ -165,7 +166,8 @@ def summary(
             _worst(report, style, worst),
         ]
     elif not report.headlines:
-        parts.append(_features(report))
+        pooled = report.results.pooled()
+        parts.append(columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()]))
     parts += [_metrics(report, style, pools), _notes(report, style, "info"), [_speed(report, style)]]
     if plotted is not None:
         parts.append(score_plot(report, style, plotted))
@@ -265,17 +267,13 @@ def _metrics(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[st
     """One line for each requested metric; columns without figures are left out."""
     if not report.headlines:
         return []
-    head = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")
-    rows = [head, *(_metric(report, headline, pools) for headline in report.headlines)]
-    shown = [i for i in range(len(head)) if i == len(head) - 1 or any(row[i] for row in rows[1:])]
-    rows = [tuple(row[i] for i in shown) for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(shown) - 1)]
-    lines = []
-    for row in rows:
-        cells = [f"{row[0]:{widths[0]}}"]
-        cells += [f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True)]
-        lines.append("  ".join(["", *cells, row[-1]]).rstrip())
-    return [style("dim", lines[0]), *lines[1:]]
+    titles = ("metric", "mean", "whole clip", "harmonic", "worst 5 %", "worst", *pools, "")
+    rows = [_metric(report, headline, pools) for headline in report.headlines]
+    shown = [i for i in range(len(titles)) if i == len(titles) - 1 or any(row[i] for row in rows)]
+    numeric = [0 < place < len(shown) - 1 for place in range(len(shown))]
+    table = Table([titles[i] for i in shown], [[row[i] for i in shown] for row in rows], numeric)
+    head, *lines = table.text()
+    return [style("dim", head), *lines]
 
 
 def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tuple[str, ...]:
@@ -298,19 +296,11 @@ def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tu
     return (name, *figures, means)
 
 
-def _features(report: ScoreReport) -> list[str]:
-    pooled = report.results.pooled()
-    return columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()])
-
-
 def _notes(report: ScoreReport, style: Style, level: Level) -> list[str]:
     colour, mark = _MARKS[level]
-    sentences = [mark + note.spelled(ACUITY.spell) for note in _shown(report, level)]
+    shown = [note for note in report.notes if note.level == level and note.code != TINY_ESTIMATE]
+    sentences = [mark + note.spelled(ACUITY.spell) for note in shown]
     return [line for text in sentences for line in style.paragraph(colour, text)]
-
-
-def _shown(report: ScoreReport, level: Level) -> list[Note]:
-    return [note for note in report.notes if note.level == level and note.code != TINY_ESTIMATE]
 
 
 def _speed(report: ScoreReport, style: Style) -> str:

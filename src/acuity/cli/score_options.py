@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from acuity.cli.embedded import OPTIONS, Option, Wanted
-from acuity.cli.getopt import BARE, UsageError, given_twice, too_large
-from acuity.cli.graphics import plot_way
+from acuity.cli.embedded import OPTIONS, Wanted
+from acuity.cli.getopt import BARE, Flag, UsageError, given_twice, whole
 from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
+from acuity.cli.terminal.graphics import plot_way
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
 from acuity.scoring.fronts import ACUITY, sentence
@@ -29,6 +29,7 @@ from acuity.scoring.request import (
     frame_rate,
     tiny_fault,
 )
+from acuity.text import shortened
 from acuity.video.picture import DEPTHS, LAYOUTS
 
 FORMATS: Final = ("json", "xml", "csv", "sub", "html", "svg", "png")
@@ -36,31 +37,24 @@ RUNNING: Final = "while it runs: a page for you, a server for agents"  # the tit
 LEGACY: Final = "legacy"  # the default precision
 
 
-def whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
-    if (fault := too_large(text)) is not None:
-        raise argparse.ArgumentTypeError(fault)
-    return int(text)
+def typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The type of an argument for argparse: a parser whose ValueError says what a value should be."""
 
+    def parsed(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as why:
+            raise argparse.ArgumentTypeError(f"'{shortened(text)}' {why}") from None
 
-def positive(text: str) -> int:
-    if whole(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' should be 1 or more")
-    return int(text)
-
-
-def picture_count(text: str) -> int:
-    if whole(text) > MOST:
-        raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 0 to {MOST} frames")
-    return int(text)
+    return parsed
 
 
 def size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
-    if not (width.isdigit() and height.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is no size: write it as 1920x1080")
-    return positive(width), positive(height)
+    try:
+        return whole(1)(width), whole(1)(height)
+    except ValueError:
+        raise ValueError("is no size: write it as 1920x1080") from None
 
 
 def rate(text: str) -> Fraction:
@@ -73,29 +67,29 @@ def rate(text: str) -> Fraction:
 _SWITCH: Final[dict[str, Any]] = {"action": "store_true"}
 
 
-def _for_agents(option: Option) -> dict[str, Any]:
-    """The argparse arguments of an option that both commands share."""
-
-    def parse(text: str) -> Any:
-        try:
-            return option.bare if text == BARE else option.parse(text)
-        except ValueError as why:
-            raise argparse.ArgumentTypeError(f"'{text}' {why}") from None
-
-    if not option.value:
-        return _SWITCH
-    # main.py's parser ensures that no file name is taken as an omitted value.
-    optional = {"nargs": "?"} if option.bare is not None else {}
-    return {"metavar": option.value, "type": parse, **optional}
-
-
 Entry: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]  # the names and arguments of an option for argparse
 
 
 def entry(*names: str, help: str, **settings: Any) -> Entry:
     """An option that takes a value if `metavar` names it, and is a switch otherwise."""
     usual = {} if settings.keys() & {"metavar", "choices"} else _SWITCH
+    if "type" in settings:
+        settings["type"] = typed(settings["type"])
     return names, {"help": help, **usual, **settings}
+
+
+def _for_agents(flag: Flag) -> Entry:
+    """An option that both commands have."""
+    name = f"--{flag.long.replace('_', '-')}"
+    if not flag.value:
+        return entry(name, help=flag.help)
+    # main.py's parser ensures that no file name is taken as an omitted value.
+    optional = {"nargs": "?"} if flag.bare is not None else {}
+
+    def parse(text: str) -> Any:
+        return flag.bare if text == BARE else flag.parse(text)
+
+    return entry(name, help=flag.help, metavar=flag.value, type=parse, **optional)
 
 
 def _option(name: str) -> Entry:
@@ -103,7 +97,7 @@ def _option(name: str) -> Entry:
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
     made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
     if setting.kind == "integer":
-        made["type"] = positive if setting.minimum else whole
+        made["type"] = typed(whole(int(setting.minimum or 0)))
     if setting.group == TINY and setting.kind != "boolean":
         made["action"] = _Once
     names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
@@ -178,7 +172,7 @@ _CHANGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "tiny_device": ("", {"help": f"{ACUITY.help('tiny_device')}: {_CHOICES['tiny_device']}"}),
     "tiny_resize": ("", {"help": f"{ACUITY.help('tiny_resize')}: {_CHOICES['tiny_resize']}"}),
     "no_reference": ("", {"action": _WithoutReference, "nargs": 0}),
-    "threads": ("", {"help": "threads (default and 0: all cores)", "type": whole}),
+    "threads": ("", {"help": "threads (default and 0: all cores)", "type": typed(whole())}),
     "cpu": ("", {"metavar": "SET"}),
     "backend": ("", {"metavar": "NAME"}),
 }
@@ -194,27 +188,24 @@ _OTHERS: Final[dict[str, tuple[Entry, ...]]] = {
         entry("-o", "--output", metavar="FILE",
               help="write a report: .json, .xml, .csv or .sub, a page: .html, a plot: .svg or .png"),
         entry("--format", choices=FORMATS, help="format of the report, whatever its name"),
-        entry("--pictures", metavar="N", type=picture_count, help=HELP),
+        entry("--pictures", metavar="N", type=whole(0, MOST), help=HELP),
         entry("--precision", metavar="P", default=LEGACY, help=_PRECISION),
         entry("--json", help="print one JSON document on standard output"),
         entry("--per-frame", help="with --json: the figures of every frame too"),
         entry("--plot", metavar="WAY", nargs="?", type=plot_way,
               help="plot all scores and metrics at the end, as large as the terminal: auto (default), text, "
               "sixel or kitty"),
-        entry("--worst", metavar="N", type=whole, default=5, help="list N worst frames (default: 5)"),
+        entry("--worst", metavar="N", type=whole(), default=5, help="list N worst frames (default: 5)"),
         entry("-q", "--quiet", help="print only the score of each model or metric, and warnings on stderr"),
         entry("--strict", help="exit with 3 if there is a warning"),
     ),
     FILES: (),
-    FRAMES: (entry("--skip", metavar="N", type=whole, help="leave out the first N frames of both"),),
+    FRAMES: (entry("--skip", metavar="N", type=whole(), help="leave out the first N frames of both"),),
     PICTURES: (),
     DIFFERENT: (),
     RAW_VIDEO: (entry("--size", metavar="WxH", type=size, help="width and height, as in 1920x1080"),),
     WORK: (),
-    RUNNING: tuple(
-        entry(f"--{option.name.replace('_', '-')}", help=option.help, **_for_agents(option))
-        for option in OPTIONS
-    ),
+    RUNNING: tuple(map(_for_agents, OPTIONS.values())),
 }
 # fmt: on
 GROUPS: Final = {
@@ -235,7 +226,6 @@ def add_videos(parser: argparse.ArgumentParser) -> argparse.Action:
 
 
 def add_entries(parser: argparse.ArgumentParser, title: str, entries: Iterable[Entry]) -> None:
-    """Add options under a title."""
     group = parser.add_argument_group(title)
     for names, settings in entries:
         group.add_argument(*names, **settings)
@@ -265,11 +255,15 @@ _NEEDS: Final = (
 )
 
 
+def check_needs(arguments: argparse.Namespace) -> None:
+    for name, needed, why in _NEEDS:
+        if getattr(arguments, name, None) not in (None, False, LEGACY) and not getattr(arguments, needed):
+            raise UsageError(f"argument {why}")
+
+
 def _check_combinations(arguments: argparse.Namespace) -> None:
     """Refuse options that contradict each other, or do nothing."""
-    for name, needed, why in _NEEDS:
-        if getattr(arguments, name) not in (None, False, LEGACY) and not getattr(arguments, needed):
-            raise UsageError(f"argument {why}")
+    check_needs(arguments)
     if arguments.plot and (arguments.quiet or arguments.json):
         name = "--json" if arguments.json else "--quiet"
         raise UsageError(f"argument --plot: {name} prints no plot: leave one of them out")
@@ -314,34 +308,28 @@ def videos(arguments: argparse.Namespace) -> tuple[str | None, str]:
 
 
 def embedding(arguments: argparse.Namespace) -> Wanted:
-    """The options of the embedded server."""
-    return Wanted(**{option.field: getattr(arguments, option.name) for option in OPTIONS})
+    return Wanted(**{field: getattr(arguments, flag.long) for field, flag in OPTIONS.items()})
 
 
 def report_format(arguments: argparse.Namespace) -> str:
     """The format of the report; refuses pictures that it has no place for."""
-    found = _report_format(arguments)
-    check_pictures(arguments, found)
-    return found
-
-
-def check_pictures(arguments: argparse.Namespace, format: str) -> None:
-    """Refuse pictures that a report of this format has no place for."""
-    if arguments.pictures is not None and (arguments.output is None or format != PAGE):
-        raise UsageError(f"argument --pictures: {WITHOUT_PAGE}")
-
-
-def _report_format(arguments: argparse.Namespace) -> str:
     from acuity.report import format_of
     from acuity.report.precision import parse_precision
 
     parse_precision(arguments.precision)
-    if arguments.format or arguments.output is None:
-        return str(arguments.format or "json")
+    return format_by(format_of, arguments)
+
+
+def format_by(of_name: Callable[[str], str], arguments: argparse.Namespace) -> str:
+    """The format from --format or the file's name; refuses pictures that it has no place for."""
     try:
-        return format_of(arguments.output)
+        named = of_name(arguments.output) if arguments.output is not None and not arguments.format else "json"
     except OutputError as error:
         raise UsageError(sentence(error, "acuity")) from None
+    found = str(arguments.format or named)
+    if arguments.pictures is not None and (arguments.output is None or found != PAGE):
+        raise UsageError(f"argument --pictures: {WITHOUT_PAGE}")
+    return found
 
 
 def check_pools(methods: list[str]) -> None:

@@ -11,7 +11,7 @@ from acuity.cli.exits import OK, STRICT
 from acuity.errors import OutputError
 
 if TYPE_CHECKING:
-    from acuity.cli.progress import ProgressDisplay
+    from acuity.cli.terminal.progress import ProgressDisplay
     from acuity.errors import Remedy
     from acuity.measure import Measurement
     from acuity.scoring.report import ScoreReport

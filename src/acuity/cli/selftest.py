@@ -22,7 +22,7 @@ from typing import Final
 
 from acuity.cli.bench import printer, progress_line, silent
 from acuity.cli.exits import BACKEND, FAILED, OK
-from acuity.cli.style import Style, count, wrapped_columns
+from acuity.cli.terminal.style import Style, count, wrapped_columns
 from acuity.errors import BackendError
 from acuity.report.document import plain
 from acuity.scoring.fronts import sentence

@@ -46,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `vmaf-mcp` command."""
     return guarded("vmaf-mcp", lambda: _run_script(argv))
 
 

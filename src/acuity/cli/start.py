@@ -11,8 +11,9 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Final, NamedTuple
 
 # The commands of `acuity` that compute on a card, as a rule.
@@ -27,45 +28,27 @@ _DIGITS: Final = 9  # of a card's number
 
 
 def vmaf() -> int:
-    """The `vmaf` program."""
-    return _ended("vmaf", _vmaf)
+    return _program("vmaf", "acuity.cli.vmaf", sys.argv[1:])
 
 
 def acuity() -> int:
-    """The `acuity` program."""
-    return _ended("acuity", _acuity)
+    command, *options = sys.argv[1:] or [""]
+    return _program("acuity", "acuity.cli.main", options if command in _COMPUTING else None)
 
 
 def vmaf_tune() -> int:
-    """The `vmaf-tune` program."""
-    return _ended("vmaf-tune", _vmaf_tune)
+    return _program("vmaf-tune", "acuity.cli.tune", None)
 
 
-def _vmaf() -> int:
-    begin_early(sys.argv[1:])
-    from acuity.cli.vmaf import main
+def _program(program: str, module: str, computing: Sequence[str] | None) -> int:
+    """Run a program; `computing` are the options of a command that computes. Returns its exit code.
 
-    return main()
-
-
-def _acuity() -> int:
-    if sys.argv[1:2] and sys.argv[1] in _COMPUTING:
-        begin_early(sys.argv[2:])
-    from acuity.cli.main import main
-
-    return main()
-
-
-def _vmaf_tune() -> int:
-    from acuity.cli.tune import main
-
-    return main()
-
-
-def _ended(program: str, command: Callable[[], int]) -> int:
-    """The exit code of a command, also where it is interrupted before it has been imported."""
+    It may be interrupted before it has been imported, too.
+    """
     try:
-        code = command()
+        if computing is not None:
+            begin_early(computing)
+        code: int = import_module(module).main()
     except KeyboardInterrupt:
         from acuity.cli.exits import interrupted
 

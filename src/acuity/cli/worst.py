@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import OK, terminable
-from acuity.cli.progress import ProgressDisplay, for_people
+from acuity.cli.getopt import amount, whole
 from acuity.cli.score_options import (
     GROUPS,
     RUNNING,
@@ -26,11 +26,11 @@ from acuity.cli.score_options import (
     add_groups,
     add_videos,
     entry,
-    positive,
     scoring_request,
 )
 from acuity.cli.scoring import say
-from acuity.cli.style import Style, clock, columns, wrapped_columns
+from acuity.cli.terminal.progress import ProgressDisplay, for_people
+from acuity.cli.terminal.style import Style, clock, columns, wrapped_columns
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
@@ -49,32 +49,15 @@ _GROUPS: Final = [title for title in GROUPS if title not in (TINY, "output", RUN
 _LEFT_OUT: Final = frozenset(("metrics", "features", "pools", "resume"))
 
 
-def _frames(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to {MAX_FRAMES}")
-    if positive(text) > MAX_FRAMES:
-        raise argparse.ArgumentTypeError(f"'{text}' is too many: ask for 1 to {MAX_FRAMES} frames")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"'{text}' should be seconds, from 0 on")
-    return seconds
-
-
 _VLM: Final = "let the vision-language model in this folder describe the frames too (extra 'vlm')"
 _APART: Final = f"seconds between two of them at least (default: {DEFAULT_APART:g}); 0 allows neighbours"
 # fmt: off
 _OPTIONS: Final = (
     entry("-o", "--output", metavar="DIR", required=True, help="the folder for the pictures; it is created"),
-    entry("-n", metavar="N", type=_frames, default=DEFAULT_FRAMES,
+    entry("-n", metavar="N", type=whole(1, MAX_FRAMES), default=DEFAULT_FRAMES,
           help=f"how many frames, at most {MAX_FRAMES} (default: {DEFAULT_FRAMES})"),
-    entry("--apart", metavar="S", type=_seconds, default=DEFAULT_APART, help=_APART),
+    entry("--apart", metavar="S", type=amount(0, 86_400, "number of seconds"), default=DEFAULT_APART,
+          help=_APART),
     entry("--region", help="pictures of the region with the greatest loss alone"),
     entry("--vlm", metavar="FOLDER", help=_VLM),
     entry("--json", help="print one JSON document on standard output"),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 from acuity.comparison.differences import Difference, Scored, difference
 from acuity.comparison.encoder_curves import CurvePoint, EncoderRate, encoder_rates
-from acuity.comparison.row import NOT_FINISHED, PARTIAL, CompareRow
-from acuity.errors import Remedy
-from acuity.video.notes import Level
+from acuity.comparison.row import CompareRow
 
 _LEAST_SHARE: Final = 0.5  # of the most frames that an encode has; with fewer in common there is no place
 _COPY: Final = "identical"  # the note on a pair of files with the same content
@@ -40,14 +38,10 @@ class Ranked(NamedTuple):
     left_out: list[tuple[CompareRow, str]]  # rows with a score, and why they have no place
 
     @property
-    def some_lack(self) -> bool:
-        """Whether rows have frames that others lack."""
-        return any(len(_known(row)) != len(self.frames) for row in self.rows)
-
-    @property
     def basis(self) -> str | None:
         """On what the rows are ranked, unless on all that they have."""
-        return f"ranked on {len(self.frames):,} common frames" if self.some_lack else None
+        some_lack = any(len(_known(row)) != len(self.frames) for row in self.rows)
+        return f"ranked on {len(self.frames):,} common frames" if some_lack else None
 
     def complete(self, row: CompareRow) -> bool:
         """Whether a row has as many frames as any other, of the whole clip."""
@@ -227,74 +221,3 @@ def _places(rows: Sequence[CompareRow], between: Between) -> list[Standing]:
         )
         for index, (row, place) in enumerate(zip(rows, places, strict=True))
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedRows:
-    """All encodes in the order given, and what they say beside each other."""
-
-    rows: list[CompareRow]
-    seconds: float  # of wall time
-    notes: list[str] = field(default_factory=list)  # about the comparison as a whole
-    interrupted: bool = False  # rows without figures may only lack the time
-    against: str | None = None  # the encoder that others are compared with; None: the first
-
-    @property
-    def ranking(self) -> list[CompareRow]:
-        """The rows, the best of each reference first; those without a place come last, in the order given.
-
-        Scores of different references say nothing about each other, so references stay in the order given.
-        """
-        return [standing.row for standing in self.analysis.standings]
-
-    @property
-    def references(self) -> list[str]:
-        """The references, in the order given."""
-        return list(dict.fromkeys(row.reference for row in self.rows))
-
-    @cached_property
-    def analysis(self) -> Analysis:
-        """Places and ties, differences of two encodes, BD-rates of encoders."""
-        return analyse(self.rows, lower_is_better=self.lower_is_better, against=self.against)
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether a low score is a good one, as of some metrics."""
-        report = next((row.report for row in self.rows if row.report is not None), None)
-        if report is None or report.models or not report.headlines:
-            return False
-        return report.headlines[0].metric.better == "lower"
-
-    def notes_by_encode(self, spell: Callable[[Remedy], str]) -> dict[tuple[Level, str], list[str]]:
-        """The notes on all pairs, warnings first, each with the names of the encodes that it is about."""
-        found: dict[tuple[Level, str], list[str]] = {}
-        for row in self.rows:
-            for note in row.notes:
-                found.setdefault((note.level, note.spelled(spell)), []).append(row.name)
-        return dict(sorted(found.items(), key=lambda entry: entry[0][0] != "warning"))
-
-    def count(self, status: str) -> int:
-        """How many rows have this status."""
-        return sum(row.status == status for row in self.rows)
-
-    @property
-    def all_notes(self) -> list[str]:
-        """The notes about the comparison as a whole, about its places, and about what wasn't finished."""
-        return [*self.notes, *self.analysis.notes, *self._about_unfinished()]
-
-    def _about_unfinished(self) -> Iterator[str]:
-        partial, none = self.count(PARTIAL), self.count(NOT_FINISHED)
-        if not partial + none:
-            return
-        parts = [f"{partial} with figures of a part of the frames"] if partial else []
-        parts += [f"{none} without figures"] if none else []
-        yield (
-            f"interrupted: {partial + none} of {len(self.rows)} encodes are not finished "
-            f"({', '.join(parts)}), and are not remembered; the same command scores them"
-        )
-
-    @property
-    def model(self) -> str | None:
-        """The model of the scores; None if pairs have different ones, or none."""
-        models = {row.report.model for row in self.rows if row.report is not None}
-        return models.pop() if len(models) == 1 else None

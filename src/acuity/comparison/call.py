@@ -10,7 +10,7 @@ from typing import Any, Final
 from acuity.comparison.encoder_names import AUTO, Finder, encoder_finder
 from acuity.comparison.encodes import Encodes, find_encodes
 from acuity.comparison.report import CompareReport
-from acuity.comparison.request import ComparePair, CompareRequest
+from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.row import CompareRow, is_part
 from acuity.comparison.run import WatchCallback, compare_videos
 from acuity.devices import open_backend, open_decoder
@@ -47,7 +47,7 @@ def run_comparison(
     check_scoring(scoring)
     _check_references(encodes)
     _check_against(against, encodes, find)
-    request = CompareRequest(encodes.pairs, scoring, remember=remember)
+    request = ComparisonRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     part = is_part(scoring)
     said = [None if part else pair.kbps for pair in encodes.pairs]  # those are of whole files

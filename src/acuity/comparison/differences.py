@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 
 
 class FrameDifference(NamedTuple):
-    """The difference of one frame."""
-
     frame: int
     time: float | None
     difference: float
@@ -56,7 +54,6 @@ class Difference(NamedTuple):
         return low <= 0.0 <= high
 
     def turned(self) -> Difference:
-        """The difference the other way round."""
         return self._replace(
             a=self.b,
             b=self.a,

@@ -10,8 +10,6 @@ from acuity.scoring.bd_rate import compare_curves, compare_scores
 
 
 class CurvePoint(NamedTuple):
-    """One encode of an encoder."""
-
     reference: str
     encoder: str
     name: str
@@ -30,14 +28,8 @@ class EncoderRate(NamedTuple):
     note: str | None
 
     def to_document(self) -> dict[str, object]:
-        return {
-            "encoder": self.encoder,
-            "against": self.against,
-            "reference": self.reference,
-            "bd_rate_percent": self.percent,
-            "bd_score": self.score,
-            "note": self.note,
-        }
+        keys = ("encoder", "against", "reference", "bd_rate_percent", "bd_score", "note")
+        return dict(zip(keys, self, strict=True))
 
 
 def encoder_rates(

@@ -33,11 +33,6 @@ def from_name(path: str, _: Mapping[str, Any] | None = None) -> str | None:
     return found[_GROUP] if found else None
 
 
-def from_folder(path: str, _: Mapping[str, Any] | None = None) -> str | None:
-    """The name of the folder that the encode is in."""
-    return os.path.basename(os.path.dirname(os.path.abspath(path))) or None
-
-
 def from_metadata(_: str, info: Mapping[str, Any] | None) -> str | None:
     """The tag of the file's encoder without FFmpeg's own name, or the codec."""
     if info is None:
@@ -49,7 +44,7 @@ def from_metadata(_: str, info: Mapping[str, Any] | None) -> str | None:
 SOURCES: Final[Mapping[str, Finder]] = {
     AUTO: lambda path, info: from_name(path) or from_metadata(path, info),
     "name": from_name,
-    "folder": from_folder,
+    "folder": lambda path, _: os.path.basename(os.path.dirname(os.path.abspath(path))) or None,
     "metadata": from_metadata,
     "none": lambda path, info: None,
 }

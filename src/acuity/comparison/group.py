@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from acuity.errors import AcuityError, ClosedError
@@ -21,7 +22,7 @@ from acuity.video.readers.open import RawGeometry, open_as, says_its_size
 from acuity.video.readers.shared import SharedReader
 
 if TYPE_CHECKING:
-    from acuity.comparison.request import ComparePair, CompareRequest
+    from acuity.comparison.request import ComparePair, ComparisonRequest
     from acuity.measure.measurement import Measurement
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _MOST_THREADS: Final = 8
 
 
-def picture_bytes(path: str, scoring: Request) -> int | None:
+def _picture_bytes(path: str, scoring: Request) -> int | None:
     """The bytes of a reference's picture; None for what can't be opened, or only once."""
     if not (os.path.isfile(path) or os.path.isdir(path)):
         return None
@@ -46,49 +47,35 @@ def picture_bytes(path: str, scoring: Request) -> int | None:
 
 
 class SharedReference:
-    """A place for each pair of a group."""
+    """One reading of a reference for all pairs of a group, each of which opens it or leaves."""
 
-    def __init__(self, places: int, threads: int) -> None:
-        self.places = [Place(self) for _ in range(places)]
+    def __init__(self, pairs: int, threads: int) -> None:
         self._threads = min(threads, _MOST_THREADS)
-        self._shared = SharedReader(places)
+        self._shared = SharedReader(pairs)
         self._lock = threading.Lock()
         self._way: tuple[RawGeometry, OpenOptions] | None = None  # in which the first pair opened it
+        self._here: set[int] = set()  # pairs that have opened it
 
-    def open(self, path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions) -> BaseReader:
+    def open(
+        self, pair: int, path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions
+    ) -> BaseReader:
         """A tap; a reader that isn't shared for a pair that opens it in another way."""
         with self._lock:
             self._way = self._way or (said, options)
             same = self._way == (said, options)
-        if not same:
+        if same:
+            few = options if options.allow_damaged else replace(options, threads=self._threads)
+            reader: BaseReader = self._shared.tap(lambda: open_as(path, said, few))
+        else:
             reader = open_as(path, said, options)
-            self.give_up()  # only now: a pair that can't open it gives its place up when it leaves
-            return reader
-        few = options if options.allow_damaged else replace(options, threads=self._threads)
-        return self._shared.tap(lambda: open_as(path, said, few))
-
-    def give_up(self) -> None:
-        self._shared.give_up()
-
-
-class Place:
-    """The place of one pair, which opens the reference or leaves."""
-
-    def __init__(self, reference: SharedReference) -> None:
-        self._reference = reference
-        self._taken = False
-
-    def open(self, path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions) -> BaseReader:
-        """Open the reference, as open_as() does."""
-        reader = self._reference.open(path, said, options)
-        self._taken = True
+            self._shared.give_up()  # only now: a pair that can't open it gives its place up when it leaves
+        self._here.add(pair)
         return reader
 
-    def leave(self) -> None:
-        """Let the others go on, if the reference wasn't opened; a reader leaves when it is closed."""
-        if not self._taken:
-            self._taken = True
-            self._reference.give_up()
+    def leave(self, pair: int) -> None:
+        """Let the others go on if the pair hasn't opened it; a reader leaves when it is closed."""
+        if pair not in self._here:
+            self._shared.give_up()
 
 
 MOST_PAIRS: Final = 8  # that are scored at once
@@ -118,14 +105,14 @@ class PairRun:
     finished: bool = False  # with a report, which may be partial, or a failure; otherwise it was interrupted
 
 
-def reads_twice(request: CompareRequest) -> bool:
+def reads_twice(request: ComparisonRequest) -> bool:
     """Whether each pair goes back in its reference, so that it can't be decoded in step with others."""
     return request.scoring.align == AUTO or request.scoring.crop == AUTO
 
 
-def most_pairs(request: CompareRequest, reference: str, wanted: int) -> int:
+def most_pairs(request: ComparisonRequest, reference: str, wanted: int) -> int:
     """How many pairs of a reference are scored at once, so that memory stays bounded for large pictures."""
-    size = None if wanted <= _LEAST_PAIRS else picture_bytes(reference, request.scoring)
+    size = None if wanted <= _LEAST_PAIRS else _picture_bytes(reference, request.scoring)
     if size is None:
         return min(MOST_PAIRS, wanted)
     return max(_LEAST_PAIRS, min(MOST_PAIRS, wanted, _MOST_BYTES // (_PICTURES * size)))
@@ -135,7 +122,7 @@ def most_pairs(request: CompareRequest, reference: str, wanted: int) -> int:
 class Group:
     """Scores pairs that have one reference; `finished` is called for each in the thread that scored it."""
 
-    request: CompareRequest
+    request: ComparisonRequest
     runs: Sequence[PairRun]
     stop: threading.Event
     finished: Callable[[PairRun], None]
@@ -147,9 +134,9 @@ class Group:
             shared = SharedReference(len(self.runs), crew.threads)
             threads = [
                 threading.Thread(
-                    target=self._work, args=(run, place, crew), name=f"acuity-pair-{run.index}", daemon=True
+                    target=self._work, args=(run, shared, crew), name=f"acuity-pair-{run.index}", daemon=True
                 )
-                for run, place in zip(self.runs, shared.places, strict=True)
+                for run in self.runs
             ]
             try:
                 for thread in threads:
@@ -173,7 +160,7 @@ class Group:
         if self._error is not None:
             raise self._error
 
-    def _work(self, run: PairRun, place: Place, crew: Crew) -> None:
+    def _work(self, run: PairRun, shared: SharedReference, crew: Crew) -> None:
         def watch(measurement: Measurement) -> None:
             def end(_: object = None) -> None:
                 # With frames it ends with a report on them, and without any at once.
@@ -194,6 +181,7 @@ class Group:
         ) -> BaseReader:
             return open_as(path, said, replace(options, threads=few))
 
+        open_reference = open_as if reads_twice(self.request) else partial(shared.open, run.index)
         try:
             if self.stop.is_set():
                 raise Interrupted
@@ -203,7 +191,7 @@ class Group:
                 running_mean=False,
                 every=_EVERY,
                 watch=watch,
-                beside=Beside(crew, (open_as if reads_twice(self.request) else place.open, open_distorted)),
+                beside=Beside(crew, (open_reference, open_distorted)),
                 share=len(self.runs),
             )
             run.finished = True
@@ -217,7 +205,7 @@ class Group:
             self._error = self._error or error
             self.stop.set()
         finally:
-            place.leave()
+            shared.leave(run.index)
         if run.finished:
             self._finish(run)
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acuity import __version__
 from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL, CompareRow
@@ -29,8 +28,7 @@ from acuity.errors import Remedy
 from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, RatePoint, Rates, Series
 
 if TYPE_CHECKING:
-    from acuity.comparison.analysis import ComparedRows
-    from acuity.comparison.report import Extras
+    from acuity.comparison.report import CompareReport, Extras
     from acuity.frames.request import Listener
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
 # A frame in which two encodes differ, of which the first is better on the whole.
 Contrast = tuple[CompareRow, CompareRow, int]
-Spell = Callable[[Remedy], str]
 
 _FIGURES: Final = (
     ("mean", "mean"),
@@ -51,20 +48,19 @@ _FIGURES: Final = (
 )
 
 
-def compare_page(report: ComparedRows, extras: Extras) -> Page:
+def compare_page(report: CompareReport, extras: Extras) -> Page:
     """All that the page shows; `series` of pictures are numbers of the rows that drawn_rows() has."""
     rows = drawn_rows(report)
     names = [os.path.basename(reference) or reference for reference in report.references]
     several = len(names) > 1
     of = f"{len(names)} references" if several else names[0]
     figures = all_figures(report)
-    clocks: list[tuple[list[int], NDArray[np.float64] | None]] = []
     return Page(
         kind="compare",
         title=f"{len(report.rows)} {'encode' if len(report.rows) == 1 else 'encodes'} of {of}",
         subtitle=f"scored with {report.model}" if report.model is not None else "",
         cards=list(_cards(report)),
-        series=[_series(row, row.report, figures, clocks) for row in rows if row.report is not None],
+        series=[_series(row, row.report, figures) for row in rows if row.report is not None],
         pictures=extras.pictures,
         no_pictures=extras.no_pictures,
         rates=_rates(report),
@@ -76,12 +72,12 @@ def compare_page(report: ComparedRows, extras: Extras) -> Page:
     )
 
 
-def drawn_rows(report: ComparedRows) -> list[CompareRow]:
+def drawn_rows(report: CompareReport) -> list[CompareRow]:
     """The rows with curves, in their order on the page: as they are ranked."""
     return [row for row in report.ranking if row.report is not None]
 
 
-def _cards(report: ComparedRows) -> Iterator[Card]:
+def _cards(report: CompareReport) -> Iterator[Card]:
     score = score_figure(report)
     ranked = [standing for standing in report.analysis.standings if standing.place is not None]
     several = len(report.references) > 1
@@ -111,12 +107,7 @@ def _rate(row: CompareRow) -> str:
     return "" if row.kbps is None else f" at {row.kbps:,.0f} kbit/s"
 
 
-def _series(
-    row: CompareRow,
-    report: ScoreReport,
-    figures: Sequence[Figure],
-    clocks: list[tuple[list[int], NDArray[np.float64] | None]],
-) -> Series:
+def _series(row: CompareRow, report: ScoreReport, figures: Sequence[Figure]) -> Series:
     results = report.results
     columns = [
         Column(
@@ -131,7 +122,9 @@ def _series(
         for figure in figures
         if figure.key in results.columns
     ]
-    return Series(row.name, np.asarray(results.frames, np.int64), columns, _times(report, clocks))
+    times = [report.time_of(frame) for frame in results.frames]
+    known = None if None in times else np.array(times, np.float64)
+    return Series(row.name, np.asarray(results.frames, np.int64), columns, known)
 
 
 def _pooled(row: CompareRow, figure: Figure) -> Iterator[tuple[str, str]]:
@@ -143,23 +136,7 @@ def _pooled(row: CompareRow, figure: Figure) -> Iterator[tuple[str, str]]:
             yield label, f"{value:.{figure.decimals}f}"
 
 
-def _times(
-    report: ScoreReport, clocks: list[tuple[list[int], NDArray[np.float64] | None]]
-) -> NDArray[np.float64] | None:
-    """The times of all frames; encodes of one reference share them, because long films have many."""
-    frames = report.results.frames
-    ends = frames[:1] + frames[-1:]
-    for known, times in clocks:
-        same = [None] * len(ends) if times is None else [times[0], times[-1]]
-        if known == frames and [report.time_of(frame) for frame in ends] == same:
-            return times
-    found = [report.time_of(frame) for frame in frames]
-    made = None if None in found else np.array(found, np.float64)
-    clocks.append((frames, made))
-    return made
-
-
-def _rates(report: ComparedRows) -> list[Rates]:
+def _rates(report: CompareReport) -> list[Rates]:
     """A curve for each encoder and reference; encodes without a known encoder are points by themselves."""
     several = len(report.references) > 1
     curves: dict[str, list[RatePoint]] = {}
@@ -174,7 +151,7 @@ def _rates(report: ComparedRows) -> list[Rates]:
     return [Rates(name, sorted(points, key=lambda point: point.kbps)) for name, points in curves.items()]
 
 
-def _tables(report: ComparedRows, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
+def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
     for reference in report.references:
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
         basis = report.analysis.basis(reference)
@@ -188,7 +165,7 @@ def _tables(report: ComparedRows, pools: Sequence[str]) -> Iterator[tuple[str, T
         yield "Differences, frame by frame", differences_table(report)
 
 
-def _notes(report: ComparedRows, spell: Spell) -> Iterator[PageNote]:
+def _notes(report: CompareReport, spell: Callable[[Remedy], str]) -> Iterator[PageNote]:
     for row in report.rows:
         if (said := row.spelled(spell)) is not None:
             yield PageNote("warning", f"{row.name} failed: {said}")
@@ -206,7 +183,7 @@ def _notes(report: ComparedRows, spell: Spell) -> Iterator[PageNote]:
         yield PageNote("info", text)
 
 
-def _facts(report: ComparedRows, command: str | None) -> Iterator[tuple[str, str]]:
+def _facts(report: CompareReport, command: str | None) -> Iterator[tuple[str, str]]:
     for reference in report.references:
         yield "reference", reference
     for row in report.rows:
@@ -216,10 +193,7 @@ def _facts(report: ComparedRows, command: str | None) -> Iterator[tuple[str, str
     remembered = sum(row.remembered for row in report.rows)
     known = f", {remembered} remembered from an earlier run" if remembered else ""
     yield "scored in", f"{report.seconds:.1f} s{known}"
-    yield (
-        "confidence",
-        "of mean differences: 95 %, from blocks of about a second that are drawn 2,000 times",
-    )
+    yield "confidence", "of mean differences: 95 %, from blocks of about a second that are drawn 2,000 times"
     yield "version", f"acuity {__version__}"
 
 
@@ -228,7 +202,7 @@ INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
 
 
 def compare_pictures(
-    report: ComparedRows, scoring: Request, count: int, progress: Listener | None = None
+    report: CompareReport, scoring: Request, count: int, progress: Listener | None = None
 ) -> tuple[list[Picture], str | None]:
     """At most `count` pictures for compare_page(), and why there are none, if so.
 
@@ -271,7 +245,7 @@ def compare_pictures(
     return shown, None if shown else next(iter(reasons), None)
 
 
-def _contrasts(report: ComparedRows, count: int) -> Iterator[Contrast]:
+def _contrasts(report: CompareReport, count: int) -> Iterator[Contrast]:
     """The frames with the greatest differences of two encodes, each frame of a reference once."""
     by_name = {row.name: row for row in report.rows}
     found = [
@@ -289,7 +263,7 @@ def _contrasts(report: ComparedRows, count: int) -> Iterator[Contrast]:
 
 
 def _in_contrast(
-    report: ComparedRows, contrasts: list[Contrast], drawn: dict[str, list[Picture]]
+    report: CompareReport, contrasts: list[Contrast], drawn: dict[str, list[Picture]]
 ) -> Iterator[Picture]:
     """The frames that differ, each of the better encode first."""
     figure = score_figure(report)

@@ -1,4 +1,4 @@
-"""CompareRequest: which encodes to compare with which references, and how each pair is scored."""
+"""ComparisonRequest: which encodes to compare with which references, and how each pair is scored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ComparePair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CompareRequest:
+class ComparisonRequest:
     """Pairs of videos, and how all of them are scored. The names of the pairs are made distinct."""
 
     pairs: Sequence[ComparePair]

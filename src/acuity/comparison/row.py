@@ -25,8 +25,6 @@ _PARTIAL_NOTE: Final = "partial"  # the code of a report's note, which is said o
 
 @dataclass(frozen=True, eq=False)
 class CompareRow:
-    """One encode: its figures, or why it has none."""
-
     name: str
     reference: str
     distorted: str
@@ -62,7 +60,6 @@ class CompareRow:
 
     @property
     def column(self) -> str | None:
-        """The column that the score is the mean of."""
         if self.report is None:
             return None
         if self.report.models:
@@ -82,7 +79,6 @@ class CompareRow:
 
     @property
     def status(self) -> str:
-        """What became of it."""
         if self.unfinished:
             return NOT_FINISHED
         return PARTIAL if self.partial else FINISHED if self.report is not None else FAILED

@@ -19,7 +19,7 @@ from acuity.errors import AcuityError
 from acuity.video.local_file import local_size
 
 if TYPE_CHECKING:
-    from acuity.comparison.request import CompareRequest
+    from acuity.comparison.request import ComparisonRequest
     from acuity.measure.feed import ProgressCallback
     from acuity.scoring.request import Request
 
@@ -49,7 +49,10 @@ WatchCallback = Callable[["Comparison"], None]
 
 
 def compare_videos(
-    request: CompareRequest, *, progress: ProgressCallback | None = None, watch: WatchCallback | None = None
+    request: ComparisonRequest,
+    *,
+    progress: ProgressCallback | None = None,
+    watch: WatchCallback | None = None,
 ) -> CompareReport:
     """Score all pairs; what goes wrong with one is in its row.
 
@@ -64,9 +67,7 @@ def compare_videos(
 
 
 class Comparison:
-    """A comparison under way."""
-
-    def __init__(self, request: CompareRequest, progress: ProgressCallback | None) -> None:
+    def __init__(self, request: ComparisonRequest, progress: ProgressCallback | None) -> None:
         self._request = request
         self._progress = progress
         self._stop = threading.Event()

@@ -10,8 +10,9 @@ from acuity.report.tables import Table, to_csv
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.comparison.analysis import ComparedRows, Standing
+    from acuity.comparison.analysis import Standing
     from acuity.comparison.differences import Difference
+    from acuity.comparison.report import CompareReport
     from acuity.comparison.row import CompareRow
     from acuity.scoring.report import ScoreReport
 
@@ -32,7 +33,6 @@ class Figure(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """The title with its unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     def methods(self, pools: Sequence[str]) -> list[str]:
@@ -40,7 +40,7 @@ class Figure(NamedTuple):
         return list(dict.fromkeys([*(_POOLS if self.harmonic else _PLAIN_POOLS), *pools]))
 
 
-def score_figure(report: ComparedRows) -> Figure:
+def score_figure(report: CompareReport) -> Figure:
     """What rows are ranked by; without a single score, VMAF."""
     found = next((row.report for row in report.rows if row.report is not None), None)
     figures = [] if found is None else _figures(found)
@@ -59,8 +59,7 @@ def _figures(report: ScoreReport) -> list[Figure]:
     return list(found.values())
 
 
-def all_figures(report: ComparedRows) -> list[Figure]:
-    """The figures that some row has."""
+def all_figures(report: CompareReport) -> list[Figure]:
     found = {
         figure.key: figure for row in report.rows if row.report is not None for figure in _figures(row.report)
     }
@@ -76,7 +75,7 @@ def figure_of(row: CompareRow, figure: Figure, method: str = "mean") -> float | 
     return row.report.pool(figure.key, method)
 
 
-def ranking_table(report: ComparedRows, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
+def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
@@ -117,7 +116,10 @@ def ranking_table(report: ComparedRows, standings: Sequence[Standing], pools: Se
     for title, method in (("worst 5 %", low), ("worst", worst)):
         if method in pools:
             table = table.without(title)  # it is there under the name that was asked for
-    return _without_empty(table)
+    for number, title in reversed(list(enumerate(table.titles))):
+        if not any(row[number] for row in table.rows):
+            table = table.without(title)
+    return table
 
 
 def _frames(row: CompareRow, most: int) -> str:
@@ -129,14 +131,6 @@ def _frames(row: CompareRow, most: int) -> str:
     if partial is not None and partial.of is not None and row.report.results.subsample == 1:
         whole = partial.of
     return f"{count:,}" if count >= whole else f"{count:,} of {whole:,}"
-
-
-def _without_empty(table: Table) -> Table:
-    """The table without columns in which no row has anything."""
-    for number, title in reversed(list(enumerate(table.titles))):
-        if not any(row[number] for row in table.rows):
-            table = table.without(title)
-    return table
 
 
 def to_best(found: Difference | None, decimals: int) -> str:
@@ -152,7 +146,7 @@ def interval(found: Difference | None, decimals: int) -> str:
     return " to ".join(f"{bound:+z.{decimals}f}" for bound in found.ci95)
 
 
-def differences_table(report: ComparedRows) -> Table:
+def differences_table(report: CompareReport) -> Table:
     """One line for each two encodes of a reference; the first is the better one."""
     score = score_figure(report)
     rows = []
@@ -177,8 +171,7 @@ def differences_table(report: ComparedRows) -> Table:
     return Table(titles, rows, [False, False, True, True, False, *[True] * 4], spare)
 
 
-def rates_table(report: ComparedRows) -> Table:
-    """One line for each BD-rate."""
+def rates_table(report: CompareReport) -> Table:
     score = score_figure(report)
     several = len(report.references) > 1
     rows = [
@@ -206,7 +199,7 @@ _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
 
 
-def csv_text(report: ComparedRows, pools: Sequence[str] = ()) -> str:
+def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
     """All figures as CSV, one line for each encode, the best first; digits are not cut."""
     columns = [(figure, method) for figure in all_figures(report) for method in figure.methods(pools)]
     titles = [*_CSV, *(f"{figure.key}_{method}" for figure, method in columns)]

@@ -150,12 +150,10 @@ class TuneRequest:
         return None
 
     def encoder_names(self) -> list[str]:
-        """The encoders that have to be there."""
         return [self.encoder] if hasattr(self, "encoder") else []
 
     @classmethod
     def settings_table(cls) -> dict[str, Setting]:
-        """The settings by the names of their fields."""
         return {entry.name: entry.metadata["setting"] for entry in fields(cls) if entry.metadata}
 
     def to_document(self) -> dict[str, Any]:
@@ -197,7 +195,6 @@ class TuneRequest:
         return clip if clip.frames is not None and end >= clip.frames else clip.of(Part(0, end))
 
     def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> EncoderSettings:
-        """How that encoder is used."""
         from acuity.tune.encoders.settings import EncoderSettings
 
         return EncoderSettings(
@@ -211,7 +208,6 @@ class TuneRequest:
         )
 
     def scoring(self) -> Scoring:
-        """What is measured."""
         from acuity.tune.points.point import Scoring
 
         if self.neg and self.vmaf_model != "auto":
@@ -232,7 +228,6 @@ class TuneRequest:
         )
 
     def only_one(self, *names: str) -> None:
-        """Refuse two targets."""
         given = [name for name in names if getattr(self, name) is not None]
         if len(given) > 1:
             raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")

@@ -48,7 +48,6 @@ class Material:
         return covered(self.whole, point.frames if self.sample is None else self.sample.total_frames)
 
     def notes(self, point: Point, target: Target) -> list[str]:
-        """The same as sentences."""
         said = part_notes(self.whole)
         if self.sample is None:
             return said

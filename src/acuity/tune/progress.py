@@ -1,10 +1,13 @@
-"""Progress of tuning: which encode is under way, how far it is, and the best one so far."""
+"""Progress of tuning: which encodes are under way, how far they are, and the best one so far."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from acuity.errors import AcuityError
 
@@ -12,8 +15,8 @@ from acuity.errors import AcuityError
 class Stopped(AcuityError):
     """The work was stopped on request; finished points are in the cache."""
 
-    def __init__(self, message: str = "stopped: the encodes that were finished are in the cache") -> None:
-        super().__init__(message)
+    def __init__(self) -> None:
+        super().__init__("stopped: the encodes that were finished are in the cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,105 @@ class Progress:
 
 
 Listener: TypeAlias = Callable[[Progress], None]
+
+
+_EVERY: Final = 0.1  # seconds between two calls of the listener while frames come
+
+
+class Tally:
+    """The encodes of a workbench: made, from the cache, planned, under way, and the best so far."""
+
+    def __init__(self, listener: Listener | None) -> None:
+        self.made = 0
+        self.cached = 0
+        self._listener = listener
+        self._planned = 0
+        self._best: str | None = None
+        self._under_way: dict[int, tuple[str, int, int | None]] = {}  # number: title, frames, total
+        self._begun = 0
+        self._frames = 0  # of encodes that have ended
+        self._longest = 0  # frames of an encode
+        self._busy = 0.0  # seconds with an encode under way, up to `_since`
+        self._since = 0.0
+        self._last_call = 0.0
+        self._lock = threading.RLock()  # a listener may ask for a figure
+
+    @property
+    def done(self) -> int:
+        """The encodes that are finished, those from the cache included."""
+        return self.made + self.cached
+
+    @property
+    def planned(self) -> int:
+        return max(self._planned, self.done + len(self._under_way))
+
+    def plan(self, encodes: int) -> None:
+        """Expect so many more encodes, or fewer if the number is negative."""
+        with self._lock:
+            self._planned += encodes
+
+    def set_best(self, text: str) -> None:
+        with self._lock:
+            self._best = text
+
+    def add_cached(self, title: str) -> None:
+        """Count a point that needed no encode."""
+        with self._lock:
+            self.cached += 1
+            self._tell(title)
+
+    @contextmanager
+    def encode(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
+        """Count an encode while it runs, by the function that it calls with its frames and their total."""
+        with self._lock:
+            self._begun += 1
+            number = self._begun
+            if not self._under_way:
+                self._since = time.monotonic()
+            self._under_way[number] = (title, 0, None)
+            self._tell(title)
+
+        def frames(count: int, total: int | None) -> None:
+            with self._lock:
+                self._under_way[number] = (title, count, total)
+                if count == total or time.monotonic() - self._last_call >= _EVERY:
+                    self._tell(title)
+
+        finished = False
+        try:
+            yield frames
+            finished = True
+        finally:
+            with self._lock:
+                _, count, _ = self._under_way.pop(number)
+                self._frames += count
+                self._longest = max(self._longest, count)
+                if not self._under_way:
+                    self._busy += time.monotonic() - self._since
+                if finished:
+                    self.made += 1
+                    self._tell(title)
+
+    def _tell(self, title: str) -> None:
+        if self._listener is None:
+            return
+        self._last_call = now = time.monotonic()
+        titles = [each for each, _, _ in self._under_way.values()] or [title]
+        frames = sum(count for _, count, _ in self._under_way.values())
+        totals = [total for _, _, total in self._under_way.values()]
+        seconds = self._busy + (now - self._since if self._under_way else 0.0)
+        fps = (self._frames + frames) / seconds if seconds > 0 and self._frames + frames else None
+        each = max([self._longest, *(total for total in totals if total is not None)])
+        left = (self.planned - self.done) * each - frames
+        self._listener(
+            Progress(
+                task=", ".join(titles),
+                encodes_done=self.done,
+                encodes_planned=self.planned,
+                frames=frames,
+                total=sum(total for total in totals if total is not None) if None not in totals else None,
+                fps=fps,
+                eta_seconds=None if fps is None or not each else max(left, 0) / fps,
+                best=self._best,
+            )
+        )

@@ -84,7 +84,6 @@ class CompareRequest(TuneRequest):
     # fmt: on
 
     def names(self) -> list[str]:
-        """The encoders to compare."""
         names = [name for name in entries(self.encoders, "encoders") if name]
         if not names:
             raise TuneError("no encoder is named: ", to_give("encoders"), ", as libx264,libsvtav1")
@@ -105,7 +104,6 @@ class CompareRequest(TuneRequest):
         return [DEFAULT_TARGET if one is None else one]
 
     def sweep(self) -> list[float]:
-        """The values of the quality setting for a sweep."""
         if not self.crf_sweep:
             raise TuneError(
                 to_set("no_bisect", True),
@@ -133,8 +131,6 @@ class CompareRequest(TuneRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderRequest(TuneRequest):
-    """Build a bitrate ladder."""
-
     # fmt: off
     resolutions: str = setting(
         "", "string", "sizes, separated by commas, as 1920x1080,1280x720,640x360", WANTED, metavar="SIZES")
@@ -176,8 +172,6 @@ class LadderRequest(TuneRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerShotRequest(TuneRequest):
-    """Choose the quality of each shot."""
-
     # fmt: off
     encoder: str = setting("libx264", "string", "the encoder", WANTED, metavar="NAME")
     target_vmaf: float | None = target_vmaf()

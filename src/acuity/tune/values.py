@@ -69,7 +69,6 @@ def sizes(text: str) -> list[tuple[int, int]]:
 
 
 def size(text: str) -> tuple[int, int]:
-    """A size as 1280x720; raises TuneError."""
     match = _SIZE.fullmatch(text.lower())
     if match is None or not int(match[1]) or not int(match[2]):
         raise TuneError(f"'{shortened(text)}' is no size: write it as 1280x720")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 
 from acuity.errors import (
-    AcuityError,
     EncodeFailed,
     EncoderError,
     InputError,
@@ -26,17 +24,13 @@ from acuity.errors import (
 )
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
-from acuity.tune.encoders.encode import PictureForm
-from acuity.tune.encoders.encoded_reader import EncodedReader
-from acuity.tune.encoders.hdr10 import Hdr10, of_frame, read_hdr10
+from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
 from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
-from acuity.video.readers import damage_log
 from acuity.video.readers.open import RawGeometry
 from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
-from video_clips import encode as encode_clip
 
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
 
@@ -104,19 +98,6 @@ def test_grain_that_an_encoder_makes_up_is_noted(clip: Clip) -> None:
         assert any("makes up grain of its own (film-grain=30)" in note for note in point.notes) == expected
 
 
-@pytest.mark.parametrize("layout", ["422", "444"])
-def test_chroma_of_the_source_is_kept(layout: str, tmp_path: Path) -> None:
-    path, across = tmp_path / "chroma.y4m", 2 if layout == "422" else 1
-    with open(path, "wb") as file:
-        file.write(f"YUV4MPEG2 W96 H64 F24:1 Ip C{layout}\n".encode())
-        for index in range(3):
-            file.write(b"FRAME\n" + picture(index, 96, 64).tobytes() + bytes([120]) * (96 // across * 64) * 2)
-    clip = open_clip(path)
-    reader = EncodedReader(clip, fast("libx264"), 20)
-    assert reader.info.format.layout == layout
-    reader.close()
-
-
 def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
     half = measure(clip, fast("libx264", size=(80, 48)), 20)
     full = measure(clip, fast("libx264"), 20)
@@ -138,20 +119,6 @@ def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: s
         measure(clip, fast("libx264", size=size), 30)
 
 
-def test_a_source_of_odd_size_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    clip = open_clip(write_y4m(tmp_path / "odd.y4m", 3, 97, 64))
-    with pytest.raises(TuneError, match=r"odd.y4m' \(97x64\) has an odd side.*encode it at 96x64"):
-        measure(clip, fast("libx264"), 30)
-
-
-def test_gray_is_encoded_as_video_without_colour(tmp_path: Path) -> None:
-    path = tmp_path / "gray.y4m"
-    pictures = b"".join(b"FRAME\n" + picture(index, 96, 64).tobytes() for index in range(6))
-    path.write_bytes(b"YUV4MPEG2 W96 H64 F24:1 Ip Cmono\n" + pictures)
-    for name in IN_PROCESS:
-        assert measure(open_clip(path), fast(name), 20).pool() > 60
-
-
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
@@ -167,18 +134,6 @@ def test_an_option_that_the_encoder_refuses_is_named(
 ) -> None:
     with pytest.raises(EncoderError, match=f"{name} refuses its options .*{said}"):
         measure(clip, fast(name, options=options), 30)
-
-
-@pytest.mark.parametrize("name", IN_PROCESS)
-def test_keyframes_at_fixed_places(name: str, clip: Clip) -> None:
-    keys: list[int] = []
-
-    def note(packet: av.Packet) -> None:
-        if packet.is_keyframe:
-            keys.append(packet.pts)
-
-    measure(clip, fast(name, keyframe_interval=8, fixed_keyframes=True), 35, sink=note)
-    assert keys == [0, 8, 16]
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)
@@ -217,20 +172,6 @@ def test_a_stop_ends_encoder_and_threads(name: str, slow: Clip) -> None:
     assert children() <= before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's encoders may take real-time scheduling")
-def test_no_thread_of_an_encoder_has_priority_over_the_machine(tmp_path: Path) -> None:
-    long = open_clip(write_y4m(tmp_path / "long.y4m", 300, 320, 180))
-    before = children()
-    reader = EncodedReader(long, fast("libsvtav1"), 30)
-    next(iter(reader))
-    threads = [
-        int(thread) for child in children() - before or before for thread in os.listdir(f"/proc/{child}/task")
-    ]
-    assert len(threads) > 10  # SVT-AV1's own
-    assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
-    reader.close()
-
-
 def test_an_encoder_that_is_killed_is_reported(slow: Clip) -> None:
     measure(slow.of(Part(0, 1)), fast("libx264"), 30)  # so that a process waits
     before = children()
@@ -261,14 +202,6 @@ def test_a_source_that_is_cut_off_ends_the_encode_with_one_sentence(
     assert children() <= before
 
 
-@pytest.mark.parametrize("name", ["missing.mp4", "empty.y4m", "text.txt"])
-def test_what_is_no_video_is_refused(name: str, tmp_path: Path) -> None:
-    (tmp_path / "empty.y4m").write_bytes(b"YUV4MPEG2 W96 H64 F24:1 Ip C420\n")
-    (tmp_path / "text.txt").write_text("no video")
-    with pytest.raises(AcuityError, match=name):
-        open_clip(tmp_path / name)
-
-
 def test_raw_video_needs_a_rate(tmp_path: Path) -> None:
     path, geometry = tmp_path / "raw.yuv", RawGeometry(96, 64, "420", 8)
     path.write_bytes(b"".join(picture(index, 96, 64).tobytes() + bytes(96 * 32) for index in range(4)))
@@ -293,38 +226,3 @@ def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> N
     assert open_clip(copy).digest() == clip.digest()
     with pytest.raises(NoFramesError):
         clip.of(Part(20, 25))
-
-
-def test_the_target_keeps_the_shape_of_samples(clip: Clip) -> None:
-    assert PictureForm.of(clip, fast("libx264", size=(80, 48))).aspect == 1
-    assert PictureForm.of(clip, fast("libx264", size=(80, 96))).aspect == 2
-
-
-MASTERING = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"
-
-
-@pytest.fixture(scope="module")
-def hdr_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    settings = f"log-level=none:pools=1:master-display={MASTERING}:max-cll=1000,400"
-    path = tmp_path_factory.mktemp("hdr") / "clip.mkv"
-    return encode_clip(
-        path, codec="libx265", pix_fmt="yuv420p10le", frames=4, options={"x265-params": settings}
-    )
-
-
-def test_what_a_file_says(hdr_file: Path) -> None:
-    found = read_hdr10(str(hdr_file), None)
-    assert found != Hdr10()
-    assert found.light == (1000, 400)
-
-
-def test_a_file_that_says_nothing(tmp_path: Path) -> None:
-    assert read_hdr10(str(encode_clip(tmp_path / "clip.mp4", frames=2)), None) == Hdr10()
-
-
-def test_damage_that_a_decoder_logs_meanwhile_is_no_concern(
-    hdr_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logged = itertools.count()
-    monkeypatch.setattr(damage_log, "count", lambda: next(logged))
-    assert read_hdr10(str(hdr_file), None) != Hdr10()

@@ -21,17 +21,6 @@ def no_ffmpeg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACUITY_FFMPEG", raising=False)
 
 
-def test_ranges_and_defaults() -> None:
-    rows = {name: ENCODERS[name] for name in IN_PROCESS}
-    assert {name: (row.best, row.worst, row.default) for name, row in rows.items()} == {
-        "libx264": (0, 51, 23),
-        "libx265": (0, 51, 28),
-        "libsvtav1": (1, 63, 35),
-        "libvpx-vp9": (0, 63, 32),
-    }
-    assert {row.knob for row in rows.values()} == {"crf"}
-
-
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=lambda encoder: encoder.name)
 def test_steps_go_from_the_best_quality_to_the_worst(encoder) -> None:
     assert encoder.quality(0) == encoder.best
@@ -91,16 +80,6 @@ def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) ->
 def test_wrong_settings_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(EncoderError, match=said):
         EncoderSettings(ENCODERS["libsvtav1"], **wrong)  # type: ignore[arg-type]
-
-
-def test_a_quality_outside_the_range_is_refused() -> None:
-    with pytest.raises(EncoderError, match="crf 0 is outside the range of libsvtav1: 1 is its best"):
-        EncoderSettings(ENCODERS["libsvtav1"]).encoder_options(0)
-
-
-def test_parameters_of_a_library_are_joined() -> None:
-    settings = EncoderSettings(ENCODERS["libx265"], options=(("x265-params", "aq-mode=3"),))
-    assert settings.encoder_options(28)["x265-params"].endswith(":aq-mode=3")
 
 
 def test_the_document_has_what_decides_the_bytes() -> None:

@@ -10,7 +10,7 @@ from acuity.errors import EncoderError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.settings import EncoderSettings
-from acuity.tune.ladder.ladder import Ladder, build_ladder, default_grid
+from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.points.workbench import Workbench
 from tune_clips import write_y4m
@@ -82,15 +82,6 @@ def test_the_document(ladder: Ladder) -> None:
     assert sum(sample["on_hull"] for sample in document["samples"]) == len(ladder.hull)
 
 
-def test_planned_playlists_name_every_rung(ladder: Ladder) -> None:
-    hls, dash = ladder.hls(), ladder.dash()
-    for rung in ladder.renditions:
-        name = f"rendition_{rung.width}x{rung.height}_{round(rung.bitrate_kbps)}k"
-        assert f"{name}.m3u8" in hls
-        assert f"{name}.mp4" in dash
-    assert hls.count("VIDEO-RANGE=SDR") == len(ladder.renditions)
-
-
 def test_a_size_of_another_shape_is_noted(clip: Clip, bench: Workbench) -> None:
     found = build_ladder(bench, clip, FAST, [(96, 96)], [60.0], crf_sweep=[30], segment_seconds=0.4)
     assert any("96x96 hasn't the shape of the source (192x112)" in note for note in found.notes)
@@ -118,13 +109,6 @@ def test_a_size_without_a_rung_is_noted(clip: Clip, bench: Workbench) -> None:
     found = build_ladder(bench, clip, FAST, [SIZES[0], (32, 20)], TARGETS, segment_seconds=0.4)
     assert {rung.width for rung in found.renditions} == {192}
     assert [note for note in found.notes if note.startswith("no rung is 32x20: its encodes that are worth")]
-
-
-@pytest.mark.parametrize(("name", "best", "worst"), [("libx264", 20, 40), ("libvpx-vp9", 25, 49)])
-def test_the_grid_is_stretched_to_the_encoder(name: str, best: int, worst: int) -> None:
-    grid = default_grid(find_encoder(name))
-    assert len(grid) == 5
-    assert (grid[0], grid[-1]) == (best, worst)
 
 
 def test_what_cannot_be_a_ladder_is_refused(clip: Clip, bench: Workbench) -> None:

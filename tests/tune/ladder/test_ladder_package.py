@@ -18,7 +18,6 @@ from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
-from acuity.tune.ladder.segments import ticks_of, timescale_of
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
@@ -132,23 +131,13 @@ def test_the_final_encode_is_what_was_predicted(package: Package) -> None:
         assert rendition["vmaf"] == rendition["predicted_vmaf"]
         assert rendition["bitrate_kbps"] == rendition["predicted_bitrate_kbps"]
         assert rendition["frames"] == FRAMES
-
-
-def test_codecs_are_those_of_the_encoder(package: Package) -> None:
     encoder = package.renditions[0].sample.settings.encoder.name
-    for rendition in package.renditions:
-        assert rendition.variant.codecs.startswith(NAMES[encoder])
-
-
-def test_bandwidths_are_those_of_the_files(package: Package) -> None:
-    for rendition in package.renditions:
-        folder = Path(package.folder) / rendition.variant.name
-        sizes = [file.stat().st_size for file in sorted(folder.glob("*.m4s"))]
-        assert rendition.variant.timeline is not None
-        assert [segment.bytes for segment in rendition.variant.timeline.segments] == sizes
-        average = sum(sizes) * 8 / (FRAMES / RATE)
-        assert rendition.variant.average_bps == pytest.approx(float(average), abs=1)
-        assert rendition.variant.peak_bps >= sizes[0] * 8 / (SEGMENT / RATE)
+    for made in package.renditions:
+        assert made.variant.codecs.startswith(NAMES[encoder])
+        files = sorted((Path(package.folder) / made.variant.name).glob("*.m4s"))
+        assert [segment.bytes for segment in made.variant.timeline.segments] == [
+            f.stat().st_size for f in files
+        ]
 
 
 def test_sound_is_copied(package: Package, clip: Clip) -> None:
@@ -193,31 +182,6 @@ def test_players_find_everything_that_playlists_name(package: Package) -> None:
             assert not (folder / name.format(count + 1)).exists()
 
 
-def test_the_boxes_are_read_right(package: Package) -> None:
-    folder = Path(package.folder) / package.renditions[0].variant.name
-    init = (folder / "init.mp4").read_bytes()
-    moov = init[int.from_bytes(init[:4], "big") :]
-    assert timescale_of(moov) == 30000
-    segment = (folder / "00001.m4s").read_bytes()
-    moof = segment[int.from_bytes(segment[:4], "big") :]
-    assert ticks_of(moof[: int.from_bytes(moof[:4], "big")]) == SEGMENT * 1001
-
-
-def test_more_keyframes_than_segments(clip: Clip, tmp_path: Path) -> None:
-    settings = EncoderSettings(find_encoder("libx264"), preset="ultrafast", keyframe_interval=4)
-    bench = Workbench(Scoring())
-    ladder = build_ladder(
-        bench, clip, settings, [(160, 96)], [100.0], crf_sweep=[40], segment_seconds=SEGMENT / float(RATE)
-    )
-    found = package_ladder(bench, ladder, tmp_path / "out")
-    timeline = found.renditions[0].variant.timeline
-    assert timeline is not None
-    assert [segment.ticks // 1001 for segment in timeline.segments] == [8, 8, 8, 1]  # two groups each
-    with av.open(f"{found.folder}/{found.renditions[0].variant.name}.m3u8") as container:
-        keys = [packet.is_keyframe for packet in container.demux(video=0) if packet.size]
-    assert [number for number, key in enumerate(keys) if key] == [0, 4, 8, 12, 16, 20, 24]
-
-
 @pytest.mark.parametrize(
     ("encoder", "codecs"),
     [("ac3", "ac-3"), ("eac3", "ec-3"), ("libopus", "Opus"), ("flac", "fLaC"), ("libmp3lame", "mp4a.40.34")],
@@ -250,20 +214,6 @@ def test_sound_starts_with_the_video(tmp_path: Path) -> None:
     with av.open(f"{found.folder}/audio.m3u8") as container:
         first = next(packet for packet in container.demux(audio=0) if packet.size)
         assert 0 <= float(first.pts * first.time_base) < 0.05
-
-
-def test_folders_that_are_in_use_are_refused(clip: Clip, tmp_path: Path) -> None:
-    bench = Workbench(Scoring())
-    ladder = small_ladder(bench, clip)
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine").write_text("x")
-    (tmp_path / "file").write_text("x")
-    for name, said in {"full": "is not empty", "file": "is a file", "none/out": "does not exist"}.items():
-        with pytest.raises(OutputError, match=said):
-            package_ladder(bench, ladder, tmp_path / name)
-    (tmp_path / "empty").mkdir()
-    package_ladder(bench, ladder, tmp_path / "empty")
-    assert (tmp_path / "empty" / "master.m3u8").is_file()
 
 
 def test_a_stop_leaves_nothing_behind(clip: Clip, tmp_path: Path) -> None:

@@ -28,10 +28,8 @@ mpegdash = pytest.importorskip("mpegdash.parser", reason="mpegdash is not instal
 RATE = Fraction(30000, 1001)
 FOUR, REST = 120 * 1001, 31 * 1001
 TIMELINE = Timeline(30000, (Segment(FOUR, 400_000), Segment(FOUR, 200_000), Segment(REST, 120_000)))
-PLANNED = Variant(
-    rendition_name(1280, 720, 812.4), 1280, 720, RATE, "avc1.64001f", 700_000, 800_000, TIMELINE.seconds
-)
-REAL = replace(PLANNED, timeline=TIMELINE, peak_bps=TIMELINE.peak_bps, average_bps=TIMELINE.average_bps)
+PLANNED = Variant(rendition_name(1280, 720, 812.4), 1280, 720, RATE, "avc1.64001f", TIMELINE, planned=True)
+REAL = replace(PLANNED, planned=False)
 SMALL = replace(REAL, name=rendition_name(640, 360, 200), width=640, height=360, codecs="avc1.64001e")
 SOUND = AudioTrack(
     "audio", "mp4a.40.2", 48000, 2, Timeline(48000, (Segment(192_512, 64_000), Segment(24_576, 8_000))), "de"
@@ -46,8 +44,8 @@ def test_hls_variants() -> None:
     small, large = (entry.stream_info for entry in playlist.playlists)
     assert small.resolution == (640, 360)
     assert large.resolution == (1280, 720)
-    assert large.bandwidth == REAL.peak_bps
-    assert large.average_bandwidth == REAL.average_bps
+    assert large.bandwidth == TIMELINE.peak_bps
+    assert large.average_bandwidth == TIMELINE.average_bps
     assert large.codecs == "avc1.64001f"
     assert large.frame_rate == pytest.approx(29.970)
     assert large.video_range == "SDR"
@@ -64,7 +62,7 @@ def test_hls_with_sound() -> None:
     stream = playlist.playlists[0].stream_info
     assert stream.codecs == "avc1.64001f,mp4a.40.2"
     assert stream.audio == media.group_id
-    assert stream.bandwidth == REAL.peak_bps + SOUND.timeline.peak_bps
+    assert stream.bandwidth == TIMELINE.peak_bps + SOUND.timeline.peak_bps
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_dash_over_segments() -> None:
     assert video.frame_rate == "30000/1001"
     small, large = video.representations
     assert (large.width, large.height, large.sar, large.codecs) == (1280, 720, "1:1", "avc1.64001f")
-    assert large.bandwidth == REAL.peak_bps
+    assert large.bandwidth == TIMELINE.peak_bps
     assert small.id == "rendition_640x360_200k"
     template = large.segment_templates[0]
     assert (template.timescale, template.start_number) == (30000, 1)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acuity.scoring.bd_rate import pareto
-from acuity.tune.ladder.rungs import choose_rungs, convex_hull, near_hull, positions, score_at, select_rungs
+from acuity.tune.ladder.rungs import choose_rungs, convex_hull, score_at, select_rungs
 
 
 class Sample(NamedTuple):
@@ -42,10 +40,6 @@ def test_even_spacing_of_the_bitrate_or_of_the_score() -> None:
     assert [rung.bitrate_kbps for rung in by_rate] == [100.0, 400.0, 1600.0, 6400.0]
     assert [rung.vmaf for rung in by_score] == [50.0, 65.0, 78.0, 98.0]
     assert select_rungs(HULL, [98, 50], 4, "uniform").rungs == by_score
-
-
-def test_positions_are_even_between_the_ends() -> None:
-    assert positions(HULL, [96, 78], 4, "vmaf") == pytest.approx([78.0, 84.0, 90.0, 96.0])
 
 
 def test_one_target_is_the_top_of_the_whole_hull() -> None:
@@ -107,17 +101,6 @@ samples = st.lists(
 
 
 @given(samples)
-def test_the_front_has_every_sample_that_nothing_beats(found: list[Sample]) -> None:
-    front = pareto(found, tuple)
-    for sample in found:
-        beaten = any(
-            other.bitrate_kbps <= sample.bitrate_kbps and other.vmaf >= sample.vmaf and other != sample
-            for other in found
-        )
-        assert beaten != (sample in front)
-
-
-@given(samples)
 def test_the_hull_is_concave_and_rising(found: list[Sample]) -> None:
     hull = convex_hull(found)
     assert set(hull) <= set(found)
@@ -141,28 +124,6 @@ def test_no_sample_is_above_the_hull(found: list[Sample]) -> None:
         assert at >= sample.vmaf - 1e-9
 
 
-@given(samples)
-def test_more_samples_never_lower_the_hull(found: list[Sample]) -> None:
-    few = convex_hull(found[: len(found) // 2])
-    many = convex_hull(found)
-    for sample in few:
-        assert (score_at(many, sample.bitrate_kbps) or 0.0) >= sample.vmaf - 1e-9
-
-
-@given(samples, st.floats(0.0, 20.0))
-def test_near_the_hull_is_between_hull_and_front(found: list[Sample], below: float) -> None:
-    near = near_hull(found, below)
-    assert set(convex_hull(found)) <= set(near) <= set(pareto(found, tuple))
-    assert near_hull(found, 200.0) == pareto(found, tuple)
-
-
 def test_a_sample_without_a_score_is_left_out() -> None:
     assert convex_hull([Sample(100.0, float("nan")), Sample(200.0, 50.0)]) == [Sample(200.0, 50.0)]
     assert convex_hull([]) == []
-
-
-def test_scores_between_samples_are_on_the_line() -> None:
-    curve = [Sample(100.0, 40.0), Sample(300.0, 80.0)]
-    assert score_at(curve, 99.0) is None
-    assert score_at(curve, 150.0) == pytest.approx(50.0)
-    assert score_at(curve, 900.0) == 80.0

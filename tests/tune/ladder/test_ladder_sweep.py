@@ -77,52 +77,12 @@ def test_fewer_than_three_fifths_of_a_sweep_for_each_target(content: Content, ta
         assert run(sweep, content) <= 0.6 * most
 
 
-@given(contents)
-def test_the_ends_are_close_to_the_targets(content: Content) -> None:
-    targets = [93.0, 80.0]
-    sweep = Sweep(SIZES, GRID, targets)
-    run(sweep, content)
-    rungs = select_rungs(convex_hull(sweep.measured), targets).rungs
-    # One step of these curves is worth less than 2 VMAF there.
-    assert 93.0 <= rungs[-1].vmaf < 95.0
-
-
-@given(contents, st.integers(1, 30))
-def test_samples_between_the_grid_stay_in_the_budget(content: Content, budget: int) -> None:
-    grid_only = run(Sweep(SIZES, GRID, [95, 80], budget=0), content)
-    assert run(Sweep(SIZES, GRID, [95, 80], budget=budget), content) <= max(budget, grid_only)
-
-
 def test_a_sample_that_fails_is_not_asked_for_again() -> None:
     content = Content(4000, 6)
     failing = [(SIZES[0], step) for step in range(64)]
     sweep = Sweep(SIZES, GRID, [95, 80])
     run(sweep, content, failing)
     assert {sample.size for sample in sweep.measured} == set(SIZES[1:])
-
-
-def test_a_size_that_reaches_no_target_costs_little() -> None:
-    sweep = Sweep(SIZES, GRID, [95, 90])
-    run(sweep, Content(4000, 14))
-    assert sum(sample.size == SIZES[-1] for sample in sweep.measured) <= 2
-
-
-def test_a_better_quality_than_the_grids_is_tried_for_a_high_target() -> None:
-    sweep = Sweep(SIZES, [30, 35, 40], [95, 80])
-    run(sweep, Content(4000, 6))
-    best = max(sweep.measured, key=lambda sample: sample.vmaf)
-    assert best.step < 30
-    assert best.vmaf >= 95
-
-
-def test_a_worse_quality_than_the_grids_is_tried_for_a_low_target() -> None:
-    sweep = Sweep([SIZES[0]], [20, 25, 30], [95, 80], last_step=51, budget=12)
-    run(sweep, Content(4000, 6))
-    reaching = [sample for sample in sweep.measured if sample.vmaf >= 80]
-    assert min(reaching, key=lambda sample: sample.vmaf).vmaf < 82
-    sweep = Sweep([SIZES[0]], [20, 25, 30], [95, 80], budget=12)
-    run(sweep, Content(4000, 6))
-    assert max(sample.step for sample in sweep.measured) == 30
 
 
 @pytest.mark.parametrize("targets", [[90.0, 50.0], [90.0, 30.0], [99.0, 80.0]])

@@ -38,14 +38,6 @@ def test_parts_are_encoded_one_after_the_other(name: str, clip: Clip) -> None:
     assert point.frames == len(point.scores["vmaf"]) == 13
 
 
-def test_equal_settings_make_equal_bytes(clip: Clip) -> None:
-    settings = fast("libx264")
-    points = [measure(clip, settings, 23) for _ in range(3)]
-    for point in points:
-        assert np.array_equal(point.sizes, points[0].sizes)
-        assert np.array_equal(point.scores["vmaf"], points[0].scores["vmaf"])
-
-
 def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown(tmp_path: Path) -> None:
     stamps = [0, 40, 80, 120, 160, 320, 480, 640, 800, 960]
     path = tmp_path / "varied.mkv"
@@ -76,16 +68,6 @@ def test_a_shots_figures_are_those_of_the_whole_video(clip: Clip) -> None:
     assert np.array_equal(shot.scores["vmaf"], whole.scores["vmaf"][20:])
     assert np.array_equal(alone.scores["vmaf"][1:], whole.scores["vmaf"][21:])
     assert abs(alone.scores["vmaf"][0] - whole.scores["vmaf"][20]) > 3
-
-
-def test_a_scaled_shot_has_a_lead_in_too(clip: Clip) -> None:
-    smaller = EncoderSettings(find_encoder("libx264"), preset="ultrafast", size=(80, 48))
-    assert len(measure(clip.shot(Part(20, 30)), smaller, 30).scores["vmaf"]) == 10
-
-
-def test_the_first_shot_has_none(clip: Clip) -> None:
-    first = measure(clip.shot(Part(0, 10)), SETTINGS, 30)
-    assert np.array_equal(first.scores["vmaf"], measure(clip.of(Part(0, 10)), SETTINGS, 30).scores["vmaf"])
 
 
 def test_a_shot_is_not_the_same_clip_as_its_frames_alone(clip: Clip) -> None:

@@ -66,17 +66,6 @@ def test_the_same_point_is_encoded_once_for_all_who_ask(clip: Clip) -> None:
     assert bench.encodes == 1
 
 
-def test_a_copy_of_the_file_and_other_thread_counts_are_the_same_point(clip: Clip, tmp_path: Path) -> None:
-    bench = Workbench(SCORING)
-    bench.point(clip, FAST, 30)
-    copy = tmp_path / "copy.y4m"
-    copy.write_bytes(Path(clip.path).read_bytes())
-    again = Workbench(Scoring(model="version=vmaf_v0.6.1", threads=1), cache=bench.cache, cores=1)
-    assert again.point(open_clip(copy), FAST, 30).cached
-    other = Workbench(Scoring(model="version=vmaf_v0.6.1neg"), cache=bench.cache)
-    assert not other.point(clip, FAST, 30).cached
-
-
 def test_stop_ends_what_is_under_way_and_keeps_what_is_finished(tmp_path: Path) -> None:
     long = open_clip(write_y4m(tmp_path / "long.y4m", frames=200, width=320, height=192))
     short = open_clip(write_y4m(tmp_path / "short.y4m", frames=4))

@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from acuity.errors import TuneError
-from acuity.tune.material import material
-from acuity.tune.points.point import Scoring
-from acuity.tune.points.workbench import Workbench
-from acuity.tune.progress import Stopped
 from acuity.tune.request import SearchRequest
-from acuity.tune.run import run_search
+from acuity.tune.run import run
 from tune_clips import write_y4m
 
 
@@ -29,7 +24,7 @@ def own_cache(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(clip: Path, **fields: Any) -> dict[str, Any]:
-    return run_search(SearchRequest(src=str(clip), preset="ultrafast", **fields))
+    return run(SearchRequest(src=str(clip), preset="ultrafast", **fields))
 
 
 def test_encodes_that_ran_out_are_noted(clip: Path) -> None:
@@ -51,21 +46,6 @@ def test_a_target_out_of_reach_says_that_no_file_was_written(clip: Path, tmp_pat
     assert "can't reach VMAF 99.9999 of" in found["error"]
     assert found["error"].endswith(f"'{out}' was not written")
     assert not out.exists()
-
-
-def test_a_bitrate_that_is_too_low_is_no_score_to_reach(clip: Path) -> None:
-    found = searched(clip, target_bitrate=0.5)
-    assert f"libx264 can't stay under 0.5 kbit/s with '{clip}': the best is crf 51 with" in found["error"]
-
-
-def test_scores_that_rise_no_further_name_the_cheapest(tmp_path: Path) -> None:
-    path = tmp_path / "black.y4m"
-    picture = np.full(96 * 64, 16, np.uint8).tobytes() + np.full(96 * 64 // 2, 128, np.uint8).tobytes()
-    path.write_bytes(b"YUV4MPEG2 W96 H64 F25:1 Ip A1:1 C420jpeg\n" + (b"FRAME\n" + picture) * 8)
-    found = searched(path, target_vmaf=99.0)
-    assert not found["ok"]
-    assert found["error"].endswith(", and better quality doesn't raise it")
-    assert found["nearest"]["crf"] == max(point["crf"] for point in found["points"])
 
 
 def test_a_part_of_the_source_is_said(clip: Path) -> None:
@@ -114,7 +94,7 @@ def test_decimals_that_an_encoder_does_not_take_are_refused(
     clip: Path, fields: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(TuneError, match=said):
-        run_search(SearchRequest(src=str(clip), target_vmaf=60.0, **fields))
+        run(SearchRequest(src=str(clip), target_vmaf=60.0, **fields))
 
 
 def test_a_target_that_the_worst_quality_meets_is_noted(clip: Path) -> None:
@@ -122,15 +102,6 @@ def test_a_target_that_the_worst_quality_meets_is_noted(clip: Path) -> None:
     assert found["crf"] == 51
     said = "even the worst quality, crf 51, meets PSNR 5 dB: that says little of how it looks (VMAF "
     assert [note for note in found["notes"] if note.startswith(said)]
-
-
-def test_looking_for_shots_is_stopped_with_the_workbench(tmp_path: Path) -> None:
-    request = SearchRequest(src=str(write_y4m(tmp_path / "clip.y4m", frames=60)), sample=1.0)
-    assert material(request, Workbench(Scoring())).sample is not None
-    bench = Workbench(Scoring())
-    bench.stop()
-    with pytest.raises(Stopped):
-        material(request, bench)
 
 
 def children() -> set[str]:
@@ -141,6 +112,6 @@ def children() -> set[str]:
 def test_no_encoder_process_is_left_when_a_run_ends(tmp_path: Path) -> None:
     source = write_y4m(tmp_path / "source.y4m", 12)
     before = children()
-    found = run_search(SearchRequest(src=str(source), preset="ultrafast", target_vmaf=70, no_cache=True))
+    found = run(SearchRequest(src=str(source), preset="ultrafast", target_vmaf=70, no_cache=True))
     assert found["encodes"] > 0
     assert children() <= before

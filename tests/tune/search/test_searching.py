@@ -13,7 +13,6 @@ from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.progress import Progress
 from acuity.tune.search.searching import Found, search, search_rows
 from acuity.tune.search.target import Target
 from tune_clips import write_y4m
@@ -119,20 +118,3 @@ def test_the_range_and_the_number_of_encodes_are_limits(clip: Clip) -> None:
     rows = list(search_rows(limited, clip, [(X264, Target(v)) for v in (60, 90)], tolerance=0, max_encodes=1))
     assert limited.encodes == 2
     assert all(isinstance(row, UnreachableError) or not row.complete for row in rows)  # type: ignore[union-attr]
-
-
-def test_progress_says_the_best_so_far(clip: Clip) -> None:
-    seen: list[Progress] = []
-    found = search(Workbench(SCORING, listener=seen.append), clip, X264, Target(85))
-    assert seen[-1].best is None or "libx264 crf" in seen[-1].best
-    assert seen[-1].encodes_done == found.encodes
-
-
-def test_what_another_process_found_out_with_one_encoder_helps_the_next(clip: Clip, tmp_path: Path) -> None:
-    path, target = str(tmp_path / "cache"), Target(88)
-    search(Workbench(SCORING, cache=Cache(path)), clip, X264, target)
-    informed = Workbench(SCORING, cache=Cache(path))
-    assert {made.encoder for made in informed.made_of(clip)} == {"libx264"}
-    search(informed, clip, ALL[1], target)
-    assert informed.encodes <= 4
-    assert Workbench(Scoring(model="version=vmaf_v0.6.1neg"), cache=Cache(path)).made_of(clip) == []

@@ -15,7 +15,7 @@ from acuity.tune.clip import open_clip
 from acuity.tune.encoders import beside
 from acuity.tune.points.point import measure
 from acuity.tune.request import SearchRequest
-from acuity.tune.run import run_search
+from acuity.tune.run import run
 from acuity.tune.search import search_run
 from tune_clips import fast, write_video
 
@@ -39,7 +39,7 @@ def sound_bytes(path: Path) -> int:
 
 
 def searched(source: Path, size: int, out: Path) -> dict[str, Any]:
-    return run_search(
+    return run(
         SearchRequest(
             src=str(source), preset="veryfast", target_size=str(size), encode=str(out), no_cache=True
         )

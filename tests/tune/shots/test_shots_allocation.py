@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.shots.allocation import Choice, Curve, Divisions, best_score, least_bits, mean_score
+from acuity.tune.shots.allocation import Choice, Curve, best_score, least_bits
 from acuity.tune.shots.per_shot import Measured, believed_curve, measured_curve
 
 # Two shots of equal length: one is nearly perfect with few bits, the other needs many.
@@ -71,48 +70,6 @@ def test_a_curve_without_figures_is_refused() -> None:
         Curve(10, (Choice(20, float("nan"), 90),))
 
 
-def made_up(seed: int, shots: int = 4) -> list[Curve]:
-    """Shots with curves of all kinds, and qualities that nobody would choose."""
-    rng = np.random.default_rng(seed)
-    return [
-        Curve(
-            int(rng.integers(5, 90)), tuple(Choice(q, *rng.uniform((1e3, 40), (1e5, 100))) for q in range(6))
-        )
-        for _ in range(shots)
-    ]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_no_other_choices_are_better(seed: int) -> None:
-    curves = made_up(seed)
-    divisions = Divisions(curves)
-    every = [
-        (mean_score(curves, chosen), sum(choice.bits for choice in chosen))
-        for chosen in itertools.product(*(curve.choices for curve in curves))
-    ]
-    for target in (60.0, 75.0, 85.0):
-        best = min((bits for score, bits in every if score >= target), default=None)
-        found = divisions.least_bits(target)
-        assert (found is None) == (best is None)
-        if found is not None and best is not None:
-            assert mean_score(curves, found) >= target
-            assert sum(choice.bits for choice in found) <= 1.002 * best
-    for budget in (6e4, 1.2e5, 2.5e5):
-        best = max((score for score, bits in every if bits <= budget), default=None)
-        found = divisions.best_score(budget)
-        assert (found is None) == (best is None)
-        if found is not None and best is not None:
-            assert sum(choice.bits for choice in found) <= budget
-            assert mean_score(curves, found) >= best - 0.05
-
-
-def test_one_choice_is_no_choice() -> None:
-    only = Curve(10, (Choice(30, 1000.0, 90.0),))
-    assert Divisions([only, only]).least_bits(90.0) == [only.choices[0]] * 2
-    assert Divisions([only]).least_bits(90.5) is None
-    assert Divisions([only]).best_score(999.0) is None
-
-
 KNOWN = {20: Measured(8e5, 98.0), 26: Measured(4e5, 95.0), 32: Measured(2e5, 86.0)}
 
 
@@ -121,7 +78,7 @@ def same(step: int) -> int:
 
 
 def test_what_was_measured_stays_as_it_is() -> None:
-    believed = {choice.quality: choice for choice in believed_curve(10, KNOWN, same, (0, 51), 0.2).choices}
+    believed = {choice.quality: choice for choice in believed_curve(10, KNOWN, same, (0, 51)).choices}
     for step, measured in KNOWN.items():
         assert believed[step][1:] == measured
     assert [choice.quality for choice in measured_curve(10, KNOWN, same).choices] == [20, 26, 32]
@@ -135,15 +92,6 @@ def test_between_and_beyond_bits_and_scores_fall_with_the_step() -> None:
         assert better.score > worse.score
     # Halving every six steps, as measured.
     assert choices[23 - 15].bits == pytest.approx(8e5 / 2**0.5, rel=0.01)
-
-
-def test_hope_is_for_what_lies_between() -> None:
-    plain, hoped = (
-        {c.quality: c.score for c in believed_curve(10, KNOWN, same, (0, 51), hope).choices}
-        for hope in (0.0, 0.2)
-    )
-    assert hoped[29] == pytest.approx(plain[29] + 0.2 * 9)
-    assert all(hoped[step] == plain[step] for step in (14, 20, 26, 32, 40))
 
 
 def test_one_point_is_enough_to_begin() -> None:

@@ -57,10 +57,6 @@ def test_a_pan_is_no_cut(step: int) -> None:
     assert cuts(pan(60, 60, step)) == []
 
 
-def test_a_cut_between_pans_is_found() -> None:
-    assert cuts(pan(60, 30, 6) + pan(80, 30, 9)) == [30]
-
-
 @pytest.mark.parametrize("length", [8, 12, 24])
 def test_a_dissolve_is_one_cut_at_most(length: int) -> None:
     assert len(cuts(still(A, 20) + blend(A, B, length) + still(B, 20))) <= 1
@@ -116,12 +112,6 @@ def test_the_threshold_is_a_fraction_of_the_range() -> None:
             find_shots(PlaneReader(planes), threshold=bad)
 
 
-def test_activity_tells_busy_shots_from_calm_ones() -> None:
-    calm, busy = survey_shots(PlaneReader(noisy(still(A, 30), 1) + pan(60, 30, 9)))
-    assert busy.activity > 4 * calm.activity
-    assert (calm.frames, busy.part) == (30, Part(30, 60))
-
-
 def test_progress_is_told_and_may_end_the_search() -> None:
     seen: list[tuple[int, int | None]] = []
 
@@ -146,20 +136,3 @@ def test_a_clip_of_parts_has_no_shot_across_them(tmp_path: Path) -> None:
     encode_planes(path, still(A, 30) + still(B, 30), {"crf": "23"})
     clip = open_clip(path).of(Part(0, 14), Part(20, 50))
     assert find_shots(clip, min_frames=4) == [Part(0, 14), Part(20, 30), Part(30, 50)]
-
-
-def test_busy_frames_are_compared_with_their_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = 0
-    windows = np.lib.stride_tricks.sliding_window_view
-
-    def counted(*about: Any, **options: Any) -> Any:
-        nonlocal compared
-        compared += 1
-        return windows(*about, **options)
-
-    monkeypatch.setattr(np.lib.stride_tricks, "sliding_window_view", counted)
-    # The light flickers: every frame changes by far more than the threshold, and all by as much.
-    light = (0.0, 30.0, 60.0, 30.0)
-    busy = [plane / 2 + light[number % 4] for number, plane in enumerate(still(A, 120))]
-    assert cuts(busy) == []
-    assert len(busy) - 1 <= compared < 2 * len(busy)

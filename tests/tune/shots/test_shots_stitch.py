@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,17 +12,15 @@ import pytest
 from shot_plans import plan_of, settings_of, write_shots
 
 from acuity import score
-from acuity.errors import EncodeFailed, EncoderError, OutputError, TuneError
+from acuity.errors import EncoderError, OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.shots.one_stream import (
     check_one_configuration,
-    delay,
     essential,
     for_stitching,
-    retime,
     stitchable_range,
 )
 from acuity.tune.shots.stitch import encode_shots
@@ -70,32 +67,6 @@ def test_the_file_is_what_was_planned(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_every_shot_can_be_sought_and_decoded_alone(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "out.mp4"
-    encode_shots(plan_of(clip, settings_of("libx264"), CASES[0][2], CUTS), out)
-    with av.open(str(out)) as file:
-        stream = file.streams.video[0]
-        whole = [frame.to_ndarray() for frame in file.decode(stream)]
-        assert len(whole) == 42
-        for start in STARTS:
-            file.seek(round(Fraction(start, 24) / stream.time_base), stream=stream)
-            first = next(file.decode(stream))
-            assert np.array_equal(first.to_ndarray(), whole[start])
-
-
-def test_sound_is_copied(clip: Clip, tmp_path: Path) -> None:
-    source = tmp_path / "source.mkv"
-    write_video(source, 24, size=(64, 48), rate=24, sound="pcm_s16le")
-    plan = encode_shots(
-        plan_of(open_clip(source), settings_of("libx264"), (24, 34), (13,)), tmp_path / "o.mkv"
-    )
-    assert plan.stitched is not None
-    with av.open(str(source)) as one, av.open(str(tmp_path / "o.mkv")) as other:
-        sound = [bytes(p) for p in one.demux(one.streams.audio[0]) if p.size]
-        assert sound == [bytes(p) for p in other.demux(other.streams.audio[0]) if p.size]
-        assert len(sound) > 10
-
-
 def test_what_cannot_be_one_stream_is_refused(clip: Clip, tmp_path: Path) -> None:
     plan = plan_of(clip, settings_of("libx264"), (24, 30), (14,))
     unlike = replace(plan, settings=settings_of("libx264"))  # without what makes it one stream
@@ -138,13 +109,6 @@ def test_the_configuration_is_the_same_at_every_quality(name: str, clip: Clip) -
     check_one_configuration(settings, configurations(clip, settings, best, 28, worst))
 
 
-def test_unlike_configurations_are_refused(clip: Clip) -> None:
-    settings = settings_of("libx264")  # whose picture parameters depend on the quality by themselves
-    with pytest.raises(TuneError, match="libx264 crf 20 and libx264 crf 30 can't be in one stream"):
-        check_one_configuration(settings, configurations(clip, settings, 20, 30))
-    assert for_stitching(for_stitching(settings)) == for_stitching(settings)
-
-
 def test_lossless_is_left_out() -> None:
     assert stitchable_range(find_encoder("libx264"), None) == (1, 51)
     assert stitchable_range(find_encoder("libx264"), (0, 0)) == (1, 1)
@@ -159,18 +123,3 @@ def test_remarks_are_no_part_of_a_configuration() -> None:
     assert essential("h264", sets + b"\0\0\1\x06hello") == essential("h264", sets)
     assert essential("h264", sets + b"\0\0\1\x68xy") != essential("h264", sets)
     assert essential("av1", b"\x0a\x0b") == b"\x0a\x0b"
-
-
-def test_times_go_on_from_shot_to_shot() -> None:
-    settings = settings_of("libx264")
-    packet = av.Packet(b"data")
-    packet.pts, packet.dts = 4, -(2**62)  # as x265 says of a shot of one frame
-    retime(packet, settings, 100, 101)
-    assert (packet.pts, packet.dts) == (104, 101 - delay("h264"))
-    late = av.Packet(b"data")
-    late.pts = 0
-    with pytest.raises(EncodeFailed, match="reorders more than 2"):
-        retime(late, settings, 100, 103)
-    late.pts = None
-    with pytest.raises(EncodeFailed, match="without a time"):
-        retime(late, settings, 100, 103)

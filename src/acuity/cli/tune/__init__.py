@@ -28,7 +28,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `vmaf-tune` command."""
     from acuity.cli.main import run_commands
 
     if argv is None:

@@ -19,9 +19,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from acuity.cli.style import Style
+from acuity.cli.terminal.style import Style
 from acuity.cli.tune import shared
-from acuity.cli.tune.page import tune_page
 from acuity.report.page.page_document import Card, RatePoint, Rates
 from acuity.report.tables import Table, to_csv
 from acuity.scoring.metrics import METRICS
@@ -29,18 +28,8 @@ from acuity.tune.request import CompareRequest
 
 USAGE: Final = "SRC [options]"
 _COLUMNS: Final = (
-    "codec",
-    "adapter",
-    "runtime_variant",
-    "ffmpeg_bin",
-    "encoder_version",
-    "target_vmaf",
-    "best_crf",
-    "bitrate_kbps",
-    "vmaf_score",
-    "encode_time_ms",
-    "ok",
-    "error",
+    *("codec", "adapter", "runtime_variant", "ffmpeg_bin", "encoder_version", "target_vmaf", "best_crf"),
+    *("bitrate_kbps", "vmaf_score", "encode_time_ms", "ok", "error"),
 )
 
 
@@ -140,7 +129,7 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     found = _table(document)
     failed = any(row["error"] for row in document["rows"])
     shown = found._replace(titles=[*found.titles[:-1], "error"]) if failed else found.without("")
-    return tune_page(
+    return shared.tune_page(
         _title(document),
         _summary(document),
         rates,

@@ -9,7 +9,7 @@ import argparse
 import json
 from typing import Any, Final
 
-from acuity.cli.style import columns
+from acuity.cli.terminal.style import columns
 from acuity.errors import EncoderError
 
 SCHEMA: Final = "acuity.tune.encoders/1"

@@ -18,9 +18,8 @@ import sys
 from typing import Any, Final
 
 from acuity.cli.getopt import UsageError
-from acuity.cli.style import Style
+from acuity.cli.terminal.style import Style
 from acuity.cli.tune import shared
-from acuity.cli.tune.page import tune_page
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
@@ -98,7 +97,7 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
             sample["bitrate_kbps"], sample["vmaf"], f"crf {sample['crf']}", (*size, sample["crf"]) in rungs
         )
         curves.setdefault("{}x{}".format(*size), []).append(point)
-    return tune_page(
+    return shared.tune_page(
         f"Ladder of {os.path.basename(document['src'])}",
         f"{document['encoder_version']}; {document['model']}",
         [Rates(name, points) for name, points in curves.items()],

@@ -17,7 +17,7 @@ import argparse
 import sys
 from typing import Any, Final
 
-from acuity.cli.style import Style, clock, count
+from acuity.cli.terminal.style import Style, clock, count
 from acuity.cli.tune import shared
 from acuity.report.tables import Table
 from acuity.tune.request import PerShotRequest

@@ -17,21 +17,14 @@ import argparse
 import sys
 from typing import Any, Final
 
-from acuity.cli.style import Style
+from acuity.cli.terminal.style import Style
 from acuity.cli.tune import shared
 from acuity.report.tables import Table, to_csv
 from acuity.tune.request import SearchRequest
 
 USAGE: Final = "SRC [options]"
 _COLUMNS: Final = (
-    "crf",
-    "bitrate_kbps",
-    "bytes",
-    "vmaf_score",
-    "harmonic_mean",
-    "p5",
-    "min",
-    "encode_time_ms",
+    *("crf", "bitrate_kbps", "bytes", "vmaf_score", "harmonic_mean", "p5", "min", "encode_time_ms"),
 )
 
 
@@ -66,17 +59,8 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
         ]
         for point in document["points"]
     ]
-    titles = [
-        "",
-        document["knob"],
-        *([other] if other else []),
-        "VMAF",
-        "p5",
-        "min",
-        "kbit/s",
-        "bytes",
-        "CPU time",
-    ]
+    figures = ["VMAF", "p5", "min", "kbit/s", "bytes", "CPU time"]
+    titles = ["", document["knob"], *([other] if other else []), *figures]
     spare = ("bytes", "CPU time", "min", "p5")
     table = Table(titles, rows, [False, *[True] * (len(titles) - 2), False], spare)
     shown = document["target"]["shown"] if other else f"VMAF {best['vmaf_score']:.2f}"

@@ -10,13 +10,15 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias, TypeVar
 
+from acuity import __version__
 from acuity.cli.exits import FAILED, OK, terminable
-from acuity.cli.getopt import UsageError, too_large
-from acuity.cli.style import Style
+from acuity.cli.getopt import UsageError, amount, whole
+from acuity.cli.score_options import typed
+from acuity.cli.terminal.style import Style
 from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.document import plain
@@ -26,6 +28,10 @@ from acuity.text import one_line
 from acuity.tune.common_request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, TuneRequest
 from acuity.tune.progress import Listener, Progress
 from acuity.tune.values import check_new
+
+if TYPE_CHECKING:
+    from acuity.report.page.page_document import Card, Rates
+    from acuity.report.tables import Table
 
 Document: TypeAlias = dict[str, Any]
 # The answers of a command by their formats, of which the first is the usual one.
@@ -46,13 +52,13 @@ def carry_out(
     kind: type[TuneRequest], arguments: argparse.Namespace, renderers: Renderers, output: str = "output"
 ) -> int:
     """Carry out the request that the options make, and deliver its answer; the exit code."""
-    from acuity.tune.run import COMMANDS
+    from acuity.tune.run import COMMANDS, run
 
     wanted, target = request(kind, arguments), getattr(arguments, output)
     _check_answer(target, wanted)
     command = next(command for command in COMMANDS.values() if command.request is kind)
     with shown(sys.stderr, arguments.quiet) as listener:
-        document = command.run(wanted, listener=listener)
+        document = run(wanted, listener=listener)
     if arguments.format not in _WITH_NOTES:
         _say_notes(document["notes"])
     text = renderers[arguments.format](document, arguments)
@@ -69,7 +75,6 @@ def carry_out(
 
 
 def configure(parser: argparse.ArgumentParser, kind: type[TuneRequest], renderers: Renderers) -> None:
-    """Add the source and the options of a request."""
     parser.add_argument("source", nargs="?", metavar="SRC", help="the video to encode")
     parser.add_argument("--src", metavar="SRC", help=argparse.SUPPRESS)  # as the original has it
     table = kind.settings_table()
@@ -100,7 +105,7 @@ def _add(section: Any, name: str, about: Setting) -> None:
     else:
         made["metavar"] = about.metavar or _METAVARS.get(about.kind, "WORD")
     if about.kind in _METAVARS:
-        made["type"] = _number(about)
+        made["type"] = typed(_number(about))
     if about.kind == "array":
         made["action"] = "append"
     section.add_argument(*names, **made)
@@ -108,32 +113,14 @@ def _add(section: Any, name: str, about: Setting) -> None:
 
 def _number(about: Setting) -> Callable[[str], float]:
     """The parser of a number's option."""
-
-    def parse(text: str) -> float:
-        if about.kind == "integer":
-            if not text.isascii() or not text.removeprefix("-").isdigit():
-                raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
-            if (fault := too_large(text)) is not None:
-                raise argparse.ArgumentTypeError(fault)
-            value: float = int(text)
-        else:
-            try:
-                value = float(text)
-            except ValueError:
-                value = math.nan
-            if not math.isfinite(value):
-                raise argparse.ArgumentTypeError(f"'{text}' is not a number")
-        if about.minimum is not None and value < about.minimum:
-            raise argparse.ArgumentTypeError(f"'{value:g}' should be {about.minimum:g} or more")
-        if about.maximum is not None and value > about.maximum:
-            raise argparse.ArgumentTypeError(f"'{value:g}' should be {about.maximum:g} or less")
-        return value
-
-    return parse
+    least = -math.inf if about.minimum is None else about.minimum
+    most = math.inf if about.maximum is None else about.maximum
+    if about.kind == "number":
+        return amount(least, most)
+    return whole(int(about.minimum or 0), None if about.maximum is None else int(about.maximum))
 
 
 def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
-    """The request that the options make."""
     named = [path for path in (arguments.source, arguments.src) if path is not None]
     if not named:
         raise UsageError("the source is missing: name it, as in 'vmaf-tune search film.mkv'")
@@ -179,6 +166,53 @@ def _option(setting: re.Match[str]) -> str:
     return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
 
 
+# ---- pages ---------------------------------------------------------------------------------------
+
+
+_NO_CURVE: Final = "no encode was measured, so there is no curve"
+
+
+def tune_page(
+    title: str,
+    subtitle: str,
+    rates: Sequence[Rates],
+    tables: Sequence[tuple[str, Table]],
+    *,
+    cards: Sequence[Card] = (),
+    score_name: str = "VMAF",
+    targets: Sequence[float] = (),
+    notes: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+    arguments: argparse.Namespace | None = None,
+) -> str:
+    """A page with curves of quality over bitrate; `arguments` are those of the command that it names."""
+    from acuity.report.page.html_page import html_page
+    from acuity.report.page.page_document import Page, PageNote
+
+    drawn = [curve for curve in rates if curve.points]
+    command = getattr(arguments, "command_line", None)
+    page = Page(
+        "tune",
+        title,
+        subtitle,
+        cards=cards,
+        rates=drawn,
+        rate_score=score_name,
+        targets=targets,
+        tables=tables,
+        notes=[
+            *([] if drawn else [PageNote("warning", _NO_CURVE)]),
+            *(PageNote("info", text) for text in notes),
+        ],
+        facts=[
+            *facts,
+            *([] if command is None else [("command", str(command))]),
+            ("version", f"acuity {__version__}"),
+        ],
+    )
+    return "".join(html_page(page))
+
+
 # ---- progress ------------------------------------------------------------------------------------
 
 
@@ -216,7 +250,6 @@ class TuneProgress:
         self._stream.flush()
 
     def done(self) -> None:
-        """End the line."""
         with self._lock:
             if self._open:
                 self._stream.write("\r\033[K")

@@ -13,7 +13,7 @@ from acuity.cli.vmaf.options import CommandLine, parse
 
 if TYPE_CHECKING:
     from acuity.cli.exits import Interruptible
-    from acuity.cli.progress import LibvmafMeter
+    from acuity.cli.terminal.progress import LibvmafMeter
     from acuity.cli.vmaf.specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
@@ -28,7 +28,6 @@ _NOT_SAID: Final = ("subsampled", "frame-limit", "skipped")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `vmaf` command."""
     if argv is None:
         spare_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -56,7 +55,7 @@ def _help(_: CommandLine) -> int:
 
 
 def _list_backends(_: CommandLine) -> int:
-    from acuity.cli.backends import as_json
+    from acuity.cli.lists.backends import as_json
 
     print(as_json())
     return 0
@@ -134,7 +133,7 @@ def _request(settings: CommandLine, specs: Specs) -> Request:
 def _meter(settings: CommandLine) -> LibvmafMeter | None:
     if settings.quiet or not sys.stderr.isatty():
         return None
-    from acuity.cli.progress import LibvmafMeter
+    from acuity.cli.terminal.progress import LibvmafMeter
 
     return LibvmafMeter(sys.stderr)
 

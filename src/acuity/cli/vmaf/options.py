@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
-from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, wrapped
+from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, whole, wrapped
 from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
@@ -22,8 +22,6 @@ DEFAULT_MODEL: Final = "version=vmaf_v0.6.1"
 
 
 class CommandLine:
-    """The settings of a command line."""
-
     common_bitdepth: bool = False  # score a pair of different depths at the greater one
     command: str = ""  # as reports say it
     output: str | None = None
@@ -50,23 +48,6 @@ def _bitdepth(text: str) -> int:
     if depth not in (8, 10, 12, 14, 16):
         raise ValueError("should be 8, 10, 12, 14 or 16")
     return depth
-
-
-def _positive(text: str) -> int:
-    number = unsigned(text)
-    if number < 1:
-        raise ValueError("should be 1 or more")
-    return number
-
-
-def _up_to(most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        number = unsigned(text)
-        if number > most:
-            raise ValueError(f"should be from 0 to {most}")
-        return number
-
-    return parse
 
 
 def _precision(text: str) -> str:
@@ -98,8 +79,8 @@ PAIRING: Final = [name for name in VMAF.settings if SETTINGS[name].group in (PIC
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("reference", "the original: raw YUV, Y4M or any container", "r", "PATH", section=_VIDEO),
     Flag("distorted", "the version to judge", "d", "PATH", section=_VIDEO),
-    Flag("width", _help("width"), "w", "N", _positive, section=_VIDEO),
-    Flag("height", _help("height"), "h", "N", _positive, section=_VIDEO),
+    Flag("width", _help("width"), "w", "N", whole(1), section=_VIDEO),
+    Flag("height", _help("height"), "h", "N", whole(1), section=_VIDEO),
     Flag("pixel_format", "400, 420, 422 or 444; for raw YUV", "p", "FORMAT",
          one_of("400", "420", "422", "444"), section=_VIDEO),
     Flag("bitdepth", "8, 10, 12, 14 or 16; for raw YUV", "b", "N", _bitdepth, section=_VIDEO),
@@ -132,7 +113,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("tiny-model-verify", _help("tiny_model_verify"), section=_TINY),
     Flag("tiny-codec", _help("tiny_codec"), "", "ENCODER", section=_TINY),
     Flag("tiny-preset", _help("tiny_preset"), "", "PRESET", section=_TINY),
-    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", _up_to(MAX_CRF), section=_TINY),
+    Flag("tiny-crf", f"{_help('tiny_crf')}, 0 to {MAX_CRF}", "", "N", whole(0, MAX_CRF), section=_TINY),
     Flag("tiny-resize", "disabled, bilinear, nearest or bicubic: " + _help("tiny_resize"), "", "FILTER",
          _choice("tiny_resize"), section=_TINY),
     Flag("no-reference", _help("no_reference") + "; -r may be left out", section=_TINY),
@@ -142,7 +123,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("csv", "as CSV", section=_OUT),
     Flag("sub", "as subtitles", section=_OUT),
     Flag("html", "as a page to open in a browser; also if PATH ends in .html", section=_OUT),
-    Flag("pictures", HELP, "", "N", _up_to(MOST), section=_OUT),
+    Flag("pictures", HELP, "", "N", whole(0, MOST), section=_OUT),
     Flag("precision", "digits of scores: legacy (six decimals, default), 1 to 17 significant digits, or "
          "max or full for all 17", "", "P", _precision, section=_OUT),
     Flag("threads", "worker threads (default and 0: all cores; the scores are the same)", "", "N", unsigned,
@@ -157,8 +138,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),
     Flag("gpumask", "forbid cards: 1 the first, 2 the second, 4 the third, and so on; -1: every GPU", "",
          "BITS", wrapped, section=_WORK),
-    *(Flag(option.name, option.help, "", option.value, option.parse, _WORK, option.bare)
-      for option in embedded.OPTIONS),
+    *(flag._replace(section=_WORK) for flag in embedded.OPTIONS.values()),
     Flag("quiet", "no frame meter, no notes but warnings; with -o, no score on stderr either", "q",
          section=_WORK),
     Flag("strict", "exit with 3 if there is a warning", section=_WORK),
@@ -229,7 +209,7 @@ _SETTERS: Final[dict[str, _Setter]] = {
     **{name: _set("format", name) for name in ("xml", "json", "csv", "sub", "html")},
     **{name: _set("action", name) for name in ("list_backends", "version", "help")},
     **{f"no_{name}": _exclude(name) for name in BACKENDS[1:]},
-    **{option.name: _embed(option.field) for option in embedded.OPTIONS},
+    **{flag.long: _embed(field) for field, flag in embedded.OPTIONS.items()},
     "tiny-device": _device("tiny-device"),
     "dnn-ep": _device("dnn-ep"),
     "aom_ctc": _preset("aom_ctc"),
@@ -319,7 +299,6 @@ _WIDTH = 100
 
 
 def help_page() -> str:
-    """The whole page, in the order of the table."""
     parts = [_INTRO]
     for section in dict.fromkeys(flag.section for flag in FLAGS):
         lines = [line for flag in FLAGS if flag.section == section for line in _entry(flag)]

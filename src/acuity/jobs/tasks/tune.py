@@ -18,9 +18,9 @@ def tune_payload(command: str, request: TuneRequest) -> dict[str, Any]:
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
     """Carry out the command, and return its document."""
-    from acuity.tune.run import COMMANDS
+    from acuity.tune.run import COMMANDS, run_for_tool
 
-    command = COMMANDS[payload["command"]]
+    request = COMMANDS[payload["command"]].request.from_document(payload["request"])
 
     def tell(found: tuning.Progress) -> None:
         share = found.frames / found.total if found.total else 0.0
@@ -29,4 +29,4 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         total = None if planned is None or planned < done else float(planned)
         report(Progress(done, total, found.line(), found.details()))
 
-    return command.tool(command.request.from_document(payload["request"]), listener=tell)
+    return run_for_tool(request, listener=tell)

@@ -7,19 +7,10 @@ from functools import cache
 
 from acuity.errors import EncoderError, listed
 from acuity.text import quoted
-from acuity.tune.encoders.encoder import DEFAULT_PRESET, PRESETS, Encoder, Options
+from acuity.tune.encoders.encoder import PRESETS, Encoder, Options
 from acuity.tune.encoders.table import ENCODERS
 
-__all__ = [
-    "DEFAULT_PRESET",
-    "ENCODERS",
-    "PRESETS",
-    "Encoder",
-    "Options",
-    "find_encoder",
-    "is_usable",
-    "usable_encoders",
-]
+__all__ = ["ENCODERS", "PRESETS", "Encoder", "Options", "find_encoder", "usable_encoders"]
 
 
 @cache

@@ -82,13 +82,12 @@ class PictureForm:
             _number(MATRICES, self.matrix),
         )
 
-    def steps(self, info: VideoInfo, filter: str = "lanczos") -> list[Step]:
+    def steps(self, info: VideoInfo) -> list[Step]:
         """The conversions of the clip's pictures to this target."""
         full = bool(self.full_range)
-        if (self.width, self.height) != (info.width, info.height):
-            return [Fit(self.width, self.height, self.format, full, full, filter)]
-        if info.format.depth != self.format.depth:
-            return [Fit(self.width, self.height, self.format, full, full, filter)]
+        sized = (info.width, info.height) == (self.width, self.height)
+        if not sized or info.format.depth != self.format.depth:
+            return [Fit(self.width, self.height, self.format, full, full, "lanczos")]
         if info.format.layout != self.format.layout:  # gray gets empty chroma
             return [Resample(self.format, full)]
         return []

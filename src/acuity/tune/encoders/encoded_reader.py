@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 import av
 import numpy as np
@@ -28,14 +27,12 @@ from acuity.video.readers.avframes import ToPlanar
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
-Sink = Callable[[Packet], None]
 
+class Sink(Protocol):
+    """Gets the packets of an encode, in decoding order."""
 
-@runtime_checkable
-class StreamSink(Protocol):
-    """A sink that wants to know about the stream before its first packet."""
-
-    def begin(self, encoding: Encoding, times: Times) -> None: ...
+    def begin(self, encoding: Encoding, times: Times) -> None:
+        """Learn about the stream before its first packet."""
 
     def __call__(self, packet: Packet) -> None: ...
 
@@ -101,7 +98,7 @@ class EncodedReader(BaseReader):
             width=first.width,
             height=first.height,
             format=self._planar.format,
-            full_range=_said_range(first, self._planar),
+            full_range=self._planar.source.startswith("yuvj") or {1: False, 2: True}.get(first.color_range),
             transfer=TRANSFERS.get(first.color_trc) or TRANSFERS.get(decoder.color_trc) or target.transfer,
             primaries=PRIMARIES.get(first.color_primaries) or target.primaries,
             matrix=MATRICES.get(first.colorspace) or MATRICES.get(decoder.colorspace) or target.matrix,
@@ -132,7 +129,11 @@ class EncodedReader(BaseReader):
         with self._lock:
             frame = self._next()
             if frame is None:
-                self._check_complete()
+                if not self._given == self._feeder.sent == len(self._sizes):
+                    raise EncodeFailed(
+                        f"{self._name} got {self._feeder.sent} frames of '{self._clip.path}' and made"
+                        f" {len(self._sizes)} packets and {self._given} decoded frames: these must be as many"
+                    )
                 return None
             picture = Picture(self._planar(frame), self.info.format, float(self._given / self._clip.rate))
             self._given += 1
@@ -178,7 +179,7 @@ class EncodedReader(BaseReader):
                 self._flushed = True
                 return
             self._decoder = self._encoding.decoder()
-            if isinstance(self._sink, StreamSink):
+            if self._sink is not None:
                 self._sink.begin(self._encoding, self._feeder.times)
         if packet is None:
             self._flushed = True
@@ -194,13 +195,6 @@ class EncodedReader(BaseReader):
             ) from error
         if packet is not None and self._sink is not None:
             self._sink(packet)
-
-    def _check_complete(self) -> None:
-        if not self._given == self._feeder.sent == len(self._sizes):
-            raise EncodeFailed(
-                f"{self._name} got {self._feeder.sent} frames of '{self._clip.path}' and made"
-                f" {len(self._sizes)} packets and {self._given} decoded frames: these must be as many"
-            )
 
 
 class Feeder:
@@ -241,7 +235,3 @@ class Feeder:
         except BaseException as error:  # of the source: receiving would wait for packets that never come
             self.error = error
             encoding.close()
-
-
-def _said_range(first: av.VideoFrame, planar: ToPlanar) -> bool | None:
-    return True if planar.source.startswith("yuvj") else {1: False, 2: True}.get(first.color_range)

@@ -12,16 +12,8 @@ from acuity.text import quoted
 
 # One vocabulary of presets for all encoders, from fast to slow.
 PRESETS: Final = (
-    "ultrafast",
-    "superfast",
-    "veryfast",
-    "faster",
-    "fast",
-    "medium",
-    "slow",
-    "slower",
-    "veryslow",
-    "placebo",
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow", "placebo"),
 )
 DEFAULT_PRESET: Final = "medium"
 # Suffixes of files and FFmpeg's names of their formats.

@@ -1,14 +1,13 @@
 """Encoding: an encoder at work in another process, seen from this one.
 
 `PyavEncoding` is an encode in a process of encoders/process.py. Processes that have finished their encode
-wait a while for the next, so a search doesn't start one for each.
+wait for the next, so a search doesn't start one for each.
 """
 
 from __future__ import annotations
 
 import atexit
 import io
-import os
 import struct
 import threading
 import time
@@ -32,7 +31,6 @@ Packet: TypeAlias = "av.Packet[VideoStream]"
 
 _MODULE: Final = "acuity.tune.encoders.process"
 _MOST_IDLE: Final = 8
-_FRESH: Final = wire.IDLE / 2  # seconds after which one that waits may be about to end itself
 
 # Decoders where they aren't called as the codec; "av1" itself decodes in hardware only.
 _DECODERS: Final = {"av1": "libdav1d"}
@@ -89,40 +87,31 @@ class Encoding(Protocol):
 
 
 class _Idle:
-    """Processes that wait for an encode."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: list[tuple[ChildProcess, float]] = []  # and since when
-        self._owner = os.getpid()
+        self._processes: list[ChildProcess] = []
 
     def take(self) -> ChildProcess:
         with self._lock:
-            if self._owner != os.getpid():  # after a fork they are the parent's
-                self._processes, self._owner = [], os.getpid()
             while self._processes:
-                process, since = self._processes.pop()
-                if process.child.poll() is None and time.monotonic() - since < _FRESH:
+                process = self._processes.pop()
+                if process.child.poll() is None:
                     return process
-                process.kill()
                 process.close()
         return ChildProcess(_MODULE)
 
     def put(self, process: ChildProcess) -> None:
         with self._lock:
-            # Those that have ended themselves are reaped by being asked.
-            self._processes = [entry for entry in self._processes if entry[0].child.poll() is None]
             if len(self._processes) < _MOST_IDLE:
-                self._processes.append((process, time.monotonic()))
+                self._processes.append(process)
                 return
         process.kill()
         process.close()
 
     def end(self) -> None:
-        """Kill all that wait."""
         with self._lock:
             processes, self._processes = self._processes, []
-        for process, _ in processes if self._owner == os.getpid() else ():
+        for process in processes:
             process.kill()
             process.close()
 
@@ -154,9 +143,7 @@ class Job:
     threads: int
 
     def document(self) -> dict[str, Any]:
-        names = (
-            "encoder options width height pixel_format range matrix primaries transfer threads"  # as they are
-        )
+        names = "encoder options width height pixel_format range matrix primaries transfer threads"
         return {
             **{name: getattr(self, name) for name in names.split()},
             "rate": self.rate.as_integer_ratio(),

@@ -309,7 +309,6 @@ def encoder_words(job: Job) -> list[str]:
 
 
 def _arguments(job: Job, format: str) -> list[str]:
-    """The program's arguments for a job."""
     filters = tag_filters(job)
     return [
         *("-hide_banner", "-loglevel", "error", "-f", "rawvideo", "-pixel_format", job.pixel_format),

@@ -21,6 +21,13 @@ _LIGHT: Final = struct.Struct("=2I")
 _CHROMATICITY: Final = 50000  # of bitstreams
 _LUMINANCE: Final = 10000
 
+# How the libraries call the two.
+_NAMES: Final = {
+    "libx264": ("mastering-display", "cll"),
+    "libx265": ("master-display", "max-cll"),
+    "libsvtav1": ("mastering-display", "content-light"),
+}
+
 Pair = tuple[Fraction, Fraction]
 
 
@@ -37,35 +44,26 @@ class Hdr10:
 
     def parameters(self, encoder: str) -> str:
         """The parameters for an encoder's library; empty if it has none for this."""
-        names = _NAMES.get(encoder)
+        names, whole = _NAMES.get(encoder), encoder != "libsvtav1"
         if names is None:
             return ""
+
+        def number(value: Fraction, unit: int) -> str:
+            """A value as the library takes it: in the units of bitstreams, or as it is."""
+            return str(round(value * unit)) if whole else f"{float(value):.6f}"
+
         found = []
         if self.primaries is not None and self.luminance is not None:
             red, green, blue, white = self.primaries
-            whole = encoder != "libsvtav1"
             points = "".join(
-                f"{name}({_number(x, _CHROMATICITY, whole)},{_number(y, _CHROMATICITY, whole)})"
+                f"{name}({number(x, _CHROMATICITY)},{number(y, _CHROMATICITY)})"
                 for name, (x, y) in (("G", green), ("B", blue), ("R", red), ("WP", white))
             )
-            least, greatest = (_number(value, _LUMINANCE, whole) for value in self.luminance)
+            least, greatest = (number(value, _LUMINANCE) for value in self.luminance)
             found.append(f"{names[0]}={points}L({greatest},{least})")
         if self.light is not None:
             found.append(f"{names[1]}={self.light[0]},{self.light[1]}")
         return ":".join(found)
-
-
-# How the libraries call the two.
-_NAMES: Final = {
-    "libx264": ("mastering-display", "cll"),
-    "libx265": ("master-display", "max-cll"),
-    "libsvtav1": ("mastering-display", "content-light"),
-}
-
-
-def _number(value: Fraction, unit: int, whole: bool) -> str:
-    """A value as libraries take it: in the units of bitstreams, or as it is."""
-    return str(round(value * unit)) if whole else f"{float(value):.6f}"
 
 
 def read_hdr10(path: str, stream: int | None) -> Hdr10:
@@ -80,7 +78,6 @@ def read_hdr10(path: str, stream: int | None) -> Hdr10:
 
 
 def of_frame(frame: av.VideoFrame) -> Hdr10:
-    """The metadata that a decoded frame carries."""
     mastering, light = (
         cast("Buffer | None", frame.side_data.get(name))
         for name in ("MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import av
 from av.container import InputContainer, OutputContainer
@@ -62,35 +62,55 @@ def check_video_file(
 
 
 class _Copied(NamedTuple):
-    """A stream of the source and its copy."""
-
     source: Stream
     copy: Stream
     text: SubtitleCodecContext | None = None  # writes subtitles that are converted
 
 
-class VideoFile:
-    """A file being written; a sink for measure(). Use it in a `with` block, which ends or undoes it.
+@contextlib.contextmanager
+def video_file(
+    out: str | os.PathLike[str], clip: Clip, encoder: Encoder, *, overwrite: bool = False
+) -> Iterator[VideoFile]:
+    """A file being written, which appears when the block has ended; after an error nothing is left of it.
 
-        with VideoFile("out.mp4", clip, encoder) as file:
-            measure(clip, settings, 28, sink=file)
-
-    `notes` says what of the source the file can't hold.
+    with video_file("out.mp4", clip, encoder) as file:
+        measure(clip, settings, 28, sink=file)
     """
+    name, format = os.fspath(out), check_video_file(out, clip, encoder, overwrite=overwrite)
+    check_room(name, 0)
+    with contextlib.ExitStack() as stack:
+        # A process that serves clients writes only what doesn't exist, where it was allowed to.
+        temporary = stack.enter_context(written_beside(name, _VIDEO, new=restricted()))
+        container = av.open(temporary, "w", format=format, container_options=_OPTIONS[format])
+        stack.callback(_close, container)
+        source = stack.enter_context(opened(clip)) if clip.info.kind == "container" else None
+        file = VideoFile(name, format, clip, encoder.codec, container, source)
+        yield file
+        file.finish()
+
+
+def _close(container: OutputContainer) -> None:
+    with contextlib.suppress(*AV_ERRORS):
+        container.close()
+
+
+class VideoFile:
+    """A file being written; a sink for measure(). `notes` says what of the source the file can't hold."""
 
     def __init__(
-        self, out: str | os.PathLike[str], clip: Clip, encoder: Encoder, *, overwrite: bool = False
+        self,
+        out: str,
+        format: str,
+        clip: Clip,
+        codec: str,
+        container: OutputContainer,
+        source: InputContainer | None,
     ) -> None:
-        self._format = check_video_file(out, clip, encoder, overwrite=overwrite)
-        self._out = os.fspath(out)
-        self._clip = clip
-        self._codec = encoder.codec
+        self._out, self._format, self._clip, self._codec = out, format, clip, codec
+        self._container, self._source = container, source
         self.notes: list[str] = []
-        self._stack = contextlib.ExitStack()
-        self._container: OutputContainer | None = None
         self._video: VideoStream | None = None
         self._times: Times | None = None
-        self._source: InputContainer | None = None
         self._copied: dict[int, _Copied] = {}
         self._others: Iterator[av.Packet[Stream]] = iter(())
         self._waiting: av.Packet[Stream] | None = None
@@ -98,35 +118,22 @@ class VideoFile:
         self._base = _TICKS  # of the video's times
         self._frames = 0  # written so far
         self._bytes = self._checked = 0  # written so far, and when room was last looked for
-
-    def __enter__(self) -> Self:
-        check_room(self._out, 0)
-        # A process that serves clients writes only what doesn't exist, where it was allowed to.
-        temporary = self._stack.enter_context(written_beside(self._out, _VIDEO, new=restricted()))
-        try:
-            self._container = av.open(
-                temporary, "w", format=self._format, container_options=_OPTIONS[self._format]
-            )
-            self._open_source()
-        except BaseException as error:
-            self._stack.__exit__(type(error), error, error.__traceback__)
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            if kind is None:
-                self._finish()
-        except BaseException as problem:
-            self._close()
-            self._stack.__exit__(type(problem), problem, problem.__traceback__)
-            raise
-        self._close()
-        self._stack.__exit__(kind, error, None)
+        if source is None:
+            return
+        if not from_start(clip):
+            if len(source.streams) > 1:
+                self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
+            self._source = None
+            return
+        if source.start_time:
+            self._offset = Fraction(source.start_time, av.time_base)
+        container.metadata.update(_kept(source.metadata))
+        if chapters := source.chapters():
+            container.set_chapters([moved for chapter in chapters if (moved := self._moved(chapter))])
 
     def begin(self, encoding: Encoding, times: Times) -> None:
         """Write the header; later encodes of the same stream may begin, too."""
-        if self._video is not None or self._container is None:
+        if self._video is not None:
             return
         self._times = times
         template = encoding.template()
@@ -144,7 +151,6 @@ class VideoFile:
 
     def __call__(self, packet: Packet) -> None:
         """Write a packet, and what the source has beside it until then."""
-        assert self._container is not None
         assert self._video is not None
         assert self._times is not None
         assert packet.pts is not None
@@ -179,24 +185,6 @@ class VideoFile:
         ticks = math.lcm(rate.numerator, start.limit_denominator(_FINEST).denominator)
         return Fraction(1, ticks) if ticks <= _FINEST else _TICKS
 
-    def _open_source(self) -> None:
-        """Look at what is beside the video in the source, and check what the file can hold."""
-        clip, container = self._clip, self._container
-        assert container is not None
-        if clip.info.kind != "container":
-            return
-        self._source = self._stack.enter_context(opened(clip))
-        if not from_start(clip):
-            if len(self._source.streams) > 1:
-                self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
-            self._source = None
-            return
-        if self._source.start_time:
-            self._offset = Fraction(self._source.start_time, av.time_base)
-        container.metadata.update(_kept(self._source.metadata))
-        if chapters := self._source.chapters():
-            container.set_chapters([moved for chapter in chapters if (moved := self._moved(chapter))])
-
     def _moved(self, chapter: Chapter) -> Chapter | None:
         """A chapter by the file's clock; None if the frames end before it."""
         base = chapter["time_base"] or Fraction(1)
@@ -210,7 +198,6 @@ class VideoFile:
 
     def _copy_streams(self) -> None:
         container, source, video = self._container, self._source, self._video
-        assert container is not None
         assert video is not None
         if source is None:
             return
@@ -227,7 +214,6 @@ class VideoFile:
             self._others = iter(source.demux([copied.source for copied in self._copied.values()]))
 
     def _copy(self, container: OutputContainer, stream: Stream) -> None:
-        """Add a copy of a stream."""
         if isinstance(stream, AttachmentStream):
             name = stream.name or stream.metadata.get("filename", "attachment")
             container.add_attachment(name, stream.mimetype or "application/octet-stream", stream.data)
@@ -285,7 +271,6 @@ class VideoFile:
                 return
 
     def _write_copy(self, packet: av.Packet[Stream]) -> None:
-        assert self._container is not None
         assert packet.dts is not None
         copied = self._copied[packet.stream_index]
         if copied.text is not None:
@@ -312,8 +297,9 @@ class VideoFile:
             check_room(self._out, self._bytes)
             self._checked = self._bytes
 
-    def _finish(self) -> None:
-        if self._video is None or self._container is None:
+    def finish(self) -> None:
+        """Write what the source has beside the video until its end, and complete the file."""
+        if self._video is None:
             raise TuneError(f"nothing was encoded into {quoted(self._out)}")
         if self._clip.parts is None:
             self._write_others(until=None)
@@ -322,13 +308,6 @@ class VideoFile:
         check_room(self._out, self._bytes)
         with self._writing():
             self._container.close()
-
-    def _close(self) -> None:
-        """Close the container, whatever state it is in; its file is undone by the caller."""
-        if self._container is not None:
-            with contextlib.suppress(*AV_ERRORS):
-                self._container.close()
-            self._container = None
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -349,7 +328,7 @@ def encode_file(
     overwrite: bool = False,
 ) -> Point:
     """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
-    with VideoFile(out, clip, settings.encoder, overwrite=overwrite) as file:
+    with video_file(out, clip, settings.encoder, overwrite=overwrite) as file:
         point = measure(clip, settings, quality, scoring, sink=file)
     return replace(point, notes=(*point.notes, *file.notes))
 

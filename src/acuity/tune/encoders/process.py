@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
 import struct
 import sys
 import time
@@ -43,20 +42,17 @@ DONE: Final = b"D"
 REFUSED: Final = b"R"  # options: a sentence
 FAILED: Final = b"X"  # on the way: a sentence
 
-IDLE: Final = 20.0  # seconds without a job after which the process ends
 # How FFmpeg's warnings about wrong parameters of a library begin.
 _COMPLAINTS: Final = ("Error parsing option", "Unknown option", "Invalid value")
 
 
 def main() -> None:
-    """Carry out jobs until standard input ends, or none comes for a while."""
+    """Carry out jobs until standard input ends."""
     os.environ["SVT_LOG"] = "1"
     frames, tell = begin()
-    while select.select([frames], [], [], IDLE)[0]:
-        try:
+    with contextlib.suppress(Ended, BrokenPipeError):
+        while True:
             _carry_out(read_document(frames), frames, tell)
-        except (Ended, BrokenPipeError):
-            break
     # Without giving memory back piece by piece: an encoder that was not flushed takes long to close.
     os._exit(0)
 

@@ -24,8 +24,6 @@ _LARGEST: Final = 16384  # pixels of a side
 
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
-    """How a clip is encoded, all but the quality."""
-
     encoder: Encoder
     preset: str | None = None  # a word of encoders.PRESETS, or the encoder's own; None: medium
     tune: str | None = None

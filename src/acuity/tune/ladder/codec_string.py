@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.settings import EncoderSettings
 from acuity.video.coded_headers import Bits, av1_sequence
-
-if TYPE_CHECKING:
-    pass
 
 
 class Stream(NamedTuple):
@@ -74,7 +71,8 @@ def _hevc(stream: Stream) -> str:
     else:
         data = stream.extradata + stream.first_packet
         sps = next(unit for unit in _units(data) if unit[0] >> 1 & 0x3F == 33)
-        head = _unescaped(sps[:32])[3:15]  # after the unit's header and a byte of identifiers
+        plain = sps[:32].replace(b"\x00\x00\x03", b"\x00\x00")  # without what keeps start codes out of it
+        head = plain[3:15]  # after the unit's header and a byte of identifiers
     first, compatible, constraints, level = head[0], head[1:5], head[5:11], head[11]
     space = ("", "A", "B", "C")[first >> 6]
     tier = "H" if first & 0x20 else "L"
@@ -93,11 +91,6 @@ def _units(data: bytes) -> Iterator[bytes]:
         if unit:
             yield unit
         at = end
-
-
-def _unescaped(unit: bytes) -> bytes:
-    """A unit without the bytes 03 that keep start codes out of it."""
-    return unit.replace(b"\x00\x00\x03", b"\x00\x00")
 
 
 # AV1 --------------------------------------------------------------------------------------------------------
@@ -124,32 +117,23 @@ def _av1(stream: Stream) -> str:
 # VP9 --------------------------------------------------------------------------------------------------------
 
 
-class _Level(NamedTuple):
-    """The most that a level of VP9 allows."""
-
-    number: int
-    samples_a_second: int
-    samples: int
-    kbps: int
-    side: int
-
-
-_VP9_LEVELS: Final = (
-    _Level(10, 829_440, 36_864, 200, 512),
-    _Level(11, 2_764_800, 73_728, 800, 768),
-    _Level(20, 4_608_000, 122_880, 1_800, 960),
-    _Level(21, 9_216_000, 245_760, 3_600, 1_344),
-    _Level(30, 20_736_000, 552_960, 7_200, 2_048),
-    _Level(31, 36_864_000, 983_040, 12_000, 2_752),
-    _Level(40, 83_558_400, 2_228_224, 18_000, 4_160),
-    _Level(41, 160_432_128, 2_228_224, 30_000, 4_160),
-    _Level(50, 311_951_360, 8_912_896, 60_000, 8_384),
-    _Level(51, 588_251_136, 8_912_896, 120_000, 8_384),
-    _Level(52, 1_176_502_272, 8_912_896, 180_000, 8_384),
-    _Level(60, 1_176_502_272, 35_651_584, 180_000, 16_832),
-    _Level(61, 2_353_004_544, 35_651_584, 240_000, 16_832),
-    _Level(62, 4_706_009_088, 35_651_584, 480_000, 16_832),
-)
+# The most that each level of VP9 allows: samples a second, samples, kbit/s, and pixels of a side.
+_VP9_LEVELS: Final = {
+    10: (829_440, 36_864, 200, 512),
+    11: (2_764_800, 73_728, 800, 768),
+    20: (4_608_000, 122_880, 1_800, 960),
+    21: (9_216_000, 245_760, 3_600, 1_344),
+    30: (20_736_000, 552_960, 7_200, 2_048),
+    31: (36_864_000, 983_040, 12_000, 2_752),
+    40: (83_558_400, 2_228_224, 18_000, 4_160),
+    41: (160_432_128, 2_228_224, 30_000, 4_160),
+    50: (311_951_360, 8_912_896, 60_000, 8_384),
+    51: (588_251_136, 8_912_896, 120_000, 8_384),
+    52: (1_176_502_272, 8_912_896, 180_000, 8_384),
+    60: (1_176_502_272, 35_651_584, 180_000, 16_832),
+    61: (2_353_004_544, 35_651_584, 240_000, 16_832),
+    62: (4_706_009_088, 35_651_584, 480_000, 16_832),
+}
 
 
 def _vp9(stream: Stream) -> str:
@@ -171,9 +155,8 @@ def _vp9(stream: Stream) -> str:
     chroma = "01"  # halved both ways
     if profile % 2 == 1:
         rgb = bits.take(3) == 7
-        chroma = (
-            "03" if rgb or bits.take(2) & 1 == 0 else "02"
-        )  # a range, then whether chroma is halved in width
+        # A range, then whether chroma is halved in width.
+        chroma = "03" if rgb or bits.take(2) & 1 == 0 else "02"
     colour = ".".join(f"{number:02d}" for number in stream.colour)
     return f"{name}.{chroma}.{colour}.{stream.full_range:02d}"
 
@@ -181,15 +164,16 @@ def _vp9(stream: Stream) -> str:
 def _vp9_level(stream: Stream) -> int:
     """The lowest level that allows the stream's size, rate and bits: VP9 doesn't write it down."""
     samples = stream.width * stream.height
-    for level in _VP9_LEVELS:
-        if (
-            samples <= level.samples
-            and samples * stream.rate <= level.samples_a_second
-            and stream.bitrate_kbps <= level.kbps
-            and max(stream.width, stream.height) <= level.side
-        ):
-            return level.number
-    return _VP9_LEVELS[-1].number
+    needed: tuple[float | Fraction, ...] = (
+        samples * stream.rate,
+        samples,
+        stream.bitrate_kbps,
+        max(stream.width, stream.height),
+    )
+    for number, most in _VP9_LEVELS.items():
+        if all(one <= limit for one, limit in zip(needed, most, strict=True)):
+            return number
+    return max(_VP9_LEVELS)
 
 
 _READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
@@ -227,13 +211,12 @@ def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_k
         try:
             encoding.send(picture)
             encoding.finish()
-            packets = []
-            while (packet := encoding.receive()) is not None:
-                packets.append(bytes(packet))
+            packets = list(iter(encoding.receive, None))
             if not packets:
                 label = settings.label(quality)
                 raise EncodeFailed(f"{label} made no packet of the first frame of '{clip.path}'")
-            return stream_of(settings, form, encoding.extradata, packets[0], clip.rate, bitrate_kbps)
+            head = bytes(packets[0])
+            return stream_of(settings, form, encoding.extradata, head, clip.rate, bitrate_kbps)
         finally:
             encoding.close()
             encoding.dispose()

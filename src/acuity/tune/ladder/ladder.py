@@ -20,7 +20,7 @@ from acuity.errors import TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.settings import EncoderSettings
-from acuity.tune.ladder.codec_string import codec_string, stream_head
+from acuity.tune.ladder.codec_string import Stream, codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
 from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
@@ -72,22 +72,15 @@ class Sample:
         )
 
     def document(self) -> dict[str, Any]:
-        """The sample as plain values."""
-        found: dict[str, Any] = {
+        point, timeline = self.point, None if self.point is None else self.timeline
+        return {
             "width": self.width,
             "height": self.height,
-            "bitrate_kbps": None,
-            "bandwidth_bps": None,
-            "vmaf": None,
+            "bitrate_kbps": None if point is None else round(point.bitrate_kbps, 3),
+            "bandwidth_bps": None if timeline is None else timeline.peak_bps,
+            "vmaf": None if point is None else round(self.vmaf, 6),
             "crf": self.crf,
-        }
-        if self.point is None:
-            return {**found, "error": self.error}
-        return {
-            **found,
-            "bitrate_kbps": round(self.bitrate_kbps, 3),
-            "bandwidth_bps": self.timeline.peak_bps,
-            "vmaf": round(self.vmaf, 6),
+            **({"error": self.error} if point is None else {}),
         }
 
 
@@ -113,27 +106,13 @@ class Ladder:
     @cached_property
     def variants(self) -> list[Variant]:
         """The rungs as playlists describe them; raises TuneError for a codec that they have no name for."""
-        return [self.variant(sample) for sample in self.renditions]
+        return [self._planned(sample) for sample in self.renditions]
 
-    def variant(self, sample: Sample) -> Variant:
+    def _planned(self, sample: Sample) -> Variant:
         """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
-        target = PictureForm.of(self.clip, sample.settings)
-        timeline = sample.timeline
-        return Variant(
-            self.name(sample),
-            sample.width,
-            sample.height,
-            self.clip.rate,
-            codec_string(head),
-            timeline.average_bps,
-            timeline.peak_bps,
-            timeline.seconds,
-            target.aspect or Fraction(1),
-            target.transfer,
-            target.colours,
-        )
+        return variant(self.name(sample), self.clip, sample, head, sample.timeline, planned=True)
 
     def name(self, sample: Sample) -> str:
         """The rung's name; one that another rung has too gets the quality behind it."""
@@ -145,11 +124,9 @@ class Ladder:
         return hls_multivariant(self.variants)
 
     def dash(self) -> str:
-        """The MPD of the planned renditions."""
         return dash(self.variants)
 
     def document(self) -> dict[str, Any]:
-        """The ladder as plain values."""
         rungs = [
             {**sample.document(), "codecs": variant.codecs, "uri": f"{variant.name}.m3u8"}
             for sample, variant in zip(self.renditions, self.variants, strict=True)
@@ -174,6 +151,25 @@ class Ladder:
             "notes": self.notes,
             "tool_version": f"acuity {__version__}",
         }
+
+
+def variant(
+    name: str, clip: Clip, sample: Sample, head: Stream, timeline: Timeline, *, planned: bool = False
+) -> Variant:
+    """A sample's encode as playlists describe it."""
+    form = PictureForm.of(clip, sample.settings)
+    return Variant(
+        name,
+        sample.width,
+        sample.height,
+        clip.rate,
+        codec_string(head),
+        timeline,
+        planned,
+        form.aspect or Fraction(1),
+        form.transfer,
+        form.colours,
+    )
 
 
 def default_grid(encoder: Encoder) -> list[float]:
@@ -331,7 +327,6 @@ def _measure(
     pool: str,
     expected: int,
 ) -> list[Sample]:
-    """Make the samples that a sweep asks for."""
     found: list[Sample] = []
     bench.tally.plan(expected)
     try:

@@ -26,8 +26,8 @@ from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
-from acuity.tune.ladder.codec_string import Stream, codec_string, stream_of
-from acuity.tune.ladder.ladder import Ladder, Sample
+from acuity.tune.ladder.codec_string import Stream, stream_of
+from acuity.tune.ladder.ladder import Ladder, Sample, variant
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
 from acuity.tune.progress import Stopped
@@ -47,8 +47,6 @@ _TAGS: Final = {"h264": "avc1", "hevc": "hvc1", "av1": "av01", "vp9": "vp09"}
 
 @dataclass(frozen=True, eq=False)
 class Rendition:
-    """A rung that was encoded into segments."""
-
     sample: Sample  # that it was chosen for
     variant: Variant
     point: Point  # of the encode itself
@@ -57,7 +55,6 @@ class Rendition:
     def document(self) -> dict[str, Any]:
         """The rendition as plain values, what was predicted beside what was measured."""
         timeline = self.variant.timeline
-        assert timeline is not None
         return {
             "name": self.variant.name,
             "width": self.variant.width,
@@ -68,8 +65,8 @@ class Rendition:
             "predicted_vmaf": round(self.sample.vmaf, 6),
             "bitrate_kbps": round(self.point.bitrate_kbps, 3),
             "predicted_bitrate_kbps": round(self.sample.bitrate_kbps, 3),
-            "bandwidth_bps": self.variant.peak_bps,
-            "average_bandwidth_bps": self.variant.average_bps,
+            "bandwidth_bps": timeline.peak_bps,
+            "average_bandwidth_bps": timeline.average_bps,
             "frames": self.point.frames,
             "segments": len(timeline.segments),
         }
@@ -85,7 +82,6 @@ class Package:
     notes: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
-        """The package as plain values."""
         return {
             "folder": self.folder,
             "hls": HLS,
@@ -144,8 +140,8 @@ def package_ladder(
             assert sample.crf is not None
             with sink.muxer:
                 point = bench.encode(clip, sample.settings, sample.crf, sink)
-            variant = sink.variant(ladder.name(sample), point)
-            renditions.append(Rendition(sample, variant, point, point.pool(method=pool)))
+            made = sink.variant(ladder.name(sample), point)
+            renditions.append(Rendition(sample, made, point, point.pool(method=pool)))
             start = sink.start
 
         def check() -> None:
@@ -159,8 +155,6 @@ def package_ladder(
 
 
 class _RungSink:
-    """Takes the packets of one rung's encode."""
-
     def __init__(self, clip: Clip, sample: Sample, folder: str) -> None:
         self._clip = clip
         self._sample = sample
@@ -190,31 +184,15 @@ class _RungSink:
     def variant(self, name: str, point: Point) -> Variant:
         """The rendition as playlists describe it, by the segments that were written."""
         assert self._head is not None
-        target = PictureForm.of(self._clip, self._sample.settings)
-        timeline = self.muxer.timeline
-        return Variant(
-            name,
-            self._sample.width,
-            self._sample.height,
-            self._clip.rate,
-            codec_string(self._head._replace(bitrate_kbps=point.bitrate_kbps)),
-            timeline.average_bps,
-            timeline.peak_bps,
-            timeline.seconds,
-            target.aspect or Fraction(1),
-            target.transfer,
-            target.colours,
-            timeline,
-        )
+        head = self._head._replace(bitrate_kbps=point.bitrate_kbps)
+        return variant(name, self._clip, self._sample, head, self.muxer.timeline)
 
 
 def _write_playlists(folder: str, variants: list[Variant], audio: AudioTrack | None) -> None:
     files = {HLS: hls_multivariant(variants, audio), DASH: dash(variants, audio)}
-    for variant in variants:
-        assert variant.timeline is not None
-        files[f"{variant.name}.m3u8"] = hls_media(variant.name, variant.timeline)
-    if audio is not None:
-        files[f"{audio.name}.m3u8"] = hls_media(audio.name, audio.timeline)
+    tracks: list[Variant | AudioTrack] = [*variants, *([] if audio is None else [audio])]
+    for track in tracks:
+        files[f"{track.name}.m3u8"] = hls_media(track.name, track.timeline)
     for name, text in files.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -263,14 +241,11 @@ def copy_sound(
         name = None if naming is None else naming(stream.codec_context.extradata or b"")
         if clip.parts is not None:
             return None, ["only parts of the source are encoded, so its sound is left out"]
-        if name is None and naming is not None:
-            return None, [
-                f"the source's sound is left out: its {codec} has no header, so remux the source to MP4"
-            ]
         if name is None:
-            return None, [
-                f"the source's sound is left out: segments can't hold {codec} here, so convert it to AAC"
-            ]
+            why = f"its {codec} has no header, so remux the source to MP4"
+            if naming is None:
+                why = f"segments can't hold {codec} here, so convert it to AAC"
+            return None, [f"the source's sound is left out: {why}"]
         notes = []
         if len(streams) > 1:
             notes.append(f"of {len(streams)} streams of sound, only stream {stream.index} is copied")

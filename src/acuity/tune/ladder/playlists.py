@@ -81,13 +81,11 @@ class Variant:
     height: int
     rate: Fraction
     codecs: str
-    average_bps: int
-    peak_bps: int
-    seconds: Fraction
+    timeline: Timeline
+    planned: bool = False  # whether its segments aren't there: the timeline is that of the sample
     aspect: Fraction = Fraction(1)  # of a sample
     transfer: str | None = None
     colour: tuple[int, int, int] = (2, 2, 2)  # primaries, transfer, matrix by ITU-T H.273's numbers
-    timeline: Timeline | None = None  # None: only planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,8 @@ def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = Non
             f'DEFAULT=YES,AUTOSELECT=YES,CHANNELS="{audio.channels}",URI="{audio.name}.m3u8"'
         )
     for variant in variants:
-        peak, average, codecs = variant.peak_bps, variant.average_bps, variant.codecs
+        peak, average = variant.timeline.peak_bps, variant.timeline.average_bps
+        codecs = variant.codecs
         if audio is not None:  # what a player loads for a variant is both
             peak += audio.timeline.peak_bps
             average += audio.timeline.average_bps
@@ -166,15 +165,15 @@ def hls_media(name: str, timeline: Timeline) -> str:
 
 def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
     """The MPD of the variants, over the same segments as the HLS playlists."""
-    real = [variant.timeline for variant in variants if variant.timeline is not None]
-    seconds = max(variant.seconds for variant in variants)
+    real = [variant.timeline for variant in variants if not variant.planned]
+    seconds = max(variant.timeline.seconds for variant in variants)
     longest = max((timeline.target_seconds for timeline in real), default=None)
     head = _open(
         "MPD",
         xmlns="urn:mpeg:dash:schema:mpd:2011",
         profiles=_SEGMENTS if real else _ON_DEMAND,
         type="static",
-        mediaPresentationDuration=_duration(seconds),
+        mediaPresentationDuration=f"PT{float(seconds):.6f}".rstrip("0").rstrip(".") + "S",
         maxSegmentDuration=None if longest is None else f"PT{longest}S",
         minBufferTime=f"PT{longest or 2}S",
     )
@@ -194,9 +193,11 @@ def _video_set(variants: Sequence[Variant]) -> list[str]:
     lines = [f"    {whole}", *_colour(first)]
     for one in variants:
         shape = {"width": one.width, "height": one.height, "sar": _ratio(one.aspect, ":", whole=False)}
-        opened = _open("Representation", id=one.name, codecs=one.codecs, **shape, bandwidth=one.peak_bps)
+        opened = _open(
+            "Representation", id=one.name, codecs=one.codecs, **shape, bandwidth=one.timeline.peak_bps
+        )
         lines.append(f"      {opened}")
-        if one.timeline is None:
+        if one.planned:
             lines.append(f"        <BaseURL>{one.name}.mp4</BaseURL>")
         else:
             lines += _template(one.timeline)
@@ -253,10 +254,6 @@ def _open(tag: str, **attributes: object) -> str:
 def _closed(tag: str, **attributes: object) -> str:
     """A tag without content."""
     return f"{_open(tag, **attributes)[:-1]}/>"
-
-
-def _duration(seconds: Fraction) -> str:
-    return f"PT{float(seconds):.6f}".rstrip("0").rstrip(".") + "S"
 
 
 def _ratio(value: Fraction, sign: str, whole: bool = True) -> str:

@@ -59,7 +59,6 @@ class SegmentFiles(io.RawIOBase):
 
     @property
     def timeline(self) -> Timeline:
-        """The segments that were written."""
         return Timeline(self._timescale, tuple(self._segments))
 
     def writable(self) -> bool:
@@ -144,9 +143,12 @@ class SegmentMuxer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what the muxer still holds, unless something failed."""
         try:
             if kind is None:
-                self.finish()
+                with self._writing():
+                    self._container.close()
+                    self._files.flush()
         finally:
             with contextlib.suppress(*AV_ERRORS):
                 self._container.close()
@@ -154,7 +156,6 @@ class SegmentMuxer:
 
     @property
     def timeline(self) -> Timeline:
-        """The segments that were written."""
         return self._files.timeline
 
     def add_stream(
@@ -171,7 +172,6 @@ class SegmentMuxer:
             self._stream = stream
 
     def mux(self, packet: av.Packet[Any], pts: int, dts: int, duration: int, time_base: Fraction) -> None:
-        """Write a packet, with these times."""
         assert self._stream is not None
         copy: av.Packet[Any] = av.Packet(bytes(packet))
         copy.time_base = time_base
@@ -181,27 +181,20 @@ class SegmentMuxer:
         with self._writing():
             self._container.mux(copy)
 
-    def finish(self) -> None:
-        """Write what the muxer still holds."""
-        with self._writing():
-            self._container.close()
-            self._files.flush()
-        self._files.close()
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
+        failed: Exception | None = None
         try:
             yield
         except AV_ERRORS as error:
-            said = self._files.error or error
-            raise OutputError(
-                f"the segments in '{self._folder}' could not be written: {one_line(reason(said))}"
-            ) from error
+            failed = error
         if self._files.error is not None:
-            said = self._files.error
-            raise OutputError(
-                f"the segments in '{self._folder}' could not be written: {said.strerror or said}"
-            ) from said
+            why = self._files.error.strerror or str(self._files.error)
+        elif failed is not None:
+            why = one_line(reason(failed))
+        else:
+            return
+        raise OutputError(f"the segments in '{self._folder}' could not be written: {why}") from failed
 
 
 # Boxes ------------------------------------------------------------------------------------------------------

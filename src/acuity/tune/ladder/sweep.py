@@ -49,8 +49,6 @@ _ROUNDS: Final = 4  # of samples between those of the grid; those towards a targ
 
 
 class Measured(NamedTuple):
-    """A sample that was measured."""
-
     size: Size
     step: int
     bitrate_kbps: float
@@ -58,8 +56,6 @@ class Measured(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """A sample to make."""
-
     size: Size
     step: int
 
@@ -78,13 +74,9 @@ class Sweep:
         min_step: float = MIN_STEP,
         first_step: int = 0,
         last_step: int | None = None,
-        budget: int | None = None,
         whole: bool = False,
     ) -> None:
-        """`last_step` is the encoder's worst, unless it is the grid's; `whole` is the whole grid and no more.
-
-        `budget` is the most samples in all, if those of the grid and of the ends leave some of it.
-        """
+        """`last_step` is the worst step, or the grid's; `whole` is the whole grid and no more."""
         self._sizes = sorted(set(sizes), key=lambda size: (size[0] * size[1], size))
         self._grid = sorted(set(grid))
         self._first_step = first_step
@@ -94,8 +86,8 @@ class Sweep:
         self._spacing = spacing
         self._min_step = min_step
         all_of_grid, different = len(self._sizes) * len(self._grid), len(set(targets))
-        usual = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
-        self._budget = usual if budget is None else budget
+        # The most samples in all, if those of the grid and of the ends leave some of it.
+        self._budget = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
         self._whole = whole
         self._rounds = {"ends": 0, "places": 0}
         self._known: dict[Size, dict[int, Measured]] = {size: {} for size in self._sizes}
@@ -103,7 +95,6 @@ class Sweep:
 
     @property
     def measured(self) -> list[Measured]:
-        """The samples that were measured."""
         return [sample for steps in self._known.values() for sample in steps.values()]
 
     def add(self, size: Size, step: int, bitrate_kbps: float, vmaf: float) -> None:
@@ -116,7 +107,8 @@ class Sweep:
         hull = convex_hull(self.measured)
         if not wishes and hull and not self._whole:
             self._rounds["ends"] += 1
-            wishes = self._new(self._towards_target(hull, target) for target in self._end_targets())
+            both = dict.fromkeys((max(self._targets), min(self._targets)))
+            wishes = self._new(self._towards_target(hull, target) for target in both)
             if not wishes and self._rounds["places"] < _ROUNDS:
                 self._rounds["places"] += 1
                 left = max(self._budget - len(self._tried), 0)
@@ -189,9 +181,6 @@ class Sweep:
         """The wishes that were not tried yet, each once."""
         return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
-    def _end_targets(self) -> list[float]:
-        return sorted({max(self._targets), min(self._targets)}, reverse=True)
-
     def _towards_target(self, hull: Sequence[Measured], target: float) -> Wish | None:
         """A sample that reaches a target by less than the hull's."""
         reaching = next((sample for sample in hull if sample.vmaf >= target), None)
@@ -249,7 +238,8 @@ class Sweep:
         if count < 3:
             return []
         place = SPACINGS[self._spacing]
-        served = near_hull(self.measured, NEAR) if self._is_short(hull) else hull
+        chosen = select_rungs(hull, self._targets, self._count, self._spacing, self._min_step)
+        served = near_hull(self.measured, NEAR) if len(chosen.rungs) < self._count else hull
         goals = positions(hull, self._targets, count, self._spacing)
         allowed = _OFF * (goals[1] - goals[0])
         wishes: list[Wish | None] = []
@@ -261,11 +251,6 @@ class Sweep:
             found = (self._at(sample.size, goal) for sample in nearer)
             wishes.append(next((wish for wish in found if wish is not None), None))
         return wishes
-
-    def _is_short(self, hull: Sequence[Measured]) -> bool:
-        """Whether a hull has too few samples for the rungs asked for."""
-        chosen = select_rungs(hull, self._targets, self._count, self._spacing, self._min_step)
-        return len(chosen.rungs) < self._count
 
     def _at(self, size: Size, goal: float) -> Wish | None:
         """A sample of a size at a place, by the size's own curve."""

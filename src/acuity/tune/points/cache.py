@@ -13,7 +13,7 @@ from acuity.cache_file import CacheFile, cache_path
 from acuity.tune.points.point import Point
 
 # What JSON can hold of a point as it is.
-_PLAIN: Final = ("quality", "bytes", "model", "encoder_version", "encode_seconds", "wall_seconds")
+_PLAIN: Final = ("quality", "bytes", "model", "encoder_version", "encode_seconds")
 
 
 def default_path() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -27,9 +26,8 @@ from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
 from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.progress import Stopped
-from acuity.video.notes import Note
 from acuity.video.picture import Picture
-from acuity.video.readers.reader import BaseReader, RgbTarget
+from acuity.video.readers.reader import BaseReader
 
 # Called with the frames scored, and the number of all if known.
 FramesCallback = Callable[[int, int | None], None]
@@ -64,8 +62,6 @@ class Scoring:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One encode of a clip, and its scores."""
-
     quality: float
     bytes: int  # of the video's packets, without a container
     sizes: NDArray[np.int64]  # bytes of each frame, in the order they are shown
@@ -74,7 +70,6 @@ class Point:
     model: str  # label of the first model
     encoder_version: str
     encode_seconds: float  # of CPU time in the encoder, all threads; of an ffmpeg, of wall time
-    wall_seconds: float  # for encoding and scoring together
     notes: tuple[str, ...] = ()
     cached: bool = False
 
@@ -113,7 +108,6 @@ def measure(
     ends it within a second with Stopped. `sink` gets the packets in decoding order.
     """
     scoring = scoring or Scoring()
-    begin = time.perf_counter()
     part = before(clip) if scoring.subsample == 1 else None
     luma_only = part is None and _luma_is_enough(scoring)
     encoded = EncodedReader(clip, settings, quality, luma_only=luma_only, sink=sink, stop=stop)
@@ -124,7 +118,6 @@ def measure(
         report = score_encode(
             led, LedReader(encoded, clip, part, settings), scoring, frames=frames, stop=stop
         )
-    seconds = time.perf_counter() - begin
     sizes = encoded.sizes
     return Point(
         quality=quality,
@@ -135,8 +128,7 @@ def measure(
         model=report.model or "",
         encoder_version=encoder_version(settings.encoder),
         encode_seconds=encoded.encode_seconds,
-        wall_seconds=seconds,
-        notes=tuple(note.spelled(Remedy.plain) for note in report.notes if _worth_saying(note)),
+        notes=_told(report),
     )
 
 
@@ -180,9 +172,10 @@ def score_encode(
     )
 
 
-def _worth_saying(note: Note) -> bool:
-    """Whether a note of the engine is told with a point: doubts, and that the size doesn't suit the model."""
-    return note.code not in _EXPECTED and (note.level == "warning" or note.code == "display")
+def _told(report: ScoreReport) -> tuple[str, ...]:
+    """The notes that are told with a point: doubts, and that the size doesn't suit the model."""
+    told = [note for note in report.notes if note.level == "warning" or note.code == "display"]
+    return tuple(note.spelled(Remedy.plain) for note in told if note.code not in _EXPECTED)
 
 
 def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
@@ -263,9 +256,6 @@ class LedReader(BaseReader):
             picture.pts = float(self._given / self._rate)
             self._given += 1
         return picture
-
-    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
-        self._reader.prepare(chroma=chroma, rgb=rgb)
 
     def close(self) -> None:
         self._reader.close()

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -19,8 +19,7 @@ from acuity.scoring.metrics import find_metrics
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Point, Scoring, measure
-from acuity.tune.points.tally import Tally
-from acuity.tune.progress import Listener, Stopped
+from acuity.tune.progress import Listener, Stopped, Tally
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -32,18 +31,15 @@ if TYPE_CHECKING:
 _USEFUL: Final = ((640 * 360, 1), (1280 * 720, 2), (1920 * 1080, 4))
 _LARGEST: Final = 8
 _NOTES: Final = 2  # which notes points are kept with: a point without those of today is measured anew
-_LOOK: Final = 0.1  # seconds between looks at whether a point that another thread makes is finished
+_LOOK: Final = 0.1  # seconds between looks at whether to stop
 
 
 class Wanted(NamedTuple):
-    """A point to make."""
-
     clip: Clip
     settings: EncoderSettings
     quality: float
 
     def key(self, scoring: Scoring) -> str:
-        """The key of the point in the cache."""
         return point_keys(self.clip, self.settings, [self.quality], scoring)[0]
 
     @property
@@ -94,8 +90,6 @@ class Workbench:
         self._stopped = False
         self._lock = threading.Lock()
         self._stops: set[threading.Event] = set()  # of the callers who wait for points
-        self._making: dict[str, Future[Point]] = {}
-        self._made: dict[str, dict[str, Made]] = {}  # by keys: of the source, and of the point
 
     @property
     def encodes(self) -> int:
@@ -104,7 +98,6 @@ class Workbench:
 
     @property
     def stopped(self) -> bool:
-        """Whether stop() was called."""
         return self._stopped
 
     def stop(self) -> None:
@@ -132,22 +125,20 @@ class Workbench:
             self._stoppable() as stop,
             ThreadPoolExecutor(min(len(todo), self.cores), thread_name_prefix="tune") as pool,
         ):
-            futures = [pool.submit(self._point_or_error, each, stop) for each in todo]
+            futures = {each: pool.submit(self._point_or_error, each, stop) for each in dict.fromkeys(todo)}
             try:
-                for future in futures:
-                    yield future.result()
+                for each in todo:
+                    yield futures[each].result()
             finally:  # a caller who reads no further wants no more encodes
                 stop.set()
-                for future in futures:
+                for future in futures.values():
                     future.cancel()
 
     def encode(self, clip: Clip, settings: EncoderSettings, quality: float, sink: Sink) -> Point:
         """Encode now, whatever the cache has, and hand the packets to `sink`, in decoding order."""
         wanted = Wanted(clip, settings, quality)
         with self._stoppable() as stop:
-            point = self._encode(wanted, stop, sink)
-        self._keep(wanted, wanted.key(self.scoring), point)
-        return point
+            return self._made(wanted, wanted.key(self.scoring), stop, sink)
 
     def known(
         self, clip: Clip, settings: EncoderSettings, qualities: Iterable[float]
@@ -164,24 +155,8 @@ class Workbench:
     def made_of(self, clip: Clip) -> list[Made]:
         """The points that are known of a clip, by whatever encoder, of this process and of earlier ones."""
         clip.digest(self.cache)
-        return list(self._made_of(source_key(clip, self.scoring)).values())
-
-    def _made_of(self, source: str) -> dict[str, Made]:
-        with self._lock:
-            if source not in self._made:
-                self._made[source] = {
-                    key: Made.by(maker, point) for key, maker, point in self.cache.of_source(source)
-                }
-            return dict(self._made[source])
-
-    def _keep(self, wanted: Wanted, key: str, point: Point) -> None:
-        """Keep a point that was just made, in the cache and here."""
-        source = source_key(wanted.clip, self.scoring)
-        made = Made(wanted.settings.encoder.name, wanted.settings.size, point)
-        self._made_of(source)
-        self.cache.put(key, point, source=source, maker=made.maker)
-        with self._lock:
-            self._made[source][key] = made
+        found = self.cache.of_source(source_key(clip, self.scoring))
+        return [Made.by(maker, point) for _, maker, point in found]
 
     @contextmanager
     def _stoppable(self) -> Iterator[threading.Event]:
@@ -208,37 +183,18 @@ class Workbench:
     def _point(self, wanted: Wanted, stop: threading.Event) -> Point:
         wanted.clip.digest(self.cache)  # is known from here on
         key = wanted.key(self.scoring)
-        while True:
-            with self._lock:
-                others = self._making.get(key)
-                if others is None:
-                    mine = self._making[key] = Future()
-            if others is None:
-                return self._fulfil(mine, key, wanted, stop)
-            if (point := _made_elsewhere(others, stop)) is not None:
-                return point
+        if (point := self.cache.get(key)) is None:
+            return self._made(wanted, key, stop)
+        self.tally.add_cached(wanted.title)
+        return point
 
-    def _fulfil(self, future: Future[Point], key: str, wanted: Wanted, stop: threading.Event) -> Point:
-        """Make the point for this caller, and for those who wait for the same one."""
-        try:
-            point = self.cache.get(key)
-            if point is None:
-                point = self._encode(wanted, stop)
-                self._keep(wanted, key, point)
-            else:
-                self.tally.add_cached(wanted.title)
-        except BaseException as error:
-            # An interrupt is meant for one thread; the others try for themselves.
-            future.set_exception(error if isinstance(error, AcuityError) else Stopped())
-            raise
-        else:
-            future.set_result(point)
-            return point
-        finally:
-            with self._lock:
-                del self._making[key]
+    def _made(self, wanted: Wanted, key: str, stop: threading.Event, sink: Sink | None = None) -> Point:
+        point = self._encode(wanted, stop, sink)
+        maker = Made(wanted.settings.encoder.name, wanted.settings.size, point).maker
+        self.cache.put(key, point, source=source_key(wanted.clip, self.scoring), maker=maker)
+        return point
 
-    def _encode(self, wanted: Wanted, stop: threading.Event, sink: Sink | None = None) -> Point:
+    def _encode(self, wanted: Wanted, stop: threading.Event, sink: Sink | None) -> Point:
         clip, settings, quality = wanted
         size = settings.size or (clip.info.width, clip.info.height)
         with self._shares.share(size, stop) as threads, self.tally.encode(wanted.title) as frames:
@@ -253,20 +209,6 @@ class Workbench:
                 stop=stop,
                 sink=sink,
             )
-
-
-def _made_elsewhere(others: Future[Point], stop: threading.Event) -> Point | None:
-    """The point that another thread is making; None if that thread was stopped before the end."""
-    while True:
-        try:
-            return others.result(timeout=_LOOK)
-        except TimeoutError:
-            if stop.is_set():
-                raise Stopped() from None
-        except Stopped:
-            if stop.is_set():
-                raise
-            return None
 
 
 def _with_threads(settings: EncoderSettings, threads: int) -> EncoderSettings:
@@ -299,23 +241,18 @@ def source_key(clip: Clip, scoring: Scoring) -> str:
 
 
 def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
+    specs = [scoring.model, *(metric.model for metric in find_metrics(scoring.metrics))]
     return {
         "engine": engine_build(),
         "notes": _NOTES,
         "clip": clip.digest(),
         "scoring": scoring.document(),
-        "models": _models(scoring),
+        "models": model_digests(filter(None, specs), scoring.viewing),
     }
 
 
 def _digest(document: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-def _models(scoring: Scoring) -> dict[str, str]:
-    """The digests of the models' files."""
-    specs = [scoring.model, *(metric.model for metric in find_metrics(scoring.metrics))]
-    return model_digests(filter(None, specs), scoring.viewing)
 
 
 # ---- shares of the cores -------------------------------------------------------------------------
@@ -334,7 +271,9 @@ class CoreShares:
     @contextmanager
     def share(self, size: tuple[int, int], stop: threading.Event) -> Iterator[int]:
         """Wait for cores and give their number; raises Stopped if `stop` is set meanwhile."""
-        threads = self._take(_useful(size, self._cores), stop)
+        pixels = size[0] * size[1]
+        useful = next((count for limit, count in _USEFUL if pixels <= limit), _LARGEST)
+        threads = self._take(min(useful, self._cores), stop)
         try:
             yield threads
         finally:
@@ -363,8 +302,3 @@ class CoreShares:
             finally:
                 self._waiting.remove(turn)
                 self._changed.notify_all()
-
-
-def _useful(size: tuple[int, int], cores: int) -> int:
-    pixels = size[0] * size[1]
-    return min(cores, next((count for limit, count in _USEFUL if pixels <= limit), _LARGEST))

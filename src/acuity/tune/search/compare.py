@@ -5,13 +5,15 @@ A row that fails has its error, and the others go on.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acuity import __version__
-from acuity.errors import AcuityError, EncoderError, Remedy, TuneError, UnreachableError
+from acuity.errors import AcuityError, EncoderError, Remedy, UnreachableError
 from acuity.scoring.bd_rate import compare_curves
 from acuity.text import shortened
 from acuity.tune.encoders import find_encoder
@@ -23,7 +25,6 @@ from acuity.tune.search.searching import Found, search_rows
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
 
@@ -83,19 +84,13 @@ def _contender(name: str, request: CompareRequest) -> _Contender:
 def _searched(
     request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
 ) -> dict[str, Any]:
-    several = request.target_vmafs is not None
     targets = request.targets()
     asked = []
-    for contender in contenders:
-        for value in sorted(targets, reverse=True):
-            row = _row(contender, value)
-            contender.rows.append(row)
-            if contender.encoder is None:
-                continue
-            try:
+    for contender, value, row in _rows(contenders, sorted(targets, reverse=True)):
+        row["target_vmaf"] = value
+        if contender.encoder is not None:
+            with _failing(row):
                 asked.append((contender, row, request.settings(contender.encoder), request.target_at(value)))
-            except AcuityError as error:
-                row["error"] = _said(error)
     answers = search_rows(
         bench,
         clip,
@@ -106,13 +101,31 @@ def _searched(
     )
     for (contender, row, _, _), found in zip(asked, answers, strict=True):
         row |= _answered(request, contender, found)
-    if several:
+    if request.target_vmafs is not None:
         return {"schema_version": 2, "src": request.src, "target_vmafs": targets}
     return {"src": request.src, "target_vmaf": targets[0]}
 
 
+def _rows(
+    contenders: Sequence[_Contender], values: Sequence[float]
+) -> Iterator[tuple[_Contender, float, dict[str, Any]]]:
+    """A row for each encoder and value, as it is before an encode is made."""
+    for contender in contenders:
+        for value in values:
+            contender.rows.append(_row(contender))
+            yield contender, value, contender.rows[-1]
+
+
+@contextmanager
+def _failing(row: dict[str, Any]) -> Iterator[None]:
+    """Make an error that of the row, so that the others go on."""
+    try:
+        yield
+    except AcuityError as error:
+        row["error"] = _said(error)
+
+
 def _answered(request: CompareRequest, contender: _Contender, found: Found | AcuityError) -> dict[str, Any]:
-    """What a search adds to its row."""
     if isinstance(found, UnreachableError):
         contender.points |= {point.quality: point for point in found.points}
         nearest = None if found.best is None else _sample(request, found.best)
@@ -133,32 +146,24 @@ def _swept(
     request: CompareRequest, bench: Workbench, clip: Clip, contenders: Sequence[_Contender]
 ) -> dict[str, Any]:
     values = request.sweep()
-    wanted: list[tuple[_Contender, int, EncoderSettings]] = []
-    for contender in contenders:
-        for value in values:
-            row = {**_row(contender, request.target_vmaf), "best_crf": value}
-            contender.rows.append(row)
-            if contender.encoder is None:
-                continue
-            try:
+    wanted = []
+    for contender, value, row in _rows(contenders, values):
+        row |= {"best_crf": value, "target_vmaf": request.target_vmaf}
+        if contender.encoder is not None:
+            with _failing(row):
                 contender.encoder.check_quality(value)
-                wanted.append((contender, len(contender.rows) - 1, request.settings(contender.encoder)))
-            except TuneError as error:
-                row["error"] = _said(error)
-    made = bench.points(
-        (clip, settings, contender.rows[at]["best_crf"]) for contender, at, settings in wanted
-    )
-    for (contender, at, _), point in zip(wanted, made, strict=True):
+                wanted.append((contender, row, request.settings(contender.encoder)))
+    made = bench.points((clip, settings, row["best_crf"]) for _, row, settings in wanted)
+    for (contender, row, _), point in zip(wanted, made, strict=True):
         if isinstance(point, AcuityError):
-            contender.rows[at]["error"] = _said(point)
+            row["error"] = _said(point)
             continue
         contender.points[point.quality] = point
-        met = request.target_vmaf is None or request.target_at(request.target_vmaf).met(
-            _score(request, point)
-        )
-        contender.rows[at] |= {**_figures(request, point), "ok": met}
+        target = request.target_vmaf
+        met = target is None or request.target_at(target).met(_score(request, point))
+        row |= {**_figures(request, point), "ok": met}
         if not met:
-            contender.rows[at]["error"] = f"the target of {request.target_vmaf:g} isn't reached"
+            row["error"] = f"the target of {target:g} isn't reached"
     return {
         "schema_version": 3,
         "mode": "crf_sweep",
@@ -173,31 +178,23 @@ def _said(error: AcuityError) -> str:
     return error.spelled(Remedy.plain)
 
 
-def _row(contender: _Contender, target: float | None) -> dict[str, Any]:
+def _row(contender: _Contender) -> dict[str, Any]:
+    external = contender.encoder is not None and not contender.encoder.in_process
     return {
         "codec": contender.name,
         "adapter": contender.name,
         "runtime_variant": "",
-        "ffmpeg_bin": _program(contender),
+        "ffmpeg_bin": os.environ.get("ACUITY_FFMPEG", "") if external else "",
         "encoder_version": contender.version,
         "best_crf": None,
         "bitrate_kbps": None,
         "encode_time_ms": None,
         "vmaf_score": None,
         "nearest": None,
-        "target_vmaf": target,
+        "target_vmaf": None,
         "ok": False,
         "error": contender.error,
     }
-
-
-def _program(contender: _Contender) -> str:
-    """The program that encodes; empty for encoders that run in this process."""
-    if contender.encoder is None or contender.encoder.in_process:
-        return ""
-    import os
-
-    return os.environ.get("ACUITY_FFMPEG", "")
 
 
 def _score(request: CompareRequest, point: Point) -> float:

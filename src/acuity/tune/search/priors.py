@@ -54,7 +54,6 @@ class Scale:
     """Figures on a scale where better ones are larger and curves are nearly straight."""
 
     forward: Callable[[float], float]
-    inverse: Callable[[float], float]
     top: float = math.inf  # on the scale: figures from there on can't be told from perfect ones
 
     def __call__(self, figure: float) -> float:
@@ -92,35 +91,23 @@ class _Family(NamedTuple):
 
 
 def _linear(typical: float, slope: float, spread: float) -> _Family:
-    return _Family(Scale(lambda figure: figure, lambda value: value), typical, slope, spread)
+    return _Family(Scale(lambda figure: figure), typical, slope, spread)
 
 
 def _ratio(typical: float, slope: float, spread: float) -> _Family:
     """A figure up to 1: its distance from there, in powers of e."""
-    scale = Scale(
-        lambda figure: -math.log(max(1.002 - figure, 1e-4)),
-        lambda value: 1.002 - math.exp(-value),
-        top=-math.log(0.00201),
-    )
+    scale = Scale(lambda figure: -math.log(max(1.002 - figure, 1e-4)), top=-math.log(0.00201))
     return _Family(scale, typical, slope, spread)
 
 
 def _fault(typical: float, slope: float, spread: float) -> _Family:
     """A figure from 0, of which less is better: in powers of e, but for the least."""
-    scale = Scale(
-        lambda figure: -math.log(max(figure, 0.0) + 0.1),
-        lambda value: math.exp(-value) - 0.1,
-        top=-math.log(0.101),
-    )
+    scale = Scale(lambda figure: -math.log(max(figure, 0.0) + 0.1), top=-math.log(0.101))
     return _Family(scale, -math.log(typical + 0.1), slope, spread)
 
 
 _VMAF: Final = _Family(
-    Scale(
-        lambda figure: -math.log(max(102 - figure, 1.0)),
-        lambda value: 102 - math.exp(-value),
-        top=-math.log(2.01),
-    ),
+    Scale(lambda figure: -math.log(max(102 - figure, 1.0)), top=-math.log(2.01)),
     typical=_TYPICAL + 0.2,  # films are easier than the average of clips that were made to be unlike
     slope=1.0,
     spread=0.69,
@@ -185,12 +172,11 @@ def _family(target: Target, pixels: float | None) -> _Family:
     # itself is taken to be typical.
     bits = 1000.0 if target.kind == "bitrate" else 8.0
     unit = pixels / bits if pixels else target.value / math.exp(_BITS_PER_PIXEL)
-    scale = Scale(lambda figure: -math.log(max(figure, 1e-9) / unit), lambda value: unit * math.exp(-value))
+    scale = Scale(lambda figure: -math.log(max(figure, 1e-9) / unit))
     return _Family(scale, -_BITS_PER_PIXEL, -_BITS_SLOPE, _BITS_SPREAD)
 
 
 def _levels(encoder: Encoder) -> Array:
-    """The level of each step."""
     curve = _CURVES[encoder.name if encoder.name in _CURVES else _LIKE.get(encoder.codec, _LIKE_OTHERS)]
     over = np.linspace(-1, 1, encoder.last_step + 1)
     levels: Array = np.polynomial.legendre.legval(over, np.array(curve))

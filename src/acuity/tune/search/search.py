@@ -77,7 +77,9 @@ class Search:
         end = steps - 1 if last is None else last
         edges = self._place(first), self._place(end)
         self._low_edge, self._high_edge = min(edges) - 1, max(edges) + 1
-        self._aim = Aim(prior.scale(target.value), self._nearly())
+        better = -1 if self._reversed or target.lower_is_better else 1
+        near = target.value + better * self.tolerance  # the best figure that is near enough to the target
+        self._aim = Aim(prior.scale(target.value), prior.scale(near))
 
     def add(self, step: int, figure: float) -> None:
         """Take note of what was measured; steps outside the search's range help, but are never its answer."""
@@ -114,14 +116,6 @@ class Search:
             return None
         best = max(spares.values())
         return int(self._steps[max(place for place, spare in spares.items() if spare >= best - _SAME)])
-
-    @property
-    def level(self) -> bool:
-        """Whether the best quality in range gives no better figure than another one that was measured."""
-        nearest, inside = self.nearest, self._inside()
-        if self._reversed or nearest is None or self._low_edge + 1 not in inside:
-            return False
-        return self._place(nearest) > self._low_edge + 1
 
     @property
     def surest(self) -> int:
@@ -188,17 +182,8 @@ class Search:
             nearest, farthest = max(nearest, low + margin), min(farthest, high - margin)
         return nearest, farthest
 
-    def predicted(self, step: int) -> float:
-        """The figure that is believed of a step."""
-        return self._prior.scale.inverse(float(self._belief().mean[self._place(step)]))
-
     def _place(self, step: int) -> int:
         return len(self._prior.mean) - 1 - step if self._reversed else step
-
-    def _nearly(self) -> float:
-        """The best figure that is near enough to the target, on the prior's scale."""
-        better = -1 if self._reversed or self.target.lower_is_better else 1
-        return self._prior.scale(self.target.value + better * self.tolerance)
 
     def _inside(self) -> dict[int, float]:
         """The figures of the places in range."""

@@ -11,7 +11,7 @@ from acuity import __version__
 from acuity.errors import TuneError, UnreachableError
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.beside import Weight, weight
-from acuity.tune.encoders.output import VideoFile, check_video_file
+from acuity.tune.encoders.output import check_video_file, video_file
 from acuity.tune.material import material
 from acuity.tune.search.searching import search
 from acuity.tune.values import size
@@ -85,7 +85,9 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "nearest": None if error is None else chosen,
         "range": source.range(best),
         "target": {
-            **_target(request, asked),
+            "kind": asked.kind,
+            "value": asked.value,
+            **({"metric": request.metric, "pool": asked.pool} if asked.kind == "quality" else {}),
             **({} if budget is None else {"video_bytes": budget.video}),
             "shown": target.shown(target.figure(best)),
         },
@@ -111,8 +113,6 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
 
 
 class _Final(NamedTuple):
-    """The final file of a search."""
-
     bench: Workbench
     clip: Clip
     settings: EncoderSettings
@@ -157,7 +157,7 @@ class _Final(NamedTuple):
         return document, point
 
     def _written(self, quality: float) -> tuple[Point, list[str]]:
-        with VideoFile(self.path, self.clip, self.settings.encoder, overwrite=self.overwrite) as file:
+        with video_file(self.path, self.clip, self.settings.encoder, overwrite=self.overwrite) as file:
             point = self.bench.encode(self.clip, self.settings, quality, file)
         return point, file.notes
 
@@ -165,14 +165,7 @@ class _Final(NamedTuple):
         return os.path.getsize(self.path) > budget.asked
 
 
-def _target(request: SearchRequest, target: Target) -> dict[str, Any]:
-    if target.kind != "quality":
-        return {"kind": target.kind, "value": target.value}
-    return {"kind": target.kind, "value": target.value, "metric": request.metric, "pool": target.pool}
-
-
 def point_document(point: Point, target: Target | None = None) -> dict[str, Any]:
-    """One measured encode as plain values."""
     found: dict[str, Any] = {
         "crf": point.quality,
         "bitrate_kbps": round(point.bitrate_kbps, 3),
@@ -209,7 +202,6 @@ class Budget(NamedTuple):
 
     @property
     def video(self) -> int:
-        """The bytes for the video's packets."""
         return self.asked - self.beside.bytes
 
     @property

@@ -209,19 +209,16 @@ class _Run:
         best = None if nearest is None else self._points[nearest]
         encoder = self._settings.encoder
         within = "" if quality_range is None else " with {} {} to {}".format(encoder.knob, *quality_range)
-        instead = (
-            ""
-            if best is None
-            else (f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}")
-        )
+        instead = ""
+        if best is not None:
+            instead = f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}"
         goal = f"reach {target} of" if target.kind == "quality" else f"stay under {target} with"
         about = f"{goal} '{clip.path}'{within}"
         if not self.search.done:
             made = "1 encode" if most == 1 else f"{most} encodes"
             sentence = f"{encoder.name} didn't {about} in {made}{instead}; raise max_iterations"
         else:
-            level = ", and better quality doesn't raise it" if self.search.level else ""
-            sentence = f"{encoder.name} can't {about}{instead}{level}"
+            sentence = f"{encoder.name} can't {about}{instead}"
         return UnreachableError(sentence, best=best, points=self.curve)
 
     def _add(self, point: Point) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -20,56 +19,17 @@ if TYPE_CHECKING:
 Kind = Literal["quality", "bitrate", "size"]
 
 
-class Limit(NamedTuple):
-    """A kind of target that isn't a score: the figure of a point, and how people write it."""
-
-    figure: Callable[[Point], float]
-    shown: Callable[[float], str]
-    name: str
-
-
-def _whole(value: float) -> str:
-    """A number without decimals, unless it is small."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-LIMITS: Final[Mapping[Kind, Limit]] = {
-    "bitrate": Limit(lambda point: point.bitrate_kbps, lambda value: f"{_whole(value)} kbit/s", "bitrate"),
-    "size": Limit(lambda point: float(point.bytes), lambda value: f"{value:,.0f} bytes", "size"),
+# Of a column: how near to the target a point may be for the search to end, and the figure of a perfect
+# encode. Scores crowd before a perfect one, so that less is near there.
+_SCALES: Final = {
+    **dict.fromkeys(("psnr_y", "xpsnr_w", "psnr_hvs", "float_ansnr", "ciede2000"), (0.2, math.inf)),
+    **dict.fromkeys(("float_ssim", "float_ms_ssim"), (0.001, 1.0)),
+    "integer_vif": (0.005, 1.0),
+    "integer_adm2": (0.002, 1.0),
+    "cambi": (0.2, 0.0),
+    **dict.fromkeys(("speed_chroma_uv", "speed_temporal"), (0.1, 0.0)),
 }
-
-# How near to the target a point may be for the search to end, in the unit of the column.
-_TOLERANCES: Final = {
-    "psnr_y": 0.2,
-    "xpsnr_w": 0.2,
-    "psnr_hvs": 0.2,
-    "float_ansnr": 0.2,
-    "ciede2000": 0.2,
-    "float_ssim": 0.001,
-    "float_ms_ssim": 0.001,
-    "integer_vif": 0.005,
-    "integer_adm2": 0.002,
-    "cambi": 0.2,
-    "speed_chroma_uv": 0.1,
-    "speed_temporal": 0.1,
-}
-_TOLERANCE: Final = 0.5  # of VMAF, and of other scores of 0 to 100
-# The figure of a perfect encode, where there is one; scores crowd before it, so that less of it is near.
-_PERFECT: Final = {
-    "float_ssim": 1.0,
-    "float_ms_ssim": 1.0,
-    "integer_vif": 1.0,
-    "integer_adm2": 1.0,
-    "cambi": 0.0,
-    "speed_chroma_uv": 0.0,
-    "speed_temporal": 0.0,
-    "psnr_y": math.inf,
-    "xpsnr_w": math.inf,
-    "psnr_hvs": math.inf,
-    "float_ansnr": math.inf,
-    "ciede2000": math.inf,
-}
-_PERFECT_SCORE: Final = 100.0  # of VMAF, and of other scores of 0 to 100
+_SCORES: Final = (0.5, 100.0)  # of VMAF, and of other scores of 0 to 100
 _NEAR_PERFECT: Final = 0.25  # of the distance from a target to a perfect figure: as much is near to it
 _LIMIT_TOLERANCE: Final = 0.02  # of a bitrate or a size: this part of it
 
@@ -91,8 +51,6 @@ class Target:
     kind: Kind = "quality"
 
     def __post_init__(self) -> None:
-        if self.kind not in ("quality", *LIMITS):
-            raise TuneError(f"a target of kind {self.kind!r} is unknown: use quality, {', '.join(LIMITS)}")
         metric = _metric(self.column)
         if metric is not None and metric.key:
             object.__setattr__(self, "column", metric.key)
@@ -113,12 +71,6 @@ class Target:
             ) from None
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics to measure besides the model, so that points have the column."""
-        metric = _metric(self.column)
-        return () if self.kind != "quality" or metric is None or not metric.key else (metric.name,)
-
-    @property
     def lower_is_better(self) -> bool:
         metric = _metric(self.column)
         return self.kind == "quality" and metric is not None and metric.better == "lower"
@@ -128,13 +80,13 @@ class Target:
         """How near to the target a search may end, unless it is told."""
         if self.kind != "quality":
             return self.value * _LIMIT_TOLERANCE
-        room = abs(_PERFECT.get(self.column, _PERFECT_SCORE) - self.value)
-        return min(_TOLERANCES.get(self.column, _TOLERANCE), _NEAR_PERFECT * room)
+        tolerance, perfect = _SCALES.get(self.column, _SCORES)
+        return min(tolerance, _NEAR_PERFECT * abs(perfect - self.value))
 
     def figure(self, point: Point) -> float:
         """The figure of a point that is compared with the target."""
         if self.kind != "quality":
-            return LIMITS[self.kind].figure(point)
+            return point.bitrate_kbps if self.kind == "bitrate" else float(point.bytes)
         if self.column not in point.scores:
             raise TuneError(
                 f"the target's column '{shortened(self.column)}' was not measured: "
@@ -143,7 +95,6 @@ class Target:
         return point.pool(self.column, self.pool)
 
     def met(self, figure: float) -> bool:
-        """Whether a figure reaches the target."""
         return self.spare(figure) >= 0
 
     def spare(self, figure: float) -> float:
@@ -159,7 +110,8 @@ class Target:
 
     def _written(self, figure: float, digits: str) -> str:
         if self.kind != "quality":
-            return LIMITS[self.kind].shown(figure)
+            whole = f"{figure:,.0f}" if figure >= 100 or self.kind == "size" else f"{figure:.3g}"
+            return f"{whole} {'kbit/s' if self.kind == 'bitrate' else 'bytes'}"
         metric = _metric(self.column)
         name = self.column.upper() if metric is None or not metric.key else metric.name.upper()
         unit = "" if metric is None else metric.unit
@@ -167,7 +119,6 @@ class Target:
         return f"{how}{name} {figure:{digits}}{f' {unit}' if unit else ''}"
 
     def __str__(self) -> str:
-        """The target with all its digits."""
         return self._written(self.value, ".12g")
 
 

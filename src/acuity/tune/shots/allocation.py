@@ -14,10 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from acuity.errors import TuneError
-from acuity.scoring.bd_rate import convex_hull, pareto
+from acuity.scoring.bd_rate import convex_hull
 
 
 class Choice(NamedTuple):
@@ -40,30 +38,17 @@ class Curve:
             raise TuneError("a shot has a score or a size that is not a number, so bits can't be given to it")
 
 
-def _place(choice: Choice) -> tuple[float, float]:
-    return choice.bits, choice.score
-
-
-def gain_a_bit(low: Choice, high: Choice) -> float:
-    """The gain a bit between two choices."""
-    return (high.score - low.score) / (high.bits - low.bits) if high.bits > low.bits else math.inf
-
-
 def mean_score(curves: Sequence[Curve], chosen: Sequence[Choice]) -> float:
     """The mean over all frames of one choice for each shot."""
     weighted = (choice.score * curve.frames for curve, choice in zip(curves, chosen, strict=True))
     return math.fsum(weighted) / sum(curve.frames for curve in curves)
 
 
-MOST_SHOTS: Final = 100  # above, rounding adds up, and the hulls are as good
-_LEVELS: Final = 8192  # steps between the least and the largest total
 _GAIN: Final = 1e-9  # what counts as one, beyond rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One choice for each shot."""
-
     choices: tuple[Choice, ...]
     bits: float
     score: float  # the mean over all frames
@@ -78,13 +63,11 @@ def least_bits(curves: Sequence[Curve], target: float) -> Allocation:
         pass
     met = walk.score >= target
     if met:
-        if exact := _exactly(curves, lambda divisions: divisions.least_bits(target)):
-            walk.take(exact)
         walk.polish(
             lambda shot, now, then: (now.bits - then.bits, (now.score - then.score) * curves[shot].frames),
             lambda: (walk.score - target) * walk.frames,
         )
-    return _allocation(curves, walk.chosen, walk.slope, met)
+    return walk.allocation(met)
 
 
 def best_score(curves: Sequence[Curve], bits: float) -> Allocation:
@@ -94,18 +77,11 @@ def best_score(curves: Sequence[Curve], bits: float) -> Allocation:
     if met:
         while walk.step(bits):
             pass
-        if exact := _exactly(curves, lambda divisions: divisions.best_score(bits)):
-            walk.take(exact)
         walk.polish(
             lambda shot, now, then: ((then.score - now.score) * curves[shot].frames, then.bits - now.bits),
             lambda: bits - walk.bits,
         )
-    return _allocation(curves, walk.chosen, walk.slope, met)
-
-
-def _exactly(curves: Sequence[Curve], ask: Callable[[Divisions], list[Choice] | None]) -> list[Choice] | None:
-    """The best choices for a few shots."""
-    return ask(Divisions(curves)) if len(curves) <= MOST_SHOTS else None
+    return walk.allocation(met)
 
 
 class _Walk:
@@ -113,7 +89,7 @@ class _Walk:
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self._curves = curves
-        self._hulls = [convex_hull(curve.choices, _place) for curve in curves]
+        self._hulls = [convex_hull(curve.choices, lambda choice: choice[1:]) for curve in curves]
         self._places = [0] * len(curves)
         self._steps: list[tuple[float, int]] = []  # by falling slope
         self.frames = sum(curve.frames for curve in curves)
@@ -123,11 +99,6 @@ class _Walk:
         self.slope: float | None = None
         for shot in range(len(curves)):
             self._offer(shot)
-
-    def take(self, choices: Sequence[Choice]) -> None:
-        """Take these choices instead."""
-        for shot, choice in enumerate(choices):
-            self._choose(shot, choice)
 
     def _choose(self, shot: int, choice: Choice) -> None:
         # The totals are kept, because summing up a film's shots for every step takes long.
@@ -139,7 +110,8 @@ class _Walk:
     def _offer(self, shot: int) -> None:
         steps, place = self._hulls[shot], self._places[shot]
         if place + 1 < len(steps):
-            slope = gain_a_bit(steps[place], steps[place + 1]) * self._curves[shot].frames
+            low, high = steps[place], steps[place + 1]
+            slope = (high.score - low.score) / (high.bits - low.bits) * self._curves[shot].frames
             heapq.heappush(self._steps, (-slope, shot))
 
     def step(self, budget: float = math.inf) -> bool:
@@ -175,74 +147,7 @@ class _Walk:
                 return
             self._choose(*found)
 
-
-def _allocation(
-    curves: Sequence[Curve], chosen: Sequence[Choice], slope: float | None, met: bool
-) -> Allocation:
-    return Allocation(
-        tuple(chosen), math.fsum(choice.bits for choice in chosen), mean_score(curves, chosen), slope, met
-    )
-
-
-# ---- exact division ------------------------------------------------------------------------------
-# The best division of bits among a few shots, found by trying all totals of the score in fine steps.
-# Walking along convex hulls ends up to one step of one shot away from the best division. That is nothing in a
-# film of a thousand shots, and some percent of the bits of a clip of ten.
-
-
-class Divisions:
-    """For every total of the score the fewest bits, and the choices that have them."""
-
-    def __init__(self, curves: Sequence[Curve]) -> None:
-        self._curves = curves
-        self._choices = [pareto(curve.choices, _place) for curve in curves]
-        worths = [
-            np.array([choice.score * curve.frames for choice in choices])
-            for curve, choices in zip(curves, self._choices, strict=True)
-        ]
-        self._least = math.fsum(float(values[0]) for values in worths)
-        span = math.fsum(float(values[-1] - values[0]) for values in worths)
-        self._step = span / _LEVELS or 1.0
-        self._levels = [np.rint((values - values[0]) / self._step).astype(int) for values in worths]
-        size = _LEVELS + len(curves) + 1
-        self._bits = np.full(size, np.inf)
-        self._bits[0] = 0.0
-        self._picks = []
-        for choices, levels in zip(self._choices, self._levels, strict=True):
-            bits, pick = np.full(size, np.inf), np.zeros(size, np.int16)
-            for number, (choice, level) in enumerate(zip(choices, levels, strict=True)):
-                reached = self._bits[: size - level] + choice.bits
-                better = reached < bits[level:]
-                bits[level:][better] = reached[better]
-                pick[level:][better] = number
-            self._bits = bits
-            self._picks.append(pick)
-
-    def least_bits(self, score: float) -> list[Choice] | None:
-        """The choices with the fewest bits whose mean score is at least this."""
-        frames = sum(curve.frames for curve in self._curves)
-        level = math.ceil((score * frames - self._least) / self._step) - len(self._picks)
-        # Levels are rounded: those near the score asked for may reach it or not.
-        for first in range(max(level, 0), len(self._bits)):
-            best = first + int(np.argmin(self._bits[first:]))
-            if not np.isfinite(self._bits[best]):
-                return None
-            chosen = self._chosen(best)
-            if mean_score(self._curves, chosen) >= score:
-                return chosen
-        return None
-
-    def best_score(self, bits: float) -> list[Choice] | None:
-        """The choices with the highest mean score that these bits suffice for."""
-        able = np.flatnonzero(self._bits <= bits)
-        return self._chosen(int(able[-1])) if len(able) else None
-
-    def _chosen(self, level: int) -> list[Choice]:
-        chosen = []
-        for choices, levels, pick in zip(
-            self._choices[::-1], self._levels[::-1], self._picks[::-1], strict=True
-        ):
-            number = int(pick[level])
-            chosen.append(choices[number])
-            level -= int(levels[number])
-        return chosen[::-1]
+    def allocation(self, met: bool) -> Allocation:
+        """The choices as they stand, with totals that no rounding has added up in."""
+        bits = math.fsum(choice.bits for choice in self.chosen)
+        return Allocation(tuple(self.chosen), bits, mean_score(self._curves, self.chosen), self.slope, met)

@@ -96,7 +96,8 @@ def survey_shots(
     wanted = wanted or Detection()
     if isinstance(source, Clip):
         with source.reader(luma_only=True) as reader:
-            survey = _survey(reader, wanted, source.frames, progress, _firsts(source.parts or ()))
+            firsts = [0, *accumulate(part.end - part.start for part in source.parts or ())]
+            survey = _survey(reader, wanted, source.frames, progress, firsts)
         rate, parts = float(source.rate), source.parts
     else:
         survey = _survey(source, wanted, source.info.frames, progress, [0])
@@ -145,8 +146,6 @@ class _Fades:
 
 
 class _Survey(NamedTuple):
-    """What was seen of a video."""
-
     changes: list[float]  # of each frame from the one before
     candidates: dict[int, float]  # changes that last, by frame
     fades: list[int]  # frames at which a picture comes back
@@ -184,11 +183,6 @@ def _survey(
         if _worthwhile(changes, due, firsts, wanted.threshold):
             _consider(candidates, due, list(recent), count - due, wanted.threshold)
     return _Survey(changes, candidates, fades.ends)
-
-
-def _firsts(parts: Sequence[Part]) -> list[int]:
-    """The frames of a clip with which its parts begin."""
-    return [0, *accumulate(part.end - part.start for part in parts)]
 
 
 def _worthwhile(changes: Sequence[float], frame: int, firsts: Sequence[int], threshold: float) -> bool:

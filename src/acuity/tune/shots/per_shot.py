@@ -34,14 +34,10 @@ from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
 
 _REACH: Final = 8  # whole values that a curve is believed beyond what was measured of it
-_HALVES: Final = (
-    6.0  # whole values in which an encoder's bits halve, as long as one point is all that is known
-)
+_HALVES: Final = 6.0  # whole values in which bits halve, as long as one point is all that is known
 
 Floats = NDArray[np.float64]
 _NEAR: Final = 0.004  # of the bits: a plan of measured points this near to the best believed is taken
-_HOPES: Final = (0.0, 0.15)  # beliefs as they are, and then what they may have missed: see believed_curve()
-_NEAR_HOPED: Final = 0.02
 
 # Pools of the whole clip that are sums over frames, as the summand of a frame; better is more.
 _SUMMANDS: Final[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {
@@ -201,34 +197,35 @@ class _Job:
                 f"bits can't be divided among shots by the {self.target.pool} of all frames: "
                 f"use {' or '.join(_SUMMANDS)}, or the division 'each'"
             )
-        frames = sum(part.end - part.start for part in self.parts)
-        budget = None if bitrate_kbps is None else bitrate_kbps * 1000 * frames / float(self.clip.rate)
+        lengths = [part.end - part.start for part in self.parts]
+        budget = None if bitrate_kbps is None else bitrate_kbps * 1000 * sum(lengths) / float(self.clip.rate)
 
         def divide(curves: Sequence[Curve]) -> Allocation:
-            return least_bits(curves, self._goal()) if budget is None else best_score(curves, budget)
+            return (
+                least_bits(curves, self._worth(np.array([self.target.value])))
+                if budget is None
+                else best_score(curves, budget)
+            )
 
-        low, high = self._range()
+        low, high = sorted(self.encoder.step(value) for value in self.quality_range)
         fineness = round(1 / self.encoder.stride)
-        first = sorted({min(max(self.encoder.step(value), low), high) for value in self._trials()})
+        trials = self.encoder.trials[1:3] or (self.encoder.default,)
+        first = sorted({min(max(self.encoder.step(value), low), high) for value in trials})
         self.known = [{} for _ in self.parts]
         self._measure([(number, step) for number in range(len(self.parts)) for step in first])
         while True:
             known = [self._measured(number) for number in range(len(self.parts))]
-            lengths = [part.end - part.start for part in self.parts]
             sure = divide(
                 [measured_curve(*one, self.encoder.quality) for one in zip(lengths, known, strict=True)]
             )
-            for hope in _HOPES:
-                believed = divide(
-                    [
-                        believed_curve(*one, self.encoder.quality, (low, high), hope, fineness)
-                        for one in zip(lengths, known, strict=True)
-                    ]
-                )
-                missing = self._missing(believed)
-                if missing and not self._as_good(sure, believed, budget, hope):
-                    break
-            else:
+            believed = divide(
+                [
+                    believed_curve(*one, self.encoder.quality, (low, high), fineness)
+                    for one in zip(lengths, known, strict=True)
+                ]
+            )
+            missing = self._missing(believed)
+            if not missing or self._as_good(sure, believed, budget):
                 break
             self._measure(missing)
         points = [
@@ -246,16 +243,15 @@ class _Job:
             if step not in self.known[number] and len(self.known[number]) < self.max_encodes
         ]
 
-    def _as_good(self, sure: Allocation, believed: Allocation, budget: float | None, hope: float) -> bool:
+    def _as_good(self, sure: Allocation, believed: Allocation, budget: float | None) -> bool:
         """Whether the measured points alone come near enough to what more encodes may give."""
-        near = _NEAR + _NEAR_HOPED * (hope > 0)
         if not sure.met or not believed.met:
             return False
         if budget is None:
-            return sure.bits <= believed.bits * (1 + near)
+            return sure.bits <= believed.bits * (1 + _NEAR)
         # By the slope, what the bits that are left would give.
         left = (believed.score - sure.score) / believed.slope * 1e6 if believed.slope else math.inf
-        return left <= budget * near
+        return left <= budget * _NEAR
 
     def _missed(self, budget: float | None, sure: Allocation) -> str:
         if budget is None:
@@ -266,29 +262,15 @@ class _Job:
             f"{kbps:,.0f} kbit/s"
         )
 
-    def _range(self) -> tuple[int, int]:
-        """The steps that may be used."""
-        low, high = sorted(self.encoder.step(value) for value in self.quality_range)
-        return low, high
-
-    def _trials(self) -> Sequence[int]:
-        trials = self.encoder.trials
-        return trials[1:3] if len(trials) > 2 else (self.encoder.default,)
-
     def _measured(self, number: int) -> dict[int, Measured]:
-        """Bits and worth of a shot, by step."""
         return {
-            step: Measured(point.bytes * 8.0, self._summand(point))
+            step: Measured(point.bytes * 8.0, self._worth(point.scores[self.target.column]))
             for step, point in self.known[number].items()
         }
 
-    def _summand(self, point: Point) -> float:
-        values = point.scores[self.target.column]
+    def _worth(self, values: Floats) -> float:
+        """What figures of frames are worth on average: more is better."""
         worth = float(np.mean(_SUMMANDS[self.target.pool](values)))
-        return -worth if self.target.lower_is_better else worth
-
-    def _goal(self) -> float:
-        worth = float(_SUMMANDS[self.target.pool](np.array([self.target.value]))[0])
         return -worth if self.target.lower_is_better else worth
 
     def _measure(self, wanted: Sequence[tuple[int, int]]) -> None:
@@ -317,7 +299,6 @@ class Measured(NamedTuple):
 
 
 def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable[[int], float]) -> Curve:
-    """The curve of what was measured, by step."""
     return Curve(frames, tuple(Choice(quality(step), *known[step]) for step in sorted(known)))
 
 
@@ -326,14 +307,9 @@ def believed_curve(
     known: Mapping[int, Measured],
     quality: Callable[[int], float],
     limits: tuple[int, int],
-    hope: float = 0.0,
     fineness: int = 1,
 ) -> Curve:
-    """The curve of every step near those measured, within the limits; `fineness` steps are a whole value.
-
-    With `hope` the score in the middle between two measured steps is believed to be better by that part of
-    the difference between them: curves are round, and what was not looked at may be worth a look.
-    """
+    """The curve of every step near those measured, within the limits; `fineness` steps are a whole value."""
     steps = np.array(sorted(known), dtype=np.float64)
     reach = _REACH * fineness
     asked = np.arange(max(limits[0], steps[0] - reach), min(limits[1], steps[-1] + reach) + 1)
@@ -341,7 +317,7 @@ def believed_curve(
         asked, steps, np.log([known[int(step)].bits for step in steps]), -math.log(2) / _HALVES / fineness
     )
     values = np.array([known[int(step)].score for step in steps])
-    scores = _line(asked, steps, values, 0.0) + hope * _room(asked, steps, values)
+    scores = _line(asked, steps, values, 0.0)
     believed = {
         int(step): Measured(math.exp(log), float(score))
         for step, log, score in zip(asked, logs, scores, strict=True)
@@ -366,13 +342,3 @@ def _line(at: Floats, steps: Floats, values: Floats, slope: float) -> Floats:
     )
     inside += np.minimum(at - steps[0], 0) * secants[0] + np.maximum(at - steps[-1], 0) * secants[-1]
     return inside
-
-
-def _room(at: Floats, steps: Floats, values: Floats) -> Floats:
-    """The difference between the two measured steps around each, full in the middle and none at them."""
-    if len(steps) == 1:
-        return np.zeros(len(at))
-    place = np.clip(np.searchsorted(steps, at, side="right") - 1, 0, len(steps) - 2)
-    t = np.clip((at - steps[place]) / (steps[place + 1] - steps[place]), 0, 1)
-    room: Floats = np.abs(values[place + 1] - values[place]) * 4 * t * (1 - t)
-    return room

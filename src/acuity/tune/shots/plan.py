@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -28,7 +28,6 @@ from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
 
 if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
     from acuity.tune.encoders.encoding import Job
 
 Division = Literal["each", "mean", "bitrate"]
@@ -39,17 +38,6 @@ PREDICATES: Final[dict[Division, str]] = {
     "mean": "equal slope: the fewest bits with which the mean of all frames meets the target",
     "bitrate": "equal slope: the highest mean of all frames that the bitrate allows",
 }
-
-_CSV_COLUMNS: Final = (
-    "shot",
-    "start_frame",
-    "end_frame",
-    "crf",
-    "predicted_vmaf",
-    "bitrate_kbps",
-    "bytes",
-    "met",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +79,9 @@ class Stitched:
     notes: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        return {
-            "path": self.path,
-            "score": round(self.figure, 6),
-            "bitrate_kbps": round(self.bitrate_kbps, 3),
-            "bytes": self.bytes,
-            "video_bytes": self.video_bytes,
-            "frames": self.frames,
-            "keyframes": list(self.keyframes),
-            "notes": list(self.notes),
-        }
+        about = asdict(self)
+        score = round(about.pop("figure"), 6)
+        return {**about, "score": score, "bitrate_kbps": round(self.bitrate_kbps, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +120,8 @@ class ShotPlan:
             np.concatenate([shot.point.scores[self.target.column] for shot in self.shots]), self.target.pool
         )
 
-    def made(self, stitched: Stitched) -> ShotPlan:
-        """The plan with the file that was made of it."""
-        return replace(self, stitched=stitched)
-
     def document(self) -> dict[str, Any]:
         """The plan as plain values: the entries that vmaf-tune's users know, and then the others."""
-        from acuity.tune.shots.plan import concat_command, segment_commands
-
         by_vmaf = self.target.column == "vmaf" and self.division != "bitrate"
         return {
             "encoder": self.settings.encoder.name,
@@ -192,18 +167,17 @@ class ShotPlan:
         """A line for each shot, numbered from 1."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_CSV_COLUMNS)
-        for number, shot in enumerate(self.shots, 1):
-            about = {"shot": number, **shot.document()}
-            writer.writerow([about[column] for column in _CSV_COLUMNS])
+        rows = [{"shot": number, **shot.document()} for number, shot in enumerate(self.shots, 1)]
+        writer.writerow(rows[0])
+        writer.writerows(row.values() for row in rows)
         return text.getvalue()
 
 
 # ---- commands of ffmpeg ----------------------------------------------------------------------------
 
 
-SEGMENTS: Final = "segments"  # the folder of the shots' files
-LIST: Final = f"{SEGMENTS}/concat.txt"
+_SEGMENTS: Final = "segments"  # the folder of the shots' files
+_LIST: Final = f"{_SEGMENTS}/concat.txt"
 _DEFAULT_OUTPUT: Final = "per_shot_encode"
 _MICROSECONDS: Final = 1_000_000  # in which lists of files say how long each lasts
 
@@ -232,7 +206,9 @@ def concat_command(plan: ShotPlan) -> list[str]:
     clip = plan.clip
     if clip.info.variable_rate:
         return []
-    output = plan.stitched.path if plan.stitched else f"{_DEFAULT_OUTPUT}{_suffix(plan)}"
+    output = (
+        plan.stitched.path if plan.stitched else f"{_DEFAULT_OUTPUT}{plan.settings.encoder.containers[0]}"
+    )
     command = ["ffmpeg", "-y"]
     copied: list[str] = []
     texts: list[str | None] = []  # what each stream of subtitles is converted to
@@ -249,7 +225,7 @@ def concat_command(plan: ShotPlan) -> list[str]:
         copied += ["-itsoffset", f"{float(-zero):.6f}", "-i", clip.path, "-map", "0:v"]
         copied += [*maps, "-map_metadata", "1", "-map_chapters", "1"]
         copied += [] if clip.seconds is None or clip.parts is None else ["-t", f"{start + clip.seconds:.6f}"]
-    command += ["-f", "concat", "-safe", "0", "-i", LIST]
+    command += ["-f", "concat", "-safe", "0", "-i", _LIST]
     # Shots that are short are decoded with less delay: all get the same, so that times rise at the joins.
     lead = delay(plan.settings.encoder.codec)
     times = f"setts=pts=PTS:dts=(N-{lead})/TB/({clip.rate})+STARTPTS"
@@ -267,9 +243,9 @@ def shell_script(plan: ShotPlan) -> str:
         f"# Planned with {_comment(plan.shots[0].point.encoder_version)}: predicted {plan.target.column} "
         f"{plan.predicted:.3f} at {plan.bitrate_kbps:.1f} kbit/s.",
         "set -e",
-        f"mkdir -p {SEGMENTS}",
+        f"mkdir -p {_SEGMENTS}",
         *(shlex.join(command) for command in segment_commands(plan)),
-        f"cat > {LIST} <<'END'",
+        f"cat > {_LIST} <<'END'",
         *(line for number, shot in enumerate(plan.shots) for line in _entry(plan, number, shot)),
         "END",
         shlex.join(concat_command(plan)),
@@ -282,12 +258,8 @@ def _comment(text: str) -> str:
     return " ".join(text.split())
 
 
-def _suffix(plan: ShotPlan) -> str:
-    return plan.settings.encoder.containers[0]
-
-
 def _name(plan: ShotPlan, number: int) -> str:
-    return f"shot_{number:04d}{_suffix(plan)}"
+    return f"shot_{number:04d}{plan.settings.encoder.containers[0]}"
 
 
 def _entry(plan: ShotPlan, number: int, shot: PlannedShot) -> tuple[str, str]:
@@ -309,7 +281,7 @@ def _segment_command(plan: ShotPlan, number: int, shot: PlannedShot) -> list[str
     return [
         *("ffmpeg", "-y", *_input(plan.clip), "-map", stream),
         *("-vf", ",".join(_filters(plan, shot, job)), *encoder_words(job)),
-        f"{SEGMENTS}/{_name(plan, number)}",
+        f"{_SEGMENTS}/{_name(plan, number)}",
     ]
 
 

@@ -27,9 +27,8 @@ _SHORT_PIECE_SECONDS: Final = 0.5
 _LEAST_PIECES: Final = 6  # fewer say little of how unlike the shots are
 _BLOCK: Final = 4  # pieces of a stretch of time, within which shots go from calm to busy
 
-# Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom, and beyond.
+# Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom.
 _T95: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-_T95_MANY: Final = ((20, 2.12), (30, 2.09), (60, 2.04), (math.inf, 2.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +36,15 @@ class Uncertainty:
     """A figure of a sample, and how far the whole source's may be from it."""
 
     value: float
-    standard_error: float | None  # None: the sample can't tell
-    low: float | None  # of the 95 % interval
-    high: float | None
+    standard_error: float | None = None  # None: the sample can't tell
+    interval: tuple[float, float] | None = None  # 95 %
     note: str | None = None
 
     def document(self) -> dict[str, Any]:
         return {
             "value": round(self.value, 6),
             "standard_error": None if self.standard_error is None else round(self.standard_error, 6),
-            "interval95": None
-            if self.low is None or self.high is None
-            else [round(self.low, 6), round(self.high, 6)],
+            "interval95": None if self.interval is None else [round(bound, 6) for bound in self.interval],
             "note": self.note,
         }
 
@@ -71,7 +67,6 @@ class Sample:
         return self.frames >= self.total_frames
 
     def of(self, clip: Clip) -> Clip:
-        """The clip with the sample's frames only."""
         return clip if self.whole else clip.of(*self.parts)
 
     def mean(self, values: NDArray[np.float64]) -> Uncertainty:
@@ -84,19 +79,20 @@ class Sample:
             raise TuneError(f"the sample has {self.frames} frames, but there are figures of {len(values)}")
         value = float(np.mean(values))
         if self.whole:
-            return Uncertainty(value, 0.0, value, value)
+            return Uncertainty(value, 0.0, (value, value))
         edges = np.cumsum([0, *(part.end - part.start for part in self.parts)])
         lengths = np.diff(edges)
         count = len(lengths)
         if count < 2:
-            return Uncertainty(value, None, None, None, "one piece can't say how unlike the rest is")
+            return Uncertainty(value, note="one piece can't say how unlike the rest is")
         sums = np.add.reduceat(values, edges[:-1])
         # The ratio estimator's: pieces may be unlike in length.
         residuals = (sums - value * lengths) / lengths.mean()
         variance = float(residuals @ residuals) / (count - 1) / count * (1 - self.frames / self.total_frames)
         error = math.sqrt(max(variance, 0.0))
-        reach = _t95(count - 1) * error
-        return Uncertainty(value, error, value - reach, value + reach)
+        quantile = _T95[count - 2] if count - 2 < len(_T95) else 1.96 + 2.5 / (count - 1)
+        reach = quantile * error
+        return Uncertainty(value, error, (value - reach, value + reach))
 
     def score(self, point: Point, column: str = "vmaf", pool: str = "mean") -> Uncertainty:
         """The pooled score of a point that was measured on the sample."""
@@ -104,22 +100,16 @@ class Sample:
             return self.mean(point.scores[column])
         value = point.pool(column, pool)
         if self.whole:
-            return Uncertainty(value, 0.0, value, value)
+            return Uncertainty(value, 0.0, (value, value))
         if pool == "harmonic_mean":
             harmonic = self.mean(1.0 / (point.scores[column] + 1.0))
-            if harmonic.standard_error is None or harmonic.low is None or harmonic.high is None:
-                return Uncertainty(value, None, None, None, harmonic.note)
-            low = 1.0 / harmonic.high - 1.0
-            high = 1.0 / harmonic.low - 1.0 if harmonic.low > 0 else math.inf
-            return Uncertainty(value, harmonic.standard_error / harmonic.value**2, low, high)
+            if harmonic.standard_error is None or harmonic.interval is None:
+                return Uncertainty(value, note=harmonic.note)
+            low, high = (1.0 / bound - 1.0 if bound > 0 else math.inf for bound in harmonic.interval[::-1])
+            return Uncertainty(value, harmonic.standard_error / harmonic.value**2, (low, high))
         left = _counted(self.total_frames - self.frames, "frame")
-        return Uncertainty(
-            value,
-            None,
-            None,
-            None,
-            f"{pool} depends on the worst frames, and the {left} left out may have worse ones",
-        )
+        note = f"{pool} depends on the worst frames, and the {left} left out may have worse ones"
+        return Uncertainty(value, note=note)
 
     def bitrate_kbps(self, point: Point) -> Uncertainty:
         """The bitrate of a point that was measured on the sample."""
@@ -129,9 +119,9 @@ class Sample:
         """One sentence for people: what was sampled, and how far the figure may be off."""
         pieces = f"{_counted(len(self.parts), 'piece')} of {_counted(self.shots_seen, 'shot')}"
         share = f"{self.frames} of {_counted(self.total_frames, 'frame')}, {pieces}"
-        if uncertainty.standard_error is None:
+        if uncertainty.standard_error is None or uncertainty.interval is None:
             return f"sampled {share}: {what} {uncertainty.value:.{digits}f}; {uncertainty.note}"
-        reach = (uncertainty.high or 0.0) - uncertainty.value
+        reach = uncertainty.interval[1] - uncertainty.value
         return (
             f"sampled {share}: {what} {uncertainty.value:.{digits}f} ± {reach:.{digits}f} (95 % interval), "
             f"standard error {uncertainty.standard_error:.{digits}f}"
@@ -222,9 +212,3 @@ def _taken(unit: Shot, hits: int, piece: int) -> list[Part]:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _t95(degrees: int) -> float:
-    if degrees <= len(_T95):
-        return _T95[degrees - 1]
-    return next(value for limit, value in _T95_MANY if degrees <= limit)

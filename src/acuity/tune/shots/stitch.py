@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import os
 from bisect import bisect
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from acuity.errors import EncodeFailed
 from acuity.measure.pooling import pool
 from acuity.tune.clip import Times
-from acuity.tune.encoders.encoded_reader import EncodedReader, StreamSink
+from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.encoders.output import VideoFile
+from acuity.tune.encoders.output import video_file
 from acuity.tune.points.point import score_encode, scores_of
 from acuity.tune.shots.one_stream import check_one_configuration, retime
 from acuity.tune.shots.plan import ShotPlan, Stitched
 from acuity.video.picture import Picture
-from acuity.video.readers.reader import BaseReader, RgbTarget
+from acuity.video.readers.reader import BaseReader
 
 
 def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool = False) -> ShotPlan:
@@ -32,7 +31,7 @@ def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool
     The file is written beside and renamed when it is complete; one that exists is replaced only if
     `overwrite` says so.
     """
-    with VideoFile(out, plan.clip, plan.settings.encoder, overwrite=overwrite) as file:
+    with video_file(out, plan.clip, plan.settings.encoder, overwrite=overwrite) as file:
         reader = StitchedReader(plan, file)
         report = score_encode(plan.clip, reader, plan.scoring)
     notes = [*(note.text for note in report.warnings), *file.notes]
@@ -51,7 +50,7 @@ def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool
         tuple(sorted(reader.keyframes)),
         tuple(notes),
     )
-    return plan.made(stitched)
+    return replace(plan, stitched=stitched)
 
 
 class StitchedReader(BaseReader):
@@ -60,11 +59,10 @@ class StitchedReader(BaseReader):
     `sink` gets every packet in decoding order, with its times in the whole stream.
     """
 
-    def __init__(self, plan: ShotPlan, sink: StreamSink) -> None:
+    def __init__(self, plan: ShotPlan, sink: Sink) -> None:
         super().__init__()
         self._plan = plan
         self._sink = sink
-        self._prepared: list[Callable[[BaseReader], None]] = []
         self._shot = 0
         self._start = 0  # of the shot under way, in frames of the stream
         self._given = 0
@@ -84,20 +82,16 @@ class StitchedReader(BaseReader):
                 picture.pts = float(self._given / self._plan.clip.rate)
                 self._given += 1
                 return picture
-            self._check_shot()
+            part, made = self._plan.shots[self._shot].part, self._given - self._start
+            if made != part.end - part.start:
+                name = self._plan.settings.encoder.name
+                raise EncodeFailed(f"{name} made {made} frames of a shot of {part.end - part.start}")
             if self._shot + 1 == len(self._plan.shots):
                 return None
             self._reader.close()
             self._start = self._given
             self._shot += 1
             self._reader = self._opened()
-
-    def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
-        def again(reader: BaseReader) -> None:
-            reader.prepare(chroma=chroma, rgb=rgb)
-
-        again(self._reader)
-        self._prepared.append(again)
 
     def close(self) -> None:
         self._closed = True
@@ -127,19 +121,9 @@ class StitchedReader(BaseReader):
     def _opened(self) -> EncodedReader:
         plan, shot = self._plan, self._plan.shots[self._shot]
         reader = EncodedReader(plan.clip.of(shot.part), plan.settings, shot.quality, sink=self)
-        for prepare in self._prepared:
-            prepare(reader)
         if self._closed:  # by another thread, while the encoder was opened
             reader.close()
         return reader
-
-    def _check_shot(self) -> None:
-        part = self._plan.shots[self._shot].part
-        if self._given - self._start != part.end - part.start:
-            raise EncodeFailed(
-                f"{self._plan.settings.encoder.name} made {self._given - self._start} frames of a shot of "
-                f"{part.end - part.start}"
-            )
 
 
 class _StitchedTimes(Times):

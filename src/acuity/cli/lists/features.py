@@ -14,7 +14,7 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from acuity.cli.style import columns
+from acuity.cli.terminal.style import columns
 
 if TYPE_CHECKING:
     from acuity.features import Extractor

@@ -27,7 +27,8 @@ class Style:
         self.unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
         self.columns = 80
         # A width that is set counts in a pipe too; otherwise lines are as long as they are.
-        self.fits = self.terminal or _set_width()
+        width = os.environ.get("COLUMNS", "")
+        self.fits = self.terminal or (width.isascii() and width.isdigit() and int(width) > 0)
         if self.fits:
             import shutil  # slow to import: it loads all compression modules
 
@@ -49,11 +50,6 @@ class Style:
         lines = textwrap.wrap(text, width - margin - hanging, break_long_words=False, break_on_hyphens=False)
         styled = [self(name, line) for line in lines] if name else lines
         return [(later if number else first) + line for number, line in enumerate(styled)]
-
-
-def _set_width() -> bool:
-    width = os.environ.get("COLUMNS", "")
-    return width.isascii() and width.isdigit() and int(width) > 0
 
 
 def count(number: int, noun: str) -> str:

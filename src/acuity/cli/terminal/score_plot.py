@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.cli.graphics import Terminal, kitty, terminal_of
-from acuity.cli.style import Style, clock
+from acuity.cli.terminal.graphics import Terminal, kitty, terminal_of
+from acuity.cli.terminal.style import Style, clock
 from acuity.report.page.packing import storable
 from acuity.report.plots.axes import Axis, PlotSeries, column_spans, value_axis
 from acuity.text import one_line
@@ -186,7 +186,8 @@ def plot(
     across = column_spans(scores, width * wide)
     axis, apart = _scale(float(scores[finite].min()), float(scores[finite].max()), max(rows, _FEWEST_ROWS))
     last = apart * (len(axis.ticks) - 1)
-    lit = _lit(across.low, across.high, axis, last, high, _enlargement(len(across.low), width * wide))
+    repeat = max(width * wide // max(len(across.low), 1), 1)  # columns of dots of a value
+    lit = _lit(across.low, across.high, axis, last, high, repeat)
     cells = _cells(lit, dots)
     labels = {last - apart * number: tick.text for number, tick in enumerate(axis.ticks)}
     margin = max(len(label) for label in labels.values())
@@ -210,11 +211,6 @@ def _scale(low: float, high: float, rows: int) -> tuple[Axis, int]:
 
     axes = (value_axis(low, high, most) for most in range(min(rows, _MOST_TICKS), 2, -1))
     return max(((axis, (rows - 1) // (len(axis.ticks) - 1)) for axis in axes), key=worth)
-
-
-def _enlargement(columns: int, room: int) -> int:
-    """How many columns of dots a value gets, where there are few."""
-    return max(room // max(columns, 1), 1)
 
 
 def _lit(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TextIO
 
-from acuity.cli.style import Style, clock
+from acuity.cli.terminal.style import Style, clock
 
 _BAR: Final = 24
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -31,7 +31,6 @@ class ProgressDisplay:
         self._since = self._start  # when that began
 
     def frame(self, frames: int, total: int | None, mean: float | None) -> None:
-        """Called after each frame."""
         self._state = (frames, total, mean)
         self._shown = False
         if frames <= self.known:

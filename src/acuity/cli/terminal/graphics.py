@@ -9,7 +9,6 @@ import re
 import select
 import struct
 import time
-from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TextIO, TypeAlias, cast, get_args
 
 from acuity.cli.getopt import BARE
@@ -67,9 +66,7 @@ def plot_way(text: str) -> str:
     return text
 
 
-def terminal_of(
-    stream: TextIO, wanted: str = "auto", environment: Mapping[str, str] | None = None
-) -> Terminal:
+def terminal_of(stream: TextIO, wanted: str = "auto") -> Terminal:
     """The terminal behind a stream; text is for all that isn't one, or doesn't say that it shows pictures.
 
     `wanted` is a way, which is then not asked for, or 'auto'. Pipes and files get text always.
@@ -80,22 +77,21 @@ def terminal_of(
     plain = Terminal("text", *size, size.columns * _CELL[0], size.lines * _CELL[1])
     if wanted == "text" or not stream.isatty():
         return plain
-    known = os.environ if environment is None else environment
     said = b""
     try:
         width, height = _window(stream.fileno())
         if wanted == "auto" or not width:
-            said = _asked(stream, known)
+            said = _asked(stream)
     except (OSError, ValueError):
         return plain
     if not width and (answer := _SIZE.search(said)):
         height, width = (int(part) for part in answer.groups())
-    way = _way(said, known) if wanted == "auto" else cast("Way", wanted)
+    way = _way(said) if wanted == "auto" else cast("Way", wanted)
     return plain._replace(way=way, width=width or plain.width, height=height or plain.height)
 
 
-def _way(said: bytes, environment: Mapping[str, str]) -> Way:
-    if environment.get("NO_COLOR"):
+def _way(said: bytes) -> Way:
+    if os.environ.get("NO_COLOR"):
         return "text"
     if ANSWER in said:
         return "kitty"
@@ -103,21 +99,20 @@ def _way(said: bytes, environment: Mapping[str, str]) -> Way:
     return "sixel" if attributes and _SIXEL in attributes[1].split(b";")[1:] else "text"
 
 
-def _question(environment: Mapping[str, str]) -> str:
+def _question() -> str:
     """What a terminal is asked; nothing, if it can't show pictures or couldn't be silent about it."""
-    name = environment.get("TERM", "").lower()
-    if "TMUX" in environment or name.startswith("tmux"):
+    name = os.environ.get("TERM", "").lower()
+    if "TMUX" in os.environ or name.startswith("tmux"):
         # It answers for itself: it knows sixels or not, and never passes the other protocol on by itself.
         return _ASK_SIZE + _ASK_ATTRIBUTES
-    if not name or "STY" in environment or name.startswith(_SILENT) or environment.get("NO_COLOR"):
+    if not name or "STY" in os.environ or name.startswith(_SILENT) or os.environ.get("NO_COLOR"):
         return ""
     return QUERY + _ASK_SIZE + _ASK_ATTRIBUTES
 
 
-def _asked(stream: TextIO, environment: Mapping[str, str]) -> bytes:
+def _asked(stream: TextIO) -> bytes:
     """What the terminal answers within WAIT; nothing, if this process isn't the one that it listens to."""
-    question = _question(environment)
-    if not question:
+    if not (question := _question()):
         return b""
     import termios
     import tty

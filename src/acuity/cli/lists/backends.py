@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from acuity.cli.style import columns
+from acuity.cli.terminal.style import columns
 from acuity.devices import Backend, list_backends
 
 SCHEMA: Final = "acuity.backends/1"

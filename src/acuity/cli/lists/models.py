@@ -10,7 +10,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from acuity.cli.style import columns
+from acuity.cli.terminal.style import columns
 
 if TYPE_CHECKING:
     from acuity.models.describe import ModelInfo
