@@ -29,10 +29,12 @@ _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
 _BLURRED: Final = 0.3
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
-# Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
-# more than the second isn't a score.
-_DOUBTFUL: Final = 0.02
-_UNKNOWN: Final = 1.0
+# Points by which the mean score is wrong on average, because of the places of faults: more than the first is
+# worth a warning, more than the second isn't a score. Few scores are off by more than so many times that.
+_DOUBTFUL: Final = 0.01
+_UNKNOWN: Final = 0.08
+_AT_MOST: Final = 6.0
+_LITTLE: Final = 0.05  # points of one frame that are worth no word
 _SHOWN: Final = 8  # decisions that notes tell one by one
 _HELD: Final = 4  # frames for which pictures are held
 
@@ -68,10 +70,13 @@ class Survey:
         self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
         self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
-        self._doubt = 0.0
+        self._doubt = 0.0  # points by which the sum of the scores may be wrong
+        self._unsure = (0.0, 0, 0)  # of the frames in a row that have most of them: these, the first and last
+        self._row = (0.0, 0, 0)  # of the last such frames
         self._either = False  # whether frames of the same number pass the test, too
         self._untold = 0  # pairs that nothing tells from those beside them
         self._unknown = False  # whether frames were left out among these
+        self._untold_from = self._untold_to = 0  # the first and last of these
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -103,7 +108,8 @@ class Survey:
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
         elif doubt > _DOUBTFUL:
             text = "where frames are missing or doubled can't be told to the frame at this quality"
-            yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
+            most = max(_AT_MOST * doubt, 0.1)
+            yield warning(CODE, f"{text}: the mean score may be off by up to {most:.1f}")
 
     def _ended(self) -> Note:
         """That one video goes on after the last pair; no wonder if the other was late by that."""
@@ -167,10 +173,11 @@ class Survey:
                     self._look_at_geometry(known, now)
                 decided = len(self.decisions)
                 self._decide(last, now, known[0], known[1])
-                untold = solver.cannot_tell(frame)
-                self._untold += untold
-                self._unknown = self._unknown or (untold and len(self.decisions) > decided)
-                self._doubt += doubt
+                self._note_doubt(frame, doubt)
+                if solver.cannot_tell(frame):
+                    self._untold_from, self._untold_to = (self._untold_from if self._untold else frame), frame
+                    self._untold += 1
+                    self._unknown = self._unknown or len(self.decisions) > decided
                 self._add(known[0][match], known[1][frame])
                 last = now
             self._moves = max(self._moves, solver.motion)
@@ -179,6 +186,14 @@ class Survey:
                 side.first + len(side) - used - 1 for side, used in zip(sides, last[::-1], strict=True)
             )
         self._check(solver.ref.signatures if all(over) and not most else [])
+
+    def _note_doubt(self, frame: int, doubt: float) -> None:
+        if doubt >= _LITTLE:
+            sum_before, first, last = self._row
+            goes_on = sum_before > 0 and frame - last <= _HELD
+            self._row = (sum_before + doubt, first, frame) if goes_on else (doubt, frame, frame)
+            self._unsure = max(self._unsure, self._row)
+        self._doubt += doubt
 
     def _read(self, side: int, frames: Frames, take: Take) -> bool:
         """Take the next picture of a video; whether there was one."""
@@ -326,16 +341,30 @@ class Survey:
                 off,
                 " to compare them all the same",
             )
+        self._refuse_unsure()
+
+    def _refuse_unsure(self) -> None:
+        """Refuse pairs of which it can't be told well enough which frames belong together."""
         doubt = self._doubt / self.pairs
-        ends_apart = max(self._rest) > 0 and 2 * self._untold > self.pairs
-        if doubt > _UNKNOWN or self._unknown or ends_apart:
-            size = f" (the mean score could be off by {doubt:.1f})" if doubt > _UNKNOWN else ""
-            raise PairingError(
-                f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-                f" differ{size}: pass ",
-                off,
-                " to compare frame n with frame n, or compare a better encode",
-            )
+        # Times say nothing of frames that end after the reference does: some before them are too many.
+        too_many = self._rest[1] > 0 and self._solver.hidden
+        if self._unknown or too_many or (max(self._rest) > 0 and 2 * self._untold > self.pairs):
+            last = self._untold_to if self._untold else self.pairs - 1
+            first, size = self._untold_from, ""
+        elif doubt > _UNKNOWN:
+            _, first, last = self._unsure
+            size = f" (the mean score could be off by {_AT_MOST * doubt:.1f})"
+        else:
+            return
+        frames = f"frames {first} to {last}" if last > first else f"frame {first}"
+        dis, ref = self._plan.dis.name, self._plan.ref.name
+        raise PairingError(
+            f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
+            f" differ, because {frames} of {dis} match several of {ref} about equally well{size}: compare a"
+            " better encode, or pass ",
+            to_set("align", "off"),
+            " to compare frame n with frame n",
+        )
 
 
 class _Straight:
