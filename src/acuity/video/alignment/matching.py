@@ -42,15 +42,6 @@ _AROUND: Final = 25  # frames before and after a frame that say so
 # Pictures contradict a path if its errors are so many times the least ones, over so many frames.
 _CONTRADICTED: Final = 1.5
 _WINDOW: Final = 8
-# A frame's score falls by about so many points where the error that it shows is e times as large, and by so
-# many at most; errors below the second figure are not seen.
-_POINTS: Final = 20.0
-_UNSEEN: Final = 2.0
-_MOST_POINTS: Final = 20.0
-# What the match of a frame costs more makes it less likely by e for so much of it: errors of frames in a row
-# are alike.
-_ALIKE: Final = 2.0
-_NOT_THE_BEST: Final = 0.001  # the surplus of a match that was made for another reason than its cost
 
 
 def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
@@ -158,26 +149,6 @@ def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTR
         for values in (error[frames, path[frames]], error[frames].min(axis=1))
     )
     return bool((own > clearly * least).any())
-
-
-def points_apart(one: Figures, other: Figures) -> Figures:
-    """About how many points a frame's score differs between two that it is compared with, by both errors."""
-    ratio = (one + _UNSEEN) / (other + _UNSEEN)
-    return np.minimum(_POINTS * np.abs(np.log(ratio)), _MOST_POINTS)
-
-
-def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
-    """By frame of a path: the points by which its score may be wrong, because it matches other frames of the
-    reference about as well; each counts by what its best path costs more.
-    """
-    frames = np.flatnonzero(path >= 0)
-    own = surplus[frames, path[frames], None]
-    likely = np.exp(-np.maximum(surplus[frames] - own, 0.0) / _ALIKE)
-    points = points_apart(error[frames], error[frames, path[frames], None])
-    doubt = np.zeros(len(path))
-    doubt[frames] = (likely * points).sum(axis=1) / likely.sum(axis=1)
-    doubt[frames[own[:, 0] > _NOT_THE_BEST]] = 0.0
-    return doubt
 
 
 def correlation(one: Signature, other: Signature) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.aligner import Aligner
+from acuity.video.alignment.doubts import Doubts
 from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
@@ -26,15 +27,9 @@ _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
 _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
 # How much larger the error is a frame away, where single frames are hard to tell apart.
-_BLURRED: Final = 0.3
+_BLURRED: Final = 0.45
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
-# Points by which the mean score is wrong on average, because of the places of faults: more than the first is
-# worth a warning, more than the second isn't a score. Few scores are off by more than so many times that.
-_DOUBTFUL: Final = 0.01
-_UNKNOWN: Final = 0.08
-_AT_MOST: Final = 6.0
-_LITTLE: Final = 0.05  # points of one frame that are worth no word
 _SHOWN: Final = 8  # decisions that notes tell one by one
 _HELD: Final = 4  # frames for which pictures are held
 
@@ -70,13 +65,8 @@ class Survey:
         self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
         self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
-        self._doubt = 0.0  # points by which the sum of the scores may be wrong
-        self._unsure = (0.0, 0, 0)  # of the frames in a row that have most of them: these, the first and last
-        self._row = (0.0, 0, 0)  # of the last such frames
+        self._doubts = Doubts(plan.dis.name, plan.ref.name)
         self._either = False  # whether frames of the same number pass the test, too
-        self._untold = 0  # pairs that nothing tells from those beside them
-        self._unknown = False  # whether frames were left out among these
-        self._untold_from = self._untold_to = 0  # the first and last of these
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -102,14 +92,11 @@ class Survey:
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
-        doubt = self._doubt / max(self.pairs, 1)
         if self._hides(_BLURRED) or (self.decisions and (self._solver.hides or self._either)):
             text = "a frame more or less is hard to see at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
-        elif doubt > _DOUBTFUL:
-            text = "where frames are missing or doubled can't be told to the frame at this quality"
-            most = max(_AT_MOST * doubt, 0.1)
-            yield warning(CODE, f"{text}: the mean score may be off by up to {most:.1f}")
+        elif said := self._doubts.warning(self.pairs):
+            yield warning(CODE, said)
 
     def _ended(self) -> Note:
         """That one video goes on after the last pair; no wonder if the other was late by that."""
@@ -147,7 +134,9 @@ class Survey:
                 raise
         if straight is not None and as_is:
             self.decisions, self.pairs = [], straight.pairs
-            self._doubt, self._rest, self._perhaps, self._detours = 0.0, (0, 0), None, []
+            self._doubts = Doubts(self._plan.dis.name, self._plan.ref.name)
+            self._rest, self._perhaps, self._detours = (0, 0), None, []
+        self._doubts.refuse_doubtful(self.pairs)
 
     def _run(self, ref: Take, dis: Take, most: int, straight: _Straight | None) -> None:
         solver, over = self._solver, [False, False]
@@ -173,11 +162,9 @@ class Survey:
                     self._look_at_geometry(known, now)
                 decided = len(self.decisions)
                 self._decide(last, now, known[0], known[1])
-                self._note_doubt(frame, doubt)
+                self._doubts.add(frame, doubt)
                 if solver.cannot_tell(frame):
-                    self._untold_from, self._untold_to = (self._untold_from if self._untold else frame), frame
-                    self._untold += 1
-                    self._unknown = self._unknown or len(self.decisions) > decided
+                    self._doubts.add_untold(frame, fault=len(self.decisions) > decided)
                 self._add(known[0][match], known[1][frame])
                 last = now
             self._moves = max(self._moves, solver.motion)
@@ -186,14 +173,6 @@ class Survey:
                 side.first + len(side) - used - 1 for side, used in zip(sides, last[::-1], strict=True)
             )
         self._check(solver.ref.signatures if all(over) and not most else [])
-
-    def _note_doubt(self, frame: int, doubt: float) -> None:
-        if doubt >= _LITTLE:
-            sum_before, first, last = self._row
-            goes_on = sum_before > 0 and frame - last <= _HELD
-            self._row = (sum_before + doubt, first, frame) if goes_on else (doubt, frame, frame)
-            self._unsure = max(self._unsure, self._row)
-        self._doubt += doubt
 
     def _read(self, side: int, frames: Frames, take: Take) -> bool:
         """Take the next picture of a video; whether there was one."""
@@ -341,30 +320,10 @@ class Survey:
                 off,
                 " to compare them all the same",
             )
-        self._refuse_unsure()
-
-    def _refuse_unsure(self) -> None:
-        """Refuse pairs of which it can't be told well enough which frames belong together."""
-        doubt = self._doubt / self.pairs
         # Times say nothing of frames that end after the reference does: some before them are too many.
         too_many = self._rest[1] > 0 and self._solver.hidden
-        if self._unknown or too_many or (max(self._rest) > 0 and 2 * self._untold > self.pairs):
-            last = self._untold_to if self._untold else self.pairs - 1
-            first, size = self._untold_from, ""
-        elif doubt > _UNKNOWN:
-            _, first, last = self._unsure
-            size = f" (the mean score could be off by {_AT_MOST * doubt:.1f})"
-        else:
-            return
-        frames = f"frames {first} to {last}" if last > first else f"frame {first}"
-        dis, ref = self._plan.dis.name, self._plan.ref.name
-        raise PairingError(
-            f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-            f" differ, because {frames} of {dis} match several of {ref} about equally well{size}: compare a"
-            " better encode, or pass ",
-            to_set("align", "off"),
-            " to compare frame n with frame n",
-        )
+        ends_apart = max(self._rest) > 0
+        self._doubts.refuse_untold(self.pairs, ends_apart=ends_apart, too_many=too_many)
 
 
 class _Straight:
