@@ -3,6 +3,7 @@
     python bench/alignment.py                  # single faults found and named; false alarms
     python bench/alignment.py --auto           # several faults: how far align=auto is from the true score
     python bench/alignment.py --auto --frames  # the same, by the pairs alone: quicker
+    python bench/alignment.py --auto --held-out  # the same with contents on which nothing was tuned
     python bench/alignment.py --cost           # at 1080p, with and without; memory for two hours
 
 The clips are made once for each folder given by --keep. --content, --pattern, --crf and --timing choose some.
@@ -28,6 +29,7 @@ from acuity.video.pairs.pairing import pair_videos
 from acuity.video.picture import Picture
 from acuity.video.readers.open import open_video
 from alignment_corpus import (
+    HELD_OUT,
     MODEL,
     OTHER_CONTENTS,
     RATE,
@@ -40,7 +42,6 @@ from alignment_cost import print_cost, print_film
 from misaligned_clips import (
     CONTENTS,
     FAULTS,
-    FRAMES,
     HARD_CONTENTS,
     PATTERNS,
     Fault,
@@ -232,7 +233,7 @@ def single(choice: Choice, job: tuple[str, int]) -> dict[str, str]:
     ref, same = reference_signatures(source.frames), source.pictures
     answers = {}
     for name, fault in (FAULTS | MORE_FAULTS).items():
-        shown = fault.shown(FRAMES)
+        shown = fault.shown(len(source.frames))
         path = source.encode(f"{name} {crf}", shown, crf=str(crf))
         finding = found(ref, signatures(path))
         if [same[n] for n in shown] == same:  # two frames of one picture are swapped
@@ -281,7 +282,7 @@ def parts(choice: Choice, content: str) -> tuple[int, list[str]]:
 
 def print_single(choice: Choice) -> None:
     crfs = choice.crfs or FAULT_CRFS
-    contents = [content for content in choice.contents if content != "real"]  # too short
+    contents = [content for content in choice.contents if content not in ("real", "dimmed")]  # too short
     jobs = list(itertools.product(contents, crfs))
     tables = dict(zip(jobs, choice.spread(single, jobs), strict=True))
     print(f"found and named rightly (.) or not (X), at crf {', '.join(map(str, crfs))}")
@@ -302,7 +303,7 @@ def print_single(choice: Choice) -> None:
 
 def print_clean(choice: Choice) -> None:
     seeded = [(content, seed) for content in choice.contents for seed in range(1, SEEDS + 1)]
-    jobs = [job for job in seeded if job[1] == 1 or job[0] not in OTHER_CONTENTS]
+    jobs = [job for job in seeded if job[1] == 1 or job[0] not in OTHER_CONTENTS | HELD_OUT]
     for answers, what in (
         (choice.spread(clean, jobs), "false alarms in {} clean pairs"),
         (choice.spread(parts, choice.contents), "of {} pairs of other parts of the picture are told as time"),
@@ -322,7 +323,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="of --cost")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where the clips are kept for the next run")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--content", nargs="+", choices=ALL)
+    parser.add_argument("--content", nargs="+", choices=(*ALL, *HELD_OUT))
+    parser.add_argument("--held-out", action="store_true", help="contents on which nothing was tuned")
     parser.add_argument("--pattern", nargs="+", choices=tuple(PATTERNS))
     parser.add_argument("--crf", nargs="+", type=int, default=[])
     parser.add_argument("--timing", nargs="+", choices=("cfr", "vfr"), default=["cfr", "vfr"])
@@ -331,7 +333,7 @@ def main() -> None:
         choice = Choice(
             asked.keep or Path(folder),
             asked.jobs,
-            tuple(asked.content or (SEVERAL if asked.auto else ALL)),
+            tuple(asked.content or (HELD_OUT if asked.held_out else SEVERAL if asked.auto else ALL)),
             tuple(asked.pattern or PATTERNS),
             tuple(asked.crf),
             tuple(asked.timing),

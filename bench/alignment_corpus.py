@@ -26,6 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "video"))
 
 import acuity
+import alignment_held_out
 import misaligned_clips
 from misaligned_clips import CONTENTS, FRAMES, HARD_CONTENTS, HEIGHT, WIDTH, Luma, Shown, encode_luma, view
 
@@ -64,21 +65,30 @@ OTHER_CONTENTS: Final[dict[str, Callable[[], list[Luma]]]] = {
     "testsrc2": lambda: _generated("testsrc2"),
     **({"real": _real} if REAL.exists() else {}),
 }
+HELD_OUT: Final = alignment_held_out.held_out(GOLDEN / "clips")
 
 
 class Source:
     """One content's frames, and the encodes that are made of them, each of them once."""
 
     def __init__(self, folder: Path, content: str, seed: int = 0) -> None:
-        maker: Any = (CONTENTS | HARD_CONTENTS | OTHER_CONTENTS)[content]
-        makers = (maker, misaligned_clips.held, misaligned_clips.view, misaligned_clips.texture, _generated)
+        maker: Any = (CONTENTS | HARD_CONTENTS | OTHER_CONTENTS | HELD_OUT)[content]
+        makers = (
+            alignment_held_out if content in HELD_OUT else maker,
+            misaligned_clips.held,
+            misaligned_clips.view,
+            misaligned_clips.texture,
+            _generated,
+        )
         key = _key(*(inspect.getsource(each) for each in makers))
         self.name = content if not seed else f"{content}{seed}"
         self._folder = folder / f"{self.name}-{key}"
         self._folder.mkdir(parents=True, exist_ok=True)
         self.path = self._folder / "source.mkv"
         if not self.path.exists():
-            made = maker() if content in OTHER_CONTENTS else misaligned_clips.frames_of(content, seed)
+            made = (
+                maker() if content in OTHER_CONTENTS | HELD_OUT else misaligned_clips.frames_of(content, seed)
+            )
             self._make(self.path, made, codec="rawvideo")
         self.frames = decoded(self.path)
         hashes = [frame.tobytes() for frame in self.frames]

@@ -16,7 +16,7 @@ from acuity.errors import PairingError
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
-from misaligned_clips import HEIGHT, WIDTH, Luma, encode_luma, frames_of
+from misaligned_clips import HEIGHT, PATTERNS, WIDTH, Luma, encode_luma, frames_of
 from video_clips import feed, y4m_bytes
 
 COUNT = 60
@@ -282,8 +282,41 @@ def test_where_pictures_tell_nothing_a_rule_is_followed(dark: Path, tmp_path: Pa
 def test_where_pictures_and_lengths_tell_nothing_it_is_refused(dark: Path, tmp_path: Path) -> None:
     shown = [n for n in range(100) for _ in range(1 + (n in (15, 31)))]
     dis = encode_luma(tmp_path / "x.mkv", [frames_of("slowdark")[n] for n in shown], crf="28")
-    with pytest.raises(PairingError, match="at this quality it can't be told where they differ"):
+    said = r"it can't be told where they differ, because frames \d+ to 10\d of .*: compare a better encode"
+    with pytest.raises(PairingError, match=said):
         paired(dark, dis, align="auto")
+
+
+def test_a_late_video_whose_pictures_tell_nothing_is_refused(dark: Path, tmp_path: Path) -> None:
+    """Its times go on after those of the reference, so that some frames are too many: which, is not known."""
+    shown = [n for n in range(100) for _ in range(1 + (n in (0, 34))) if n != 18]
+    times = [n + (place > 0) + (place > 34) for place, n in enumerate(shown)]
+    dis = encode_luma(tmp_path / "x.mkv", [frames_of("slowdark")[n] for n in shown], crf="28", times=times)
+    with pytest.raises(PairingError, match="it can't be told where they differ"):
+        paired(dark, dis, align="auto")
+
+
+def test_places_that_move_the_mean_score_are_refused_by_their_frames(tmp_path: Path) -> None:
+    """A burst and a single loss in held pictures: the second's place is hidden for 50 frames."""
+    frames = frames_of("twos")
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [each.frame for each in PATTERNS["burst"].shown(len(frames))]
+    dis = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="36")
+    with pytest.raises(PairingError, match=r"because frames (\d+) to (\d+) of .*off by \d") as error:
+        paired(source, dis, align="auto")
+    place = re.search(r"frames (\d+) to (\d+) of", str(error.value))
+    assert place is not None
+    assert int(place[1]) <= 30 < 60 <= int(place[2])
+
+
+def test_times_are_believed_where_pictures_hardly_tell_frames_apart(tmp_path: Path) -> None:
+    """The encoder's frames between coded ones move evenly, as if another frame of each five were lost."""
+    frames = frames_of("dark")
+    source = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
+    shown = [n for n in range(100) if n % 5 != 4]
+    dis = encode_luma(tmp_path / "x.mkv", [frames[n] for n in shown], crf="34", times=shown)
+    with paired(source, dis, align="auto") as pairing:
+        assert [d.pair for d in pairing.decisions] == [*range(4, 80, 4)]
 
 
 def test_a_still_scene_hides_no_faults_of_others(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Aligner:
 
     @property
     def pairs(self) -> int:
-        return self._history.end + len(self._new[0])
+        return self._history.track.end + len(self._new[0])
 
     @property
     def recent(self) -> tuple[list[Signature], list[Signature]]:
@@ -87,12 +87,12 @@ class Aligner:
     def _take(self) -> Finding | None:
         """Look at the pairs that are new."""
         history, new = self._history, len(self._new[0])
-        history.extend(*self._new)
+        history.track.extend(*self._new)
         self._new = ([], [])
-        self._note_unlike(history.end - new, history.error[-new:] > _UNLIKE * history.cells)
-        if (found := self._look_on(history.end - REACH)) is not None:
+        self._note_unlike(history.track.end - new, history.track.error[-new:] > _UNLIKE * history.track.cells)
+        if (found := self._look_on(history.track.end - REACH)) is not None:
             return found
-        if history.end % WINDOW == 0:
+        if history.track.end % WINDOW == 0:
             self._look_far()
         return self._named(over=False)
 
@@ -100,11 +100,11 @@ class Aligner:
         """What the last frames say, when no more pairs will come; one video may have more frames."""
         if self._new[0] and (found := self._take()) is not None:
             return found
-        if (found := self._look_on(self._history.end)) is not None:
+        if (found := self._look_on(self._history.track.end)) is not None:
             return found
-        if (found := self._thawed(self._history.end)) is not None:
+        if (found := self._thawed(self._history.track.end)) is not None:
             return found
-        if self._history.end % WINDOW:
+        if self._history.track.end % WINDOW:
             self._look_far()
         ref = list(islice(ref, FAR))
         self._look_beyond(ref, dis)
@@ -153,23 +153,23 @@ class Aligner:
     def _thawed(self, frame: int) -> Finding | None:
         """A frozen stretch that ends with this frame."""
         history = self._history
-        if frame - history.first < 1:
+        if frame - history.track.first < 1:
             return None
-        if frame < history.end and history.track.still(frame):
+        if frame < history.track.end and history.track.still(frame):
             self._frozen = frame if self._frozen is None else self._frozen
             return None
         start, self._frozen = self._frozen, None
-        return None if start is None or start <= history.first else faults.frozen(history, start, frame)
+        return None if start is None or start <= history.track.first else faults.frozen(history, start, frame)
 
     def _look_far(self) -> None:
         """Compare the last frames with all that are remembered."""
         history = self._history
         if not (size := self._doubtful(_FEWEST)):
             return
-        start = history.end - size
+        start = history.track.end - size
         gain, lag = max(self._far_lag(size, 1), self._far_lag(size, -1))
         if gain >= 1.5:
-            last = history.end - max(lag, 0)
+            last = history.track.end - max(lag, 0)
             self._consider([(i, i + lag) for i in range(last - size, last)])
         self._unlike = self._unlike + 1 if _other_content(history, start) else 0
         if self._unlike == 2 and not self._alarm:
@@ -180,36 +180,36 @@ class Aligner:
         history = self._history
         if not (size := self._doubtful(_FEWEST_ALL)):
             return
-        history.add_rest(*([*map(coarse, islice(rest, FAR))] for rest in (ref, dis)))
-        start, end = history.end - size, history.end
-        if history.end_ref > end:
-            fits = _slide(history.dis(start, end), history.ref(start, history.end_ref))
+        history.track.add_rest(*([*map(coarse, islice(rest, FAR))] for rest in (ref, dis)))
+        start, end = history.track.end - size, history.track.end
+        if history.track.end_ref > end:
+            fits = _slide(history.dis(start, end), history.ref(start, history.track.end_ref))
         else:
-            fits = _slide(history.ref(start, end), history.dis(start, history.end_dis))
+            fits = _slide(history.ref(start, end), history.dis(start, history.track.end_dis))
         lag = int(fits.argmin())
         if fits[0] + size * history.floor >= 1.5 * (fits[lag] + size * history.floor):
-            far = (lag, 0) if history.end_dis > end else (0, lag)
+            far = (lag, 0) if history.track.end_dis > end else (0, lag)
             self._consider([(i + far[0], i + far[1]) for i in range(start, end)])
 
     def _doubtful(self, fewest: int) -> int:
         """How many of the last frames are to be looked at, if they don't match; otherwise 0."""
         history = self._history
-        size = min(WINDOW, history.end)
-        if size < fewest or self._alarm or history.track.matches(history.end - size):
+        size = min(WINDOW, history.track.end)
+        if size < fewest or self._alarm or history.track.matches(history.track.end - size):
             return 0
         return size
 
     def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
         """The lag of one sign beyond reach that fits the last frames best, after its gain over lag 0."""
         history = self._history
-        start = max(history.first, history.end - size - FAR)
+        start = max(history.track.first, history.track.end - size - FAR)
         latest, past = (history.ref, history.dis) if sign > 0 else (history.dis, history.ref)
-        new, old = latest(history.end - size, history.end), past(start, history.end)
+        new, old = latest(history.track.end - size, history.track.end), past(start, history.track.end)
         lags = len(old) - size
         if lags < REACH:
             return 0.0, 0
         fits = _slide(new, old)  # from the farthest lag to 0
-        rows = history.error[start - history.first :]
+        rows = history.track.error[start - history.track.first :]
         paired = (
             np.convolve(rows, np.ones(size), "valid") if sign > 0 else np.full(lags + 1, rows[-size:].sum())
         )
@@ -222,18 +222,22 @@ class Aligner:
         """Raise the alarm if the matches convince."""
         evidence = self._history.evidence(matches)
         if evidence is not None and evidence.convincing:
-            self._alarm, self._name_at = matches, self._history.end + _SETTLE
+            self._alarm, self._name_at = matches, self._history.track.end + _SETTLE
 
     def _named(self, *, over: bool) -> Finding | None:
         history = self._history
         if self._alarm:
-            return faults.located(history, self._alarm) if over or history.end >= self._name_at else None
+            return (
+                faults.located(history, self._alarm) if over or history.track.end >= self._name_at else None
+            )
         if self._other is not None:
             # Meanwhile it may turn out to be the same content, a few seconds apart.
-            if over or history.end >= self._other + FAR + WINDOW:
-                return faults.paced(history) or Finding("other", self._other, 0, history.end - self._other)
+            if over or history.track.end >= self._other + FAR + WINDOW:
+                return faults.paced(history) or Finding(
+                    "other", self._other, 0, history.track.end - self._other
+                )
             return None
-        if history.end in _PACE_LOOKS or (over and history.end >= 16):
+        if history.track.end in _PACE_LOOKS or (over and history.track.end >= 16):
             return faults.paced(history)
         return None
 
@@ -249,7 +253,7 @@ def _slide(frames: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[
 
 def _other_content(history: History, start: int) -> bool:
     """Whether the pictures since `start` have next to nothing in common."""
-    ref, dis = history.ref(start, history.end), history.dis(start, history.end)
+    ref, dis = history.ref(start, history.track.end), history.dis(start, history.track.end)
     if math.sqrt(float(np.square(ref - dis).mean())) <= 10:
         return False
     spread = ref.std(axis=1), dis.std(axis=1)

@@ -51,11 +51,11 @@ def most_first(lag: int) -> int:
 def _tracked(history: History, before: int) -> bool:
     """Whether the encode moved as its source does, in the stretch before a frame."""
     rows = history.moving(before - _STRETCH, before)
-    return len(rows) >= 6 and float(np.median(history.tracking[rows])) >= 0.5
+    return len(rows) >= 6 and float(np.median(history.track.tracking[rows])) >= 0.5
 
 
 def _usual_error(history: History, before: int) -> float:
-    return float(np.median(history.error[history.moving(before - _STRETCH, before)]))
+    return float(np.median(history.track.error[history.moving(before - _STRETCH, before)]))
 
 
 def swapped(history: History, second: int) -> Finding | None:
@@ -65,19 +65,19 @@ def swapped(history: History, second: int) -> Finding | None:
     """
     if not history.track.backwards(second):
         return None
-    row = second - history.first
+    row = second - history.track.first
     (one, two), (ref_one, ref_two) = history.dis(second - 1, second + 1), history.ref(second - 1, second + 1)
     way = ref_two - ref_one
     apart = float(way @ way)
-    if apart < history.cells * 0.02 or not _tracked(history, second - 1):
+    if apart < history.track.cells * 0.02 or not _tracked(history, second - 1):
         return None
-    usual, least = _usual_error(history, second - 1), min(history.error[row - 1 : row + 1])
+    usual, least = _usual_error(history, second - 1), min(history.track.error[row - 1 : row + 1])
     low = max(2 * usual + history.floor, 0.5 * least)
-    if usual > least or max(history.error[row + 1 : row + 3], default=0.0) > low:
+    if usual > least or max(history.track.error[row + 1 : row + 3], default=0.0) > low:
         return None  # frames before or after don't match either
     positions = float((one - ref_one) @ way) / apart, float((ref_two - two) @ way) / apart
     crossed = [float(np.square(a - b).sum()) + history.floor for a, b in ((one, ref_two), (two, ref_one))]
-    gain = min(history.error[row - 1] / crossed[0], history.error[row] / crossed[1])
+    gain = min(history.track.error[row - 1] / crossed[0], history.track.error[row] / crossed[1])
     if min(positions) >= 0.65 and max(positions) <= 1.3 and gain >= 1.1:
         return Finding("swapped", second - 1, 0, 2)
     return None
@@ -85,14 +85,14 @@ def swapped(history: History, second: int) -> Finding | None:
 
 def frozen(history: History, start: int, end: int) -> Finding | None:
     """Frames from `start` to before `end` that repeat the one before; then the encode catches up, or ends."""
-    first, last = start - history.first, end - history.first
+    first, last = start - history.track.first, end - history.track.first
     if last - first < _FROZEN or first < 8 or not _tracked(history, start):
         return None
-    if end < history.end and history.moved_ref[last] > 4 * history.track.usual_motion(end):
+    if end < history.track.end and history.track.moved_ref[last] > 4 * history.track.usual_motion(end):
         return None  # a cut, before which encoders save
     usual = _usual_error(history, start)
-    after = float(min(history.error[last : last + _THAW], default=0.0))
-    worse = (history.error[last - 1] + history.floor) / (max(usual, after) + history.floor)
+    after = float(min(history.track.error[last : last + _THAW], default=0.0))
+    worse = (history.track.error[last - 1] + history.floor) / (max(usual, after) + history.floor)
     kept, now = history.ref(start - 1, start)[0], history.ref(end - 1, end)[0]
     way = kept - now
     position = float((history.dis(end - 1, end)[0] - now) @ way) / (float(way @ way) + 1e-9)
@@ -104,10 +104,10 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
 
     `error` is that of a run of frames at one lag. A pace explains all frames, so it may fit a little worse.
     """
-    if history.first or history.track.matches(0):
+    if history.track.first or history.track.matches(0):
         return None
     found, errors, error = None, None, 1.5 * error
-    for kind, matches in _paces(history.end):
+    for kind, matches in _paces(history.track.end):
         evidence = history.evidence(matches)
         if evidence is None or not evidence.convincing or evidence.gain < 1.5:
             continue
@@ -121,7 +121,7 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
 
 def _errors(history: History, start: int) -> NDArray[np.float64]:
     """The squared error of each frame of the distorted video from `start` on against each reference frame."""
-    dis, ref = history.dis(start, history.end_dis), history.ref(start, history.end_ref)
+    dis, ref = history.dis(start, history.track.end_dis), history.ref(start, history.track.end_ref)
     squares = np.square(dis).sum(axis=1)[:, None] + np.square(ref).sum(axis=1)[None]
     errors: NDArray[np.float64] = np.maximum(squares - 2 * (dis @ ref.T), 0.0).astype(np.float64)
     return errors
@@ -136,7 +136,7 @@ def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
 
 def located(history: History, alarm: Matches) -> Finding:
     """The fault behind convincing matches at another lag: which it is, where it begins, how far it shifts."""
-    start = max(history.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
+    start = max(history.track.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
     errors = _errors(history, start)
     cost = np.stack([history.costs(row, history.track.weight(start + i)) for i, row in enumerate(errors)])
     lag, first, last = _best_run(_best_path(cost), cost)

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.picture import Signature
-
 Rows = NDArray[np.intp]
 Figures = NDArray[np.float64]
 
@@ -69,71 +67,21 @@ class History:
             kept=KEPT, reach=REACH, traced=_TRACED, floor=FLOOR, alike=_ALIKE, most=_MOST, jump=JUMP
         )
 
-    def extend(self, ref: list[Signature], dis: list[Signature]) -> None:
-        """Take in pairs."""
-        self.track.extend(ref, dis)
-
-    def add_rest(self, ref: list[Signature], dis: list[Signature]) -> None:
-        """Take in frames after the last pair, which one of the videos doesn't have; at most KEPT."""
-        self.track.add_rest(ref, dis)
-
-    @property
-    def first(self) -> int:
-        """The oldest frame that is kept."""
-        return self.track.first
-
-    @property
-    def end(self) -> int:
-        """The number of pairs added."""
-        return self.track.end
-
-    @property
-    def end_ref(self) -> int:
-        """The same with the frames of add_rest()."""
-        return self.track.end_ref
-
-    @property
-    def end_dis(self) -> int:
-        return self.track.end_dis
-
-    @property
-    def cells(self) -> int:
-        return self.track.cells
-
-    @property
-    def moved_ref(self) -> Figures:
-        """By row: the reference's squared change since the frame before."""
-        return self.track.moved_ref
-
-    @property
-    def moved_dis(self) -> Figures:
-        return self.track.moved_dis
-
-    @property
-    def tracking(self) -> Figures:
-        """By row: the correlation of both changes."""
-        return self.track.tracking
-
-    @property
-    def error(self) -> Figures:
-        """By row: the squared error."""
-        return self.track.error
-
     def ref(self, start: int, end: int) -> NDArray[np.float32]:
-        return self.track.ref[start - self.first : end - self.first]
+        return self.track.ref[start - self.track.first : end - self.track.first]
 
     def dis(self, start: int, end: int) -> NDArray[np.float32]:
-        return self.track.dis[start - self.first : end - self.first]
+        return self.track.dis[start - self.track.first : end - self.track.first]
 
     @property
     def floor(self) -> float:
         """The squared error of a signature that says nothing."""
-        return self.cells * FLOOR
+        return self.track.cells * FLOOR
 
     def moving(self, start: int, end: int) -> Rows:
         """Rows of the frames of a stretch in which the reference moves visibly."""
-        first, last = max(start - self.first, 1), end - self.first
-        return first + np.flatnonzero(self.moved_ref[first:last] > self.cells * 2 * _MOVING)
+        first, last = max(start - self.track.first, 1), end - self.track.first
+        return first + np.flatnonzero(self.track.moved_ref[first:last] > self.track.cells * 2 * _MOVING)
 
     def costs(self, errors: Figures, weight: float) -> Figures:
         """What it costs to match a frame with each of several, from its squared errors against them."""
@@ -143,19 +91,19 @@ class History:
 
     def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
         """What speaks for frames of the distorted video being those of the reference; None: too little."""
-        end_dis, end_ref = self.end_dis, self.end_ref
+        end_dis, end_ref = self.track.end_dis, self.track.end_ref
         known = [(i, j) for i, j in matches if i < end_dis and j < end_ref]
-        weight, first = self.track.weight, self.first
+        weight, first = self.track.weight, self.track.first
         kept = [match for match in known if min(match) > first and weight(match[0]) >= 0.2]
         if len(kept) < _FEWEST:
             return None
-        dis, other = np.array(kept).T - self.first
-        partner = np.minimum(dis, self.end - self.first - 1)  # the last frame, where there is none
+        dis, other = np.array(kept).T - first
+        partner = np.minimum(dis, self.track.end - first - 1)  # the last frame, where there is none
         rows_ref, rows_dis = self.track.ref, self.track.dis
         shown, paired, matched = rows_dis[dis], rows_ref[partner], rows_ref[other]
         way = matched - paired
         apart = np.einsum("ij,ij->i", way, way)
-        counts = apart > self.cells * _MOVING
+        counts = apart > self.track.cells * _MOVING
         if np.count_nonzero(counts) < _FEWEST:
             return None
         off = shown - paired
@@ -170,7 +118,7 @@ class History:
         before = np.where(follows, np.r_[0, other[:-1]], other - 1)
         change, wanted = shown - rows_dis[dis - 1], matched - rows_ref[before]
         energy = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", wanted, wanted)
-        stirs = counts & (np.minimum(*energy) > self.cells * _STIRRING)
+        stirs = counts & (np.minimum(*energy) > self.track.cells * _STIRRING)
         if np.count_nonzero(stirs) < _FEWEST - 2:
             return None
         tracking = np.einsum("ij,ij->i", change, wanted)[stirs] / np.sqrt(energy[0][stirs] * energy[1][stirs])
@@ -179,7 +127,7 @@ class History:
             frames=int(np.count_nonzero(counts)),
             position=float(min(positions) if max(positions) <= 1.25 else max(positions)),
             tracking=float(np.median(tracking)),
-            tracking_paired=float(np.median(self.tracking[partner[stirs]])),
+            tracking_paired=float(np.median(self.track.tracking[partner[stirs]])),
             gain=float(np.median(gain[counts])),
             likeness=1 - float(np.square(rest).sum()) / variance,
             ahead=bool(np.median(other - dis) > 0),

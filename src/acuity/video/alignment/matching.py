@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -43,11 +42,6 @@ _AROUND: Final = 25  # frames before and after a frame that say so
 # Pictures contradict a path if its errors are so many times the least ones, over so many frames.
 _CONTRADICTED: Final = 1.5
 _WINDOW: Final = 8
-# A frame beside a fault may belong to either side of it unless one error is so many times the other.
-_CLEAR: Final = 3.0
-_CERTAIN: Final = 20.0  # the cost of another place that rules it out
-# Points by which it is wrong then if the other error is e times as large, on average: most places are right.
-_POINTS: Final = 2.25
 
 
 def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) -> Figures:
@@ -155,29 +149,6 @@ def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTR
         for values in (error[frames, path[frames]], error[frames].min(axis=1))
     )
     return bool((own > clearly * least).any())
-
-
-def doubt_of(
-    error: Figures, cost: Figures, path: NDArray[np.intp], frame: int, lags: tuple[int, int]
-) -> float:
-    """Points by which scores may be wrong because the place of a fault is: that of the frames beside it which
-    match about as well at the lag on its other side.
-    """
-    points = 0.0
-    for frames, lag in ((range(frame - 1, -1, -1), lags[1]), (range(frame, len(path)), lags[0])):
-        against = 0.0
-        for other in frames:
-            place, mine = other + lag, int(path[other])
-            if mine < 0:
-                continue
-            if place == mine or not 0 <= place < error.shape[1] or against > _CERTAIN:
-                break
-            ratio = (error[other, place] + FLOOR) / (error[other, mine] + FLOOR)
-            if not 1 / _CLEAR < ratio < _CLEAR:
-                break
-            points += _POINTS * abs(math.log(ratio))
-            against += cost[other, place] - cost[other, mine]
-    return points
 
 
 def correlation(one: Signature, other: Signature) -> float:

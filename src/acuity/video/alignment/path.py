@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video.alignment.doubts import doubts
 from acuity.video.alignment.matching import (
     MOST,
     Figures,
     contradicted,
-    doubt_of,
     errors,
     frame_costs,
     fresh_errors,
@@ -24,6 +24,7 @@ from acuity.video.alignment.matching import (
     motion_seen,
     usual_motion,
 )
+from acuity.video.alignment.rules import Regular, expected_steps, has_gaps, rules, timed_path
 from acuity.video.picture import Signature
 
 if TYPE_CHECKING:
@@ -39,21 +40,13 @@ _FAULT: Final = 12.0  # the cost of frames that are lost, or too many
 _LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
 _UNTIMED: Final = 30.0  # of a step that presentation times of a variable rate contradict
 _EACH: Final = 0.05  # of each of these frames
-# Frames that are lost or doubled regularly: of at most so many frames one, at least so often. One rule is
-# likelier than as many places of their own unless its pairs cost so many times more.
-_PERIOD: Final = 30
-_TIMES: Final = 3
-_RULE: Final = 3.0
-# Pictures contradict presentation times if their own path costs so much less.
+_RULE: Final = 3.0  # a rule is likelier than as many faults of their own unless it costs so many times more
+# Pictures contradict presentation times if their own path costs so much less, and where its errors are hardly
+# less, only if it costs far less.
 _BETTER: Final = 1.5
-# Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
-_HIDDEN_PERIOD: Final = 10
-_HIDDEN_TIMES: Final = 10
+_FAR_BETTER: Final = 4.0
+_HARDLY: Final = 1.17
 _HIDDEN_SAYS: Final = 0.05  # what costs count where pictures tell nothing
-_GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
-# Another phase is possible unless each frame that it moves costs so much more; the points of such a frame.
-_PHASE_AHEAD: Final = 3.0
-_PHASE: Final = 0.3
 # A frame shows something else if its best match is so many times as wrong as that of most, and this much.
 _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
@@ -91,40 +84,6 @@ class Costs(NamedTuple):
         return cls(likely, _FAULT) if more > 0 else cls(_FAULT, likely)
 
 
-def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
-    """By frame of the distorted video after the first: which frame should follow each frame of the reference,
-    by presentation times; None if some have no time.
-    """
-    if None in dis or None in ref:
-        return None
-    mine, its = np.array(dis, np.float64), np.array(ref, np.float64)
-    middles = (its[1:] + its[:-1]) / 2
-    next_one = np.arange(1, len(its) + 1)
-    return [np.maximum(np.searchsorted(middles, its + step), next_one) for step in np.diff(mine)]
-
-
-def has_gaps(times: Sequence[float | None]) -> bool:
-    """Whether some frames of an even rate are missing, by presentation times."""
-    known = [time for time in times if time is not None]
-    steps = np.diff(known)
-    return len(known) == len(times) and bool((steps > _GAP * np.median(steps)).any()) if len(steps) else False
-
-
-def timed_path(dis: Sequence[float | None], ref: Sequence[float | None], late: float) -> NDArray[np.intp]:
-    """The frame of the reference at the time of each frame of the other video less `late`; -1: none, or one
-    that was shown already.
-    """
-    path = np.full(len(dis), -1, np.intp)
-    if None in dis or None in ref or len(ref) < 2:
-        return path
-    its, mine = np.array(ref, np.float64), np.array(dis, np.float64) - late
-    place = np.searchsorted((its[1:] + its[:-1]) / 2, mine)
-    near = np.abs(its[place] - mine) < np.median(np.diff(its)) / 2
-    fresh = np.r_[True, place[1:] > np.maximum.accumulate(place)[:-1]]
-    path[near & fresh] = place[near & fresh]
-    return path
-
-
 class _Step(NamedTuple):
     """How the best paths to a frame of the distorted video came there, by frame of the reference."""
 
@@ -147,12 +106,42 @@ def best_path(
     The first frame may show one of `first` at no cost; `steps` are those of expected_steps(), None: each by
     one. `foreign` frames show nothing of the reference. With `ends` both videos end with the block.
     """
+    all_matched, left_out, taken = _sweep(cost, costs, first, steps, foreign)
+    matched = all_matched[-1]
+    if ends:
+        beyond = np.r_[costs.lost + _EACH * np.arange(cost.shape[1], 0, -1), 0.0]
+        matched, left_out = matched + beyond, left_out + beyond
+    return _traced(matched, left_out, taken)
+
+
+def surplus(
+    cost: Figures, costs: Costs, first: Sequence[int], foreign: NDArray[np.bool_], *, ends: bool
+) -> Figures:
+    """By frame, for each frame of the reference: by how much the best path through both costs more than the
+    best path of all.
+    """
     count = cost.shape[1]
-    places = np.arange(count + 1)  # 0: the frame before the block
-    # The cost of the best path that matches the last frame with a place, and of one that leaves it out after
-    # a match with that place.
+    there, _, _ = _sweep(cost, costs, first, None, foreign)
+    back, _, _ = _sweep(cost[::-1, ::-1], costs, (0,) if ends else range(count), None, foreign[::-1])
+    through = there[:, 1:] + back[::-1, :0:-1] - cost
+    return np.asarray(through - through.min())
+
+
+def _sweep(
+    cost: Figures,
+    costs: Costs,
+    first: Sequence[int],
+    steps: Sequence[NDArray[np.intp]] | None,
+    foreign: NDArray[np.bool_] | None,
+) -> tuple[Figures, Figures, list[_Step]]:
+    """The cost of the best path that matches each frame with each place, that of one which leaves the last
+    frame out after a match with that place, and how the paths came there; place 0 is before the block.
+    """
+    count = cost.shape[1]
+    places = np.arange(count + 1)
     matched, left_out = np.full(count + 1, np.inf), np.full(count + 1, np.inf)
     matched[0] = 0.0
+    all_matched = np.empty((len(cost), count + 1))
     taken: list[_Step] = []
     for frame, row in enumerate(cost):
         after_extra = left_out < matched
@@ -183,11 +172,9 @@ def best_path(
             likeness = np.zeros_like(likeness)
         left_out = np.where(first_extra, matched + costs.extra, left_out + _EACH) + likeness
         matched = np.r_[np.inf, np.where(jumps, jump, arrive) + row]
+        all_matched[frame] = matched
         taken.append(_Step(origin, after_extra, first_extra))
-    if ends:
-        beyond = np.r_[costs.lost + _EACH * places[:0:-1], 0.0]
-        matched, left_out = matched + beyond, left_out + beyond
-    return _traced(matched, left_out, taken)
+    return all_matched, left_out, taken
 
 
 def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> tuple[NDArray[np.intp], float]:
@@ -207,45 +194,6 @@ def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> tupl
     return path, total
 
 
-def rules(ref: int, dis: int) -> list[Fraction]:
-    """Frames of the reference for each of the other video, by which its length comes of regular losses or
-    doublings alone; none if there are few of them.
-    """
-    from fractions import Fraction  # few runs need it
-
-    if min(ref, dis) < 1 or abs(ref - dis) < _TIMES:
-        return []
-    near = {Fraction(ref, dis).limit_denominator(most) for most in range(1, _PERIOD + 1)}
-    return sorted(rule for rule in near if rule > 0 and abs(dis * rule - ref) <= max(rule, Fraction(1)))
-
-
-class Regular(NamedTuple):
-    """A path by a rule, at its best phase."""
-
-    path: NDArray[np.intp]
-    cost: float  # of its matches
-    ahead: float  # by how much a frame costs more at the next best phase, of those that it moves
-    often: bool  # whether it is a short rule, and holds many times
-
-    @classmethod
-    def of(cls, cost: Figures, rule: Fraction) -> Regular:
-        ref, dis, last = rule.numerator, rule.denominator, cost.shape[1] - 1
-        frames = np.arange(len(cost))
-        paths = [(frames * ref + phase) // dis for phase in range(min(ref - dis, 0), max(ref, dis))]
-        known = frames[paths[-1] <= last]  # in each of them
-        costs = [cost[known, np.maximum(path[known], 0)] for path in paths]
-        best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
-        path, mine = paths[best], costs[best]
-        moved = [other[other != mine] - mine[other != mine] for other in costs]
-        ahead = min((float(more.mean()) for more in moved if len(more)), default=math.inf)
-        again = np.r_[False, path[1:] == path[:-1]]
-        path = np.where((path <= last) & ~again, path, -1)
-        short = max(ref, dis) <= _HIDDEN_PERIOD
-        return cls(
-            path, float(mine.sum()), ahead, short and len(cost) * abs(ref - dis) >= _HIDDEN_TIMES * dis
-        )
-
-
 class Solver:
     """Finds which frames match, block by block, as the frames of both videos come."""
 
@@ -263,6 +211,7 @@ class Solver:
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
         self.hides = False  # whether the last block's pictures alone can hide that a frame is late
+        self.hidden = False  # whether they tell nothing
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
 
@@ -308,7 +257,7 @@ class Solver:
         foreign = least > _FOREIGN * np.median(least) + _FOREIGN_ERROR
         cost[foreign] = MOST
         seen = motion_seen(fresh, self.ref.signatures)
-        hidden = is_hidden(seen)
+        self.hidden = hidden = is_hidden(seen)
         cost[hidden_frames(seen)] *= _HIDDEN_SAYS
         path, total = best_path(cost, self._costs, self._first, steps, foreign, ends=ends)
         if self._timed:
@@ -316,7 +265,9 @@ class Solver:
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
         self.hides = straight and self.by_pictures
-        regular = min((Regular.of(cost, rule) for rule in self._rules), key=lambda by: by.cost, default=None)
+        regular = min(
+            (Regular.of(cost, error, rule) for rule in self._rules), key=lambda by: by.cost, default=None
+        )
         self.foreign = self.foreign or bool(foreign.any())
         self.straight = self.straight and self._is_straight(error)
         if regular is not None and not (regular.often if hidden else regular.cost < _RULE * total):
@@ -325,24 +276,27 @@ class Solver:
         told = not self.by_pictures or regular is not None
         self._untold = self.dis.first, hidden_frames(seen) & (not told)
         decided = len(path) if over else max(len(path) - _AHEAD, 1)
-        lags = path - np.arange(len(path))
-        last = None
-        for frame in range(decided):
-            doubt = 0.0
-            if path[frame] >= 0:
-                lag = int(lags[frame])
-                if regular is not None:
-                    doubt = _PHASE if regular.ahead < _PHASE_AHEAD else 0.0
-                elif last is not None and lag != last and not self._timed:  # times tell the place
-                    doubt = doubt_of(error, cost, path, frame, (last, lag))
-                last = lag
-            yield self.dis.first + frame, -1 if path[frame] < 0 else self.ref.first + int(path[frame]), doubt
+        if regular is not None:
+            doubt = np.full(len(path), 0.0 if hidden else regular.doubt)
+        elif self.by_pictures and self._expects_faults(path):
+            costs = Costs.expecting(0, 0, timed=False) if self._timed else self._costs
+            doubt = doubts(error, surplus(cost, costs, self._first, foreign, ends=ends), path)
+        else:
+            doubt = np.zeros(len(path))
+        for frame, place in enumerate(path[:decided].tolist()):
+            shown = -1 if place < 0 else self.ref.first + place
+            yield self.dis.first + frame, shown, float(doubt[frame])
         if len(matches := np.flatnonzero(path[:decided] >= 0)):
             final = int(matches[-1])
             self._before = self.dis.times[final], self.ref.times[int(path[final])]
             self.ref.drop(int(path[final]) + 1)
         self.dis.drop(decided)
         self._first = (self._next_place(),)
+
+    def _expects_faults(self, path: NDArray[np.intp]) -> bool:
+        """Whether frames are missing or doubled in this block, or in another one."""
+        lags = (path - np.arange(len(path)))[path >= 0]
+        return self._costs.lost != self._costs.extra or bool((lags != lags[:1]).any())
 
     def _is_straight(self, error: Figures) -> bool:
         """Whether nothing contradicts that frames of the same number are the same."""
@@ -366,7 +320,8 @@ class Solver:
             missing = np.minimum(cost.min(axis=1) + _UNTIMED, MOST)
             missing[matched] = cost[matched, by_times[matched]]
             spent = float(missing.sum())
-            if not hidden and total < spent / _BETTER:
+            unlike = contradicted(error, by_times, _HARDLY)
+            if not hidden and total < spent / (_BETTER if unlike else _FAR_BETTER):
                 continue
             most = 2 * len(matched) > len(by_times)
             if spent < _RULE * total + _UNTIMED or (most and not contradicted(error, by_times, _RULE)):

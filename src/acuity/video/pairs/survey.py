@@ -10,6 +10,7 @@ import numpy as np
 
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.aligner import Aligner
+from acuity.video.alignment.doubts import Doubts
 from acuity.video.alignment.faults import Finding
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
@@ -26,13 +27,9 @@ _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
 _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
 # How much larger the error is a frame away, where single frames are hard to tell apart.
-_BLURRED: Final = 0.3
+_BLURRED: Final = 0.45
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
 _ALIKE: Final = 0.4  # correlation of pictures that show the same
-# Points of the mean score by which the places of faults may be wrong: more than the first is worth a warning,
-# more than the second isn't a score.
-_DOUBTFUL: Final = 0.02
-_UNKNOWN: Final = 1.0
 _SHOWN: Final = 8  # decisions that notes tell one by one
 _HELD: Final = 4  # frames for which pictures are held
 
@@ -68,10 +65,8 @@ class Survey:
         self._perhaps: Transformation | None = None  # what may have been done instead of a cut at the start
         self._rest: tuple[int, ...] = (0, 0)  # frames after the last pair, of both videos
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
-        self._doubt = 0.0
+        self._doubts = Doubts(plan.dis.name, plan.ref.name)
         self._either = False  # whether frames of the same number pass the test, too
-        self._untold = 0  # pairs that nothing tells from those beside them
-        self._unknown = False  # whether frames were left out among these
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -97,13 +92,11 @@ class Survey:
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
-        doubt = self._doubt / max(self.pairs, 1)
         if self._hides(_BLURRED) or (self.decisions and (self._solver.hides or self._either)):
             text = "a frame more or less is hard to see at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
-        elif doubt > _DOUBTFUL:
-            text = "where frames are missing or doubled can't be told to the frame at this quality"
-            yield warning(CODE, f"{text}: the mean score may be off by about {max(doubt, 0.1):.1f}")
+        elif said := self._doubts.warning(self.pairs):
+            yield warning(CODE, said)
 
     def _ended(self) -> Note:
         """That one video goes on after the last pair; no wonder if the other was late by that."""
@@ -141,7 +134,9 @@ class Survey:
                 raise
         if straight is not None and as_is:
             self.decisions, self.pairs = [], straight.pairs
-            self._doubt, self._rest, self._perhaps, self._detours = 0.0, (0, 0), None, []
+            self._doubts = Doubts(self._plan.dis.name, self._plan.ref.name)
+            self._rest, self._perhaps, self._detours = (0, 0), None, []
+        self._doubts.refuse_doubtful(self.pairs)
 
     def _run(self, ref: Take, dis: Take, most: int, straight: _Straight | None) -> None:
         solver, over = self._solver, [False, False]
@@ -167,10 +162,9 @@ class Survey:
                     self._look_at_geometry(known, now)
                 decided = len(self.decisions)
                 self._decide(last, now, known[0], known[1])
-                untold = solver.cannot_tell(frame)
-                self._untold += untold
-                self._unknown = self._unknown or (untold and len(self.decisions) > decided)
-                self._doubt += doubt
+                self._doubts.add(frame, doubt)
+                if solver.cannot_tell(frame):
+                    self._doubts.add_untold(frame, fault=len(self.decisions) > decided)
                 self._add(known[0][match], known[1][frame])
                 last = now
             self._moves = max(self._moves, solver.motion)
@@ -326,16 +320,10 @@ class Survey:
                 off,
                 " to compare them all the same",
             )
-        doubt = self._doubt / self.pairs
-        ends_apart = max(self._rest) > 0 and 2 * self._untold > self.pairs
-        if doubt > _UNKNOWN or self._unknown or ends_apart:
-            size = f" (the mean score could be off by {doubt:.1f})" if doubt > _UNKNOWN else ""
-            raise PairingError(
-                f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-                f" differ{size}: pass ",
-                off,
-                " to compare frame n with frame n, or compare a better encode",
-            )
+        # Times say nothing of frames that end after the reference does: some before them are too many.
+        too_many = self._rest[1] > 0 and self._solver.hidden
+        ends_apart = max(self._rest) > 0
+        self._doubts.refuse_untold(self.pairs, ends_apart=ends_apart, too_many=too_many)
 
 
 class _Straight:

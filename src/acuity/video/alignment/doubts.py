@@ -1,0 +1,101 @@
+"""Where it can't be told which frames belong together, and by how much the mean score may be wrong there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.errors import PairingError, to_set
+from acuity.video.alignment.matching import Figures
+
+# A frame's score falls by about so many points where the error that it shows is e times as large, and by so
+# many at most; errors below the second figure are not seen.
+_POINTS: Final = 20.0
+_UNSEEN: Final = 2.0
+_MOST_POINTS: Final = 20.0
+# A match is e times less likely for so much that it costs more: errors of frames in a row are alike.
+_ALIKE: Final = 2.0
+# Points by which the mean score is wrong on average, because of the places of faults: more than the first is
+# worth a warning, and with more than the second there is no score. Few scores are off by so many times that.
+_DOUBTFUL: Final = 0.01
+_UNKNOWN: Final = 0.1
+_AT_MOST: Final = 6.0
+_LITTLE: Final = 0.05  # points of one frame that are worth no word
+_APART: Final = 4  # frames with less doubt between those with more that are told together
+
+
+def points_apart(one: Figures, other: Figures) -> Figures:
+    """About how many points a frame's score differs between two that it is compared with, by both errors."""
+    ratio = (one + _UNSEEN) / (other + _UNSEEN)
+    return np.minimum(_POINTS * np.abs(np.log(ratio)), _MOST_POINTS)
+
+
+def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
+    """By frame of a path: the points by which its score may be wrong, because it matches other frames of the
+    reference about as well; each counts by what its best path costs more.
+    """
+    frames = np.flatnonzero(path >= 0)
+    own = surplus[frames, path[frames], None]
+    likely = np.exp(-np.maximum(surplus[frames] - own, 0.0) / _ALIKE)
+    points = points_apart(error[frames], error[frames, path[frames], None])
+    doubt = np.zeros(len(path))
+    doubt[frames] = (likely * points).sum(axis=1) / likely.sum(axis=1)
+    return doubt
+
+
+class Doubts:
+    """Takes by how many points the score of each frame may be wrong, and which frames can't be told apart."""
+
+    def __init__(self, dis: str, ref: str) -> None:
+        self._names = dis, ref
+        self._points = 0.0  # of all frames
+        self._most = self._last = (0.0, 0, 0)  # stretches with doubt: points, first frame and last
+        self._untold = 0  # frames that nothing tells from those beside them
+        self._untold_first = self._untold_last = 0
+        self._faults = False  # whether frames are missing or too many among these
+
+    def add(self, frame: int, points: float) -> None:
+        self._points += points
+        if points >= _LITTLE:
+            before, first, last = self._last
+            goes_on = before > 0 and frame - last <= _APART
+            self._last = (before + points, first, frame) if goes_on else (points, frame, frame)
+            self._most = max(self._most, self._last)
+
+    def add_untold(self, frame: int, *, fault: bool) -> None:
+        """Nothing tells it from those beside it. `fault`: frames before it are missing or too many."""
+        self._untold_first, self._untold_last = (self._untold_first if self._untold else frame), frame
+        self._untold += 1
+        self._faults = self._faults or fault
+
+    def warning(self, pairs: int) -> str:
+        """A sentence about the mean score of so many pairs; empty if there is little doubt."""
+        doubt = self._points / max(pairs, 1)
+        text = "where frames are missing or doubled can't be told to the frame at this quality"
+        most = max(_AT_MOST * doubt, 0.1)
+        return f"{text}: the mean score may be off by up to {most:.1f}" if doubt > _DOUBTFUL else ""
+
+    def refuse_untold(self, pairs: int, *, ends_apart: bool, too_many: bool) -> None:
+        """Refuse pairs of which nothing tells where they differ, though they do."""
+        if self._faults or too_many or (ends_apart and 2 * self._untold > pairs):
+            last = self._untold_last if self._untold else pairs - 1
+            raise self._refusal(self._untold_first, last)
+
+    def refuse_doubtful(self, pairs: int) -> None:
+        """Refuse places of faults by which the mean score may be wrong."""
+        if (doubt := self._points / max(pairs, 1)) > _UNKNOWN:
+            _, first, last = self._most
+            raise self._refusal(first, last, f" (the mean score could be off by {_AT_MOST * doubt:.1f})")
+
+    def _refusal(self, first: int, last: int, size: str = "") -> PairingError:
+        frames = f"frames {first} to {last}" if last > first else f"frame {first}"
+        dis, ref = self._names
+        return PairingError(
+            f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
+            f" differ, because {frames} of {dis} match several of {ref} about equally well{size}: compare a"
+            " better encode, or pass ",
+            to_set("align", "off"),
+            " to compare frame n with frame n",
+        )

@@ -1,0 +1,102 @@
+"""What the numbers of frames and presentation times say about which frames match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acuity.video.alignment.doubts import points_apart
+from acuity.video.alignment.matching import Figures
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
+# Frames that are lost or doubled regularly: of at most so many frames one, at least so often.
+_PERIOD: Final = 30
+_TIMES: Final = 3
+# Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
+_HIDDEN_PERIOD: Final = 10
+_HIDDEN_TIMES: Final = 10
+_PHASE_CERTAIN: Final = 20.0  # another phase is possible unless it costs so much more
+
+
+def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
+    """By frame of the distorted video after the first: which frame should follow each frame of the reference,
+    by presentation times; None if some have no time.
+    """
+    if None in dis or None in ref:
+        return None
+    mine, its = np.array(dis, np.float64), np.array(ref, np.float64)
+    middles = (its[1:] + its[:-1]) / 2
+    next_one = np.arange(1, len(its) + 1)
+    return [np.maximum(np.searchsorted(middles, its + step), next_one) for step in np.diff(mine)]
+
+
+def has_gaps(times: Sequence[float | None]) -> bool:
+    """Whether some frames of an even rate are missing, by presentation times."""
+    known = [time for time in times if time is not None]
+    steps = np.diff(known)
+    return len(known) == len(times) and bool((steps > _GAP * np.median(steps)).any()) if len(steps) else False
+
+
+def timed_path(dis: Sequence[float | None], ref: Sequence[float | None], late: float) -> NDArray[np.intp]:
+    """The frame of the reference at the time of each frame of the other video less `late`; -1: none, or one
+    that was shown already.
+    """
+    path = np.full(len(dis), -1, np.intp)
+    if None in dis or None in ref or len(ref) < 2:
+        return path
+    its, mine = np.array(ref, np.float64), np.array(dis, np.float64) - late
+    place = np.searchsorted((its[1:] + its[:-1]) / 2, mine)
+    near = np.abs(its[place] - mine) < np.median(np.diff(its)) / 2
+    fresh = np.r_[True, place[1:] > np.maximum.accumulate(place)[:-1]]
+    path[near & fresh] = place[near & fresh]
+    return path
+
+
+def rules(ref: int, dis: int) -> list[Fraction]:
+    """Frames of the reference for each of the other video, by which its length comes of regular losses or
+    doublings alone; none if there are few of them.
+    """
+    from fractions import Fraction  # few runs need it
+
+    if min(ref, dis) < 1 or abs(ref - dis) < _TIMES:
+        return []
+    near = {Fraction(ref, dis).limit_denominator(most) for most in range(1, _PERIOD + 1)}
+    return sorted(rule for rule in near if rule > 0 and abs(dis * rule - ref) <= max(rule, Fraction(1)))
+
+
+class Regular(NamedTuple):
+    """A path by a rule, at its best phase."""
+
+    path: NDArray[np.intp]
+    cost: float  # of its matches
+    doubt: float  # points by which scores differ at the other phases that are possible, on average
+    often: bool  # whether it is a short rule, and holds many times
+
+    @classmethod
+    def of(cls, cost: Figures, error: Figures, rule: Fraction) -> Regular:
+        ref, dis, last = rule.numerator, rule.denominator, cost.shape[1] - 1
+        frames = np.arange(len(cost))
+        paths = [(frames * ref + phase) // dis for phase in range(min(ref - dis, 0), max(ref, dis))]
+        known = frames[paths[-1] <= last]  # in each of them
+        costs = [cost[known, np.maximum(path[known], 0)] for path in paths]
+        best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
+        path, mine = paths[best], costs[best]
+        own = error[known, np.maximum(path[known], 0)]
+        apart = [
+            float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
+            for other, each in zip(paths, costs, strict=True)
+            if each.sum() < mine.sum() + _PHASE_CERTAIN
+        ]
+        doubt = sum(apart) / len(apart)
+        again = np.r_[False, path[1:] == path[:-1]]
+        path = np.where((path <= last) & ~again, path, -1)
+        short = max(ref, dis) <= _HIDDEN_PERIOD
+        return cls(
+            path, float(mine.sum()), doubt, short and len(cost) * abs(ref - dis) >= _HIDDEN_TIMES * dis
+        )
