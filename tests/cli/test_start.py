@@ -14,7 +14,6 @@ from acuity.cli.start import Card, begin_early, wanted_card
 from acuity.devices.cuda.hardware import cards, early_start
 from acuity.devices.cuda.hardware.cards import Cards
 from acuity.devices.cuda.hardware.driver import LoadedDriver
-from acuity.errors import BackendError
 from fake_cuda import FakeCuda
 
 
