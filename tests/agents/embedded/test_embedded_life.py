@@ -114,7 +114,7 @@ def test_a_server_that_never_started_costs_nothing() -> None:
     threads = threading.active_count()
     with measuring() as measurement:
         server = EmbeddedServer(measurement)
-        assert not measurement.boundary
+        assert not measurement.boundary.on_frame.all
         assert threading.active_count() == threads
         measurement.add(*pair(0))
         server.close()

@@ -33,7 +33,7 @@ if not child:
     except Exception as error:
         print(error, flush=True)
     measurement.boundary.on_frame.tell(measurement.snapshot())
-    print("heard by", bool(measurement.boundary), flush=True)
+    print("heard by", bool(measurement.boundary.on_frame.all), flush=True)
     del server
     gc.collect()
     sys.exit(0)

@@ -123,9 +123,10 @@ def seconds(zero: bool = False) -> Kind:
 
     def parse(text: str) -> float:
         try:
-            return read(float(text))
+            number = float(text)
         except ValueError:
             raise SettingsError(f"{said(text)} should be a number of seconds") from None
+        return read(int(number) if number.is_integer() else number)
 
     return Kind(read, parse, "S")
 

@@ -154,7 +154,7 @@ async def test_leaving_lets_a_measurement_go_on_that_a_client_paused(by_client: 
     room.side.detach()
     assert room.measurement.paused is not by_client
     assert room.measurement.boundary.waiter is None
-    assert not room.measurement.boundary
+    assert not room.measurement.boundary.on_frame.all
     room.close()
 
 
@@ -192,7 +192,7 @@ async def test_a_bridge_that_closes_at_a_boundary_disturbs_nobody() -> None:
     room.steer.detach()
     room.native.close()
     await room.feed(3)
-    assert not room.measurement.boundary
+    assert not room.measurement.boundary.on_frame.all
     room.measurement.flush()
     room.close()
 
